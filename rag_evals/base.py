@@ -295,7 +295,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             statements: As for `messages`.
             facts: What validators may know beyond the usual; see `rag_evals.core.facts_of`.
             settings: Of the call, such as `temperature`; None takes the grader's.
-            sample_index: Keeps apart equal calls whose answers may differ.
+            sample_index: Distinguishes equal calls whose answers may differ.
             reply_model: What the judge fills; None takes the response model.
         """
         if sentences is None:

@@ -1,4 +1,4 @@
-"""Which name stands for which grader or response model? Prompt files use these names."""
+"""Which name means which grader or response model? Prompt files use these names."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

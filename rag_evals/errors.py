@@ -168,7 +168,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """What people support has no higher support from the judge than the rest: nothing to tune."""
+    """Support is no higher for what people call supported than for the rest: nothing to tune."""
 
 
 class GradingError(RagEvalsError):
@@ -178,9 +178,9 @@ class GradingError(RagEvalsError):
 class VerifierError(GradingError):
     """A verifier could not decide the statements, and none of its verdicts is counted.
 
-    It returned fewer or more of them than statements, a support that is no number from 0 to 1, or
-    a chunk that does not exist; a statement leaves a classifier no room for context; or the model
-    failed on its device.
+    It returned more or fewer verdicts than statements, a support that is not a number from 0 to 1,
+    or a chunk that does not exist; a statement leaves a classifier no room for context; or the
+    model failed on its device.
     """
 
 

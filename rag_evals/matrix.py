@@ -50,7 +50,7 @@ from rag_evals.text import language_in, plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
-# So much of a claim's words stand in another that says it otherwise.
+# So much of a claim's words are in another that says it otherwise.
 _SAME_SUBJECT = 0.5
 _ONLY_CHUNK = {
     "any chunk": "the other text",
@@ -357,7 +357,7 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         """Return this grader with another weight of recall: 2 counts it twice, 0.5 half.
 
         Raises:
-            ConfigurationError: It is no number above 0.
+            ConfigurationError: It is not a number above 0.
         """
         return self._copy_with(beta=_weight(beta))
 

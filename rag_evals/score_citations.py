@@ -131,7 +131,7 @@ class CitationFaithfulnessResult(Result):
 
 
 class _Mark(NamedTuple):
-    """One citation as it stands in the answer."""
+    """One citation as the answer has it."""
 
     sentence_id: int
     sentence: str

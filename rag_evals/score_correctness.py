@@ -52,7 +52,7 @@ class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
     """Compares answer and reference with a prompt of your own.
 
     Args:
-        prompt: What the judge is told of the comparison; None takes the shipped prompt.
+        prompt: Instructions for the comparison; None takes the shipped prompt.
         beta: As for `MatrixGrader`.
         options: As for every grader of a prompt.
     """

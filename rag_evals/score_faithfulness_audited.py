@@ -3,7 +3,7 @@
 `AuditReply` and `VerdictsReply` are what a judge fills; a reply is accepted only when every
 sentence is covered and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
 A quote that fails is asked again with its fault. On the last attempt the reply is taken all the
-same, and the statement is unverified: nobody knows what the chunks say of it.
+same, and the statement is unverified: nobody knows what the chunks say about it.
 """
 
 from collections import Counter
@@ -56,10 +56,10 @@ __all__ = [
 ]
 
 VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
-"""What the chunks say of a statement: that it is so, that it is not so, or nothing."""
+"""What the chunks say about a statement: that it is so, that it is not so, or nothing."""
 
 AuditedVerdict = VerdictOfThree | Literal["unverified"]
-"""What a result says of a statement: a verdict, or that no quote shows what the judge says."""
+"""What a result says about a statement: a verdict, or that no quote shows what the judge says."""
 
 CanaryVerdict = VerdictOfThree | Literal["no_claim"]
 """What a judge may say of a false sentence that was planted."""
@@ -123,7 +123,7 @@ class ClaimedQuote(JudgeModel):
 
 
 class AuditedClaim(JudgeModel):
-    """One claim of the answer, where it stands, and what the chunks say of it."""
+    """One claim of the answer, where it stands, and what the chunks say about it."""
 
     sentence_ids: list[SentenceId] = Field(
         description="Ids of the sentences that the claim comes from."
@@ -180,7 +180,7 @@ class AuditReply(JudgeModel):
 
 
 class NumberedVerdict(JudgeModel):
-    """What the chunks say of one numbered statement."""
+    """What the chunks say about one numbered statement."""
 
     statement_id: int = Field(description="The statement's id, as given.")
     reasoning: Reasoning = Field(default=None, description=_REASONING)
@@ -531,7 +531,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         if not sentences:
             return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
         planted = _plant(sample, sentences) if self.canary else None
-        # The claim of the false sentence must be told apart from those of the answer.
+        # The claim of the false sentence must be kept apart from those of the answer.
         own = {} if planted is None else {"own_sentence_ids": [planted.sentence_id]}
         asked = sample if planted is None else planted.sample
         shown = sentences if planted is None else planted.sentences

@@ -123,7 +123,7 @@ class RagGrader(MatrixGrader[RagResult]):
     """Fills the table with a prompt of your own.
 
     Args:
-        prompt: What the judge is told where there is a reference; None takes the shipped prompt.
+        prompt: Instructions where there is a reference; None takes the shipped prompt.
         beta: As for `MatrixGrader`.
         options: As for every grader of a prompt.
     """
@@ -150,7 +150,7 @@ class RagGrader(MatrixGrader[RagResult]):
         return super()._result(sample, rows, number=self.number, **more)
 
     def only(self, number: str) -> Self:
-        """Return a grader whose score is one of the numbers, and which is called as that number.
+        """Return a grader whose score is one of the numbers, and whose name is that number's.
 
         Several of them in one run ask once for each row. Of noise sensitivity, hallucination and
         self-knowledge the score is 1 less the number, so that more is better.

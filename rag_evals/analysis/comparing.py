@@ -62,7 +62,7 @@ class CompareOptions(TypedDict, total=False):
     """What `compare` takes by keyword.
 
     Attributes:
-        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+        count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
         by: Column of the data to compare each group by; None compares all rows together only.
         cluster: Column that rows from one document or conversation share; "none" takes rows as
             independent. None clusters them by question, else by context, where more than 5 % of
@@ -278,7 +278,7 @@ class _Rows:
             self.scores[run][place] = score
 
     def sized(self, name: str) -> "array[int]":
-        """Return the places of the rows of which both runs know how much they say."""
+        """Return the places of the rows whose length both runs know."""
         pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
         return array("q", (at for at, both in pairs if min(both) >= 0))
 
@@ -343,7 +343,7 @@ class _Pair:
         return None if self.clusters is None else self.clusters.by
 
     def sizes(self, confidence: float) -> Iterator[SizeChange]:
-        """Say how much more or less the candidate says, over all rows of which that is known."""
+        """Say how much more or less the candidate says, over all rows where that is known."""
         one, other = self._table.sizes
         names = (
             SIZES if any(max(s["statements"], default=0) > 0 for s in (one, other)) else ["words"]

@@ -250,7 +250,7 @@ class Comparison:
     """Two runs, side by side.
 
     Attributes:
-        baseline: What the first run is called: its folder.
+        baseline: Name of the first run: its folder.
         candidate: What the second is called.
         graders: One entry for each grader that both runs have.
         unscored: Graders of both runs without a single row that has a score in both.
@@ -417,7 +417,7 @@ def _short_words(grader: GraderComparison) -> str:
 def _adjusted_words(
     paired: PairedComparison, adjusted_p: float, together: str, say: Phrases
 ) -> str:
-    """Say that nothing can be told, and why where the interval alone says otherwise."""
+    """Say that nothing is distinguishable, and why where the interval alone suggests otherwise."""
     verdict = say.named("verdicts", paired.verdict)
     if paired.verdict == "not distinguishable":
         return verdict

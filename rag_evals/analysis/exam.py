@@ -170,7 +170,8 @@ class ExamReport:
         done = [pair for pair in exam_pairs() if records.keys() >= set(names[pair.id])]
         if not done or len(run.graders) != 1:
             raise ConfigurationError(
-                "the run is no exam of one grader; `rag-evals judge exam --out FOLDER` writes one"
+                "the run is not an exam of one grader; "
+                "`rag-evals judge exam --out FOLDER` writes one"
             )
         summary = run.summary()
         answers = {name: _answer(record) for name, record in records.items()}

@@ -46,7 +46,7 @@ class Label:
         value: 1 for supported, 0 for not; for a row, anything between.
         statement: Place of the statement in the judge's result; None where only the text is known.
         text: The statement; None for a label of the whole row.
-        grader: Whose verdict it is about; None for any.
+        grader: Grader whose verdict it is about; None for any.
         annotator: Who said so; None where nobody is named.
         complete: Whether the row's other statements are labelled too, as far as the source knows.
         note: What the person wrote about it.
@@ -310,7 +310,7 @@ class Unit:
         verdicts: Sequence[Finding],
         ranking: float | None = None,
     ) -> "Unit":
-        """Make one of the verdicts that it is about."""
+        """Build the unit from the verdicts that its label is about."""
         supports = [one.support for one in verdicts if one.support is not None]
         deciders = {one.decided_by for one in verdicts}
         return cls(
@@ -412,8 +412,8 @@ def why_nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Ma
         )
     unscored = sum(len(of_grader.unscored) for of_grader in matched)
     return (
-        f"no label fits a verdict: {foreign} are of other rows, {unscored} labelled rows have no "
-        "score, the rest are of statements that the judge did not find"
+        f"no label fits a verdict: {foreign} belong to other rows, {unscored} labelled rows have "
+        "no score, the rest are of statements that the judge did not find"
     )
 
 

@@ -244,7 +244,7 @@ def _likeness(one: set[str], other: set[str]) -> float:
 
 @dataclass(frozen=True)
 class Teaching:
-    """What is to be taught, with its calls counted; nothing has been asked.
+    """What will be taught, with its calls counted; nothing has been asked yet.
 
     Attributes:
         rows: The labelled rows.
@@ -555,7 +555,7 @@ def _row(
 
 
 def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:
-    """Return what people say of each finding; None where they do not say it of all."""
+    """Return the labels of people for each finding; None where some finding has none."""
     if not found:
         return None
     if label or len(found) == 1:
@@ -605,7 +605,7 @@ def suspicious_labels(
     grader: str | None = None,
     column: str = "label",
 ) -> list[SuspiciousLabel]:
-    """Sort labels by how much speaks against them, for a second look.
+    """Sort labels by how doubtful they are, for a second look.
 
     The support of the embedded judge is mapped to how often people label such a support as
     supported, fitted on these labels; where another judge graded, its verdict counts as much.

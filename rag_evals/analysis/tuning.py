@@ -1,4 +1,4 @@
-"""What do people's labels say of a judge's support? A map, a threshold, and where to rely on it."""
+"""What do labels say about a judge's support? A map, a threshold, and where to rely on it."""
 
 import math
 import random
@@ -89,7 +89,7 @@ def tune(
     Raises:
         DataError: The labels cannot be read, or fit no verdict.
         TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 are yes, or no.
-        WeakJudgeError: What people support has no higher support than the rest.
+        WeakJudgeError: Support is no higher for what people call supported than for the rest.
         ConfigurationError: The run has no such verifier, or its support is only 0 or 1.
     """
     require_fraction("max_error", max_error)
@@ -289,13 +289,13 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Learn how sure the verdicts are that a tuned file makes of supports.
+    """Learn how sure the verdicts are that a tuned file derives from supports.
 
     Args:
         findings: Verdicts with their support, before any map.
         shown: For each the chunks, and how many replies were asked for.
-        labels: What people say, aligned.
-        rows: The row of each, aligned.
+        labels: The labels of people, in the same order.
+        rows: The row of each, in the same order.
         skip: Share of the least sure.
         seed: Deals rows into parts; each part is measured by what the others taught.
 
@@ -468,7 +468,7 @@ def tune_cascade(
         client: The cascade, such as `"embedded>openai/gpt-4o-mini"`.
         labels: Labelled rows: files that have question, answer, context and labels; or labels
             alone, of rows of `data`.
-        data: Where the rows are that labels alone are of.
+        data: Data with the rows of labels that come without rows.
         graders: The grader that will use it.
         columns: Where the fields are, as in `evaluate`.
         max_error: Share of verdicts that may be wrong where a stage decides alone.
@@ -510,7 +510,7 @@ def _name_of(part: str) -> str:
     verifier = from_string(part)
     if verifier is None:
         raise ConfigurationError(
-            f"{part!r} stands before another judge, and its support is only 0 or 1; a stage "
+            f"{part!r} comes before another judge, and its support is only 0 or 1; a stage "
             "before another is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
     return verifier.name

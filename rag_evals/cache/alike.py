@@ -1,4 +1,4 @@
-"""May two statements share a verdict at all? What must stand in both as it is written.
+"""May two statements share a verdict at all? What must be in both exactly as written.
 
 Vectors are alike for "rose by 12 %" and "rose by 21 %", and a verifier that counts words takes
 "The dog bit the man." for "The man bit the dog.". So numbers with their units, signs, names,
@@ -11,7 +11,7 @@ from rag_evals.core import fingerprint
 from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
 from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
 
-# A piece between spaces, with the signs that stand at it: "(12%," → "(", "12%", ",".
+# A piece between spaces, with the signs around it: "(12%," → "(", "12%", ",".
 _PIECE = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)
 _SHORT = (
     (re.compile(r"\b(c)an't\b", re.IGNORECASE), r"\1annot"),

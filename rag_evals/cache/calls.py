@@ -28,7 +28,7 @@ class CallCache:
         endpoint: Names the endpoint: provider and base URL.
         default_model: Model that is asked where a call names none; None when nobody knows it, and
             then such calls are not cached.
-        model: Model that is asked whatever a call names, or None.
+        model: Model that is asked no matter which one a call names; None follows the call.
         settings: Settings that come before those of a call, such as `temperature`.
         own: Settings that the client is made with.
     """

@@ -87,7 +87,7 @@ def embedder_from_string(spec: str) -> Embedder:
     """Make the embedder that `openai/MODEL` names.
 
     Raises:
-        ConfigurationError: The string is no such name.
+        ConfigurationError: The string is not such a name.
     """
     if spec.startswith("openai/") and spec != "openai/":
         return NamedEmbedder(spec, partial(embed_texts, spec))

@@ -156,7 +156,7 @@ class StatementCache:
 def unpack(text: object) -> Verdict | None:
     """Read a stored verdict; None for an entry that is damaged or of another version."""
     try:
-        # pydantic raises TypeError for what is no text.
+        # pydantic raises TypeError for what is not text.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         return None

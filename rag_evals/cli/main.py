@@ -38,7 +38,7 @@ COMMANDS = {
     "batch": "Watch and collect the batches of a run that grade --batch began.",
     "prompts": "Show, copy, check and compare prompts.",
 }
-"""What the help says of each command, in its order."""
+"""The help line of each command, in its order."""
 
 _ROOM = "rag_evals.cli.commands"
 FILES = {

@@ -117,7 +117,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class CacheVariables(NamedTuple):
-    """What the environment says of the caches.
+    """The settings of the caches in the environment.
 
     Attributes:
         mode: `RAG_EVALS_STATEMENT_CACHE`: whether verdicts are kept, `off` or `exact`; empty where

@@ -94,7 +94,7 @@ class Verdict:
     """Whether the chunks support one statement.
 
     Attributes:
-        support: From 0 (nothing speaks for it) to 1; the embedded verifier's is calibrated, so that
+        support: From 0 (no evidence for it) to 1; the embedded verifier's is calibrated, so that
             about that share of such statements is supported.
         is_supported: The support reaches the verifier's threshold, and something carries it.
         chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
@@ -458,7 +458,7 @@ class VerifierTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """What a verifier reads of one row; `language` is what `language_in` says of the answer."""
+    """What a verifier reads of one row; `language` is what `language_in` finds in the answer."""
 
     question: str | None
     answer: str

@@ -172,14 +172,14 @@ def check_each_once(
     repeated: str = "have two verdicts",
     wish: str = "",
 ) -> None:
-    """Refuse a reply that does not speak of each thing exactly once.
+    """Refuse a reply that does not mention each thing exactly once.
 
     Args:
         things: What they are, in the plural, such as `chunks`.
         given: Names or numbers that the reply has, in the order to show them.
         wanted: Those that it must have, in the order to show them.
-        missing: What to say of those that the reply lacks.
-        repeated: What to say of those that it has twice.
+        missing: What to say about those that the reply lacks.
+        repeated: What to say about those that it has twice.
         wish: What the judge shall do instead; empty where the faults say it.
     """
     counts = Counter(given)
@@ -216,7 +216,7 @@ def _require_every_property(schema: dict[str, Any]) -> None:
         # The property's own name says it; every call would pay for the repetition.
         entry.pop("title", None)
     schema["required"] = list(properties)
-    # Docstrings are for people; what a judge needs stands in the prompt and in the fields.
+    # Docstrings are for people; what a judge needs is in the prompt and in the fields.
     for name in ("title", "description"):
         schema.pop(name, None)
 

@@ -270,7 +270,7 @@ def _listed_by_python(text: str) -> Any:
 
 
 def _has_neighbours(text: str) -> bool:
-    """Say whether two texts stand side by side, which Python reads as one."""
+    """Say whether two string literals are adjacent, which Python reads as one."""
     import io  # noqa: PLC0415 - as above
     import tokenize  # noqa: PLC0415 - as above
 

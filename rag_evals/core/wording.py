@@ -49,7 +49,7 @@ class Phrase(NamedTuple):
         return say(self.key, **self.said_values(say))
 
     def said_values(self, say: "Phrases") -> dict[str, str]:
-        """Say in a language what stands in its braces."""
+        """Say in a language what its braces hold."""
         said = {
             name: value.said(say) if isinstance(value, Phrase) else value
             for name, value in self.values

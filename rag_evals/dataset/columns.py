@@ -114,7 +114,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "relevant_ids": ("relevant_ids",),
     "turns": ("messages", "turns"),
 }
-"""Columns that are recognised without being told, for each field of a sample."""
+"""Columns that are recognised by default, for each field of a sample."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,7 +256,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
     """Read a file with a header; delimiter and encoding are found where nobody names them."""
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
-    # Whole contexts stand in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
+    # Whole contexts are in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
@@ -378,7 +378,7 @@ def _in_utf8_or_older(file: Opened) -> Iterator[str]:
 
 
 def _guessed(sample: bytes) -> str | None:
-    """Name the encoding of bytes that are no UTF-8; None where they are no text at all."""
+    """Name the encoding of bytes that are not UTF-8; None where they are not text at all."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     if b"\0" in sample:

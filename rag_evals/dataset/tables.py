@@ -143,7 +143,7 @@ def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
-    """Read anything that speaks Arrow's C stream or the dataframe interchange protocol."""
+    """Read anything that has Arrow's C stream or the dataframe interchange protocol."""
     arrow = required_module("pyarrow", "data", f"read a {type(table).__name__}")
     if hasattr(table, "to_batches") and hasattr(table, "scanner"):
         batches = table.to_batches(batch_size=_BATCH_ROWS)

@@ -1,4 +1,4 @@
-"""What does a statement say otherwise than the one sentence found for it?
+"""Where does a statement differ from the one sentence found for it?
 
 Each clash is found once a sentence. Examples below read: statement | sentence → what is found.
 """
@@ -25,7 +25,7 @@ from rag_evals.text.word_forms import INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS,
 
 
 class Clash(NamedTuple):
-    """What a statement says otherwise than a sentence.
+    """Where a statement differs from a sentence.
 
     Attributes:
         kind: Names its reason: "number", "name", "opposite", "unit", "negation_added",
@@ -415,7 +415,7 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 
 
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a value of the statement that the sentence says of something else.
+    """Find a value of the statement that the sentence gives to something else.
 
     The words next to a value in the statement stand in another clause of the sentence than the
     value, and there stands another value of its kind: a number, a name, or its opposite.
@@ -533,7 +533,7 @@ _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split
 
 
 def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
-    """Return what stands in reach behind a denial; a verb such as "failed" ends with its clause."""
+    """Return what is within reach after a denial; a verb such as "failed" ends with its clause."""
     following = sequence[denial + 1 : denial + 1 + _SCOPE]
     if sequence[denial].kind != "word":
         return following

@@ -235,7 +235,7 @@ _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]
 def decide(
     model: Model, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> list[Verdict]:
-    """Decide claims against chunks, each read with its question and what stands before it.
+    """Decide claims against chunks, each read with its question and what comes before it.
 
     Args:
         model: The weights.
@@ -369,7 +369,7 @@ class _Decision:
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
         """Say whether the evidence names the antecedent, or leans on a sentence that does.
 
-        "It" and "The game" lean on what stands before them, at the head of a chunk on the chunk
+        "It" and "The game" lean on what comes before them, at the head of a chunk on the chunk
         before. A pronoun at the very beginning leans on nobody knows what.
         """
         wanted = _keys(antecedent)
@@ -460,7 +460,7 @@ def _in_other_letters(topic: str, chunks: Sequence[Passage]) -> int | None:
 
 
 def _mentioned(said: Verdict, names: Sequence[str], chunks: Sequence[Passage]) -> Verdict:
-    """Decide whether any of some names stands anywhere: to mention one, no more is needed."""
+    """Decide whether any of some names occurs anywhere: to mention one, no more is needed."""
     for name in names:
         keys = read_statement(name).keys
         for chunk_id, chunk in enumerate(chunks):
@@ -489,7 +489,7 @@ def _of_pair(
 def _support_of_absence(said: float, model: Model) -> float:
     """Turn round the support of what is said to be left out.
 
-    Only what is surely said makes an absence wrong: its words may stand in the chunks without
+    Only what is surely said makes an absence wrong: its words may be in the chunks without
     being an answer. At that point the support is that of the balanced threshold.
     """
     limits = [model.thresholds[name] for name in ("balanced", _SURELY_SAID)]

@@ -25,7 +25,7 @@ from rag_evals.text.word_forms import stem
 MEANINGS = {
     "cover": "share of the statement's weight that the sentence holds, squared",
     "wide": "share that the widest chunk, and chunks nearly as wide, hold",
-    "pairs": "share of its pairs of neighbouring words that stand so in the best sentences",
+    "pairs": "share of its pairs of neighbouring words that the best sentences have too",
     "reworded": "share missing, but with a synonym in the sentence, half for the same beginning",
     "numbers_nowhere": "numbers that no such chunk holds, up to 3",
     "names_nowhere": "names that no such chunk holds, up to 3",
@@ -141,7 +141,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Weigh features; of the first few alone, this is the most that they can come to."""
+        """Weigh features; of the first few alone, the highest sum that they can reach."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
@@ -153,7 +153,7 @@ class Model:
 
 
 def probability(log_odds: float) -> float:
-    """Turn log odds into a probability; beyond 40 they say no more."""
+    """Turn log odds into a probability; beyond 40 they change nothing."""
     return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
 

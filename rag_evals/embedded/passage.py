@@ -186,7 +186,7 @@ def clauses_in(sentence: Sentence) -> list[int]:
 
 
 def language_in(sentence: Sentence) -> str:
-    """Return the code of its language; English where it cannot be told."""
+    """Return the code of its language; English where it cannot be recognised."""
     return language_of(sentence.span.text) or "en"
 
 
@@ -207,7 +207,7 @@ class Found(NamedTuple):
         best: The sentences that hold most of it, best first; those of much less than the
             best are left out.
         wide: Its keys that the widest chunk, or a chunk nearly as wide, holds.
-        pairs: Share of its pairs of neighbouring words that stand so in the best sentences.
+        pairs: Share of its pairs of neighbouring words that the best sentences have too.
     """
 
     best: list[Place]

@@ -1,6 +1,6 @@
 # Patterns read better unbroken.
 # ruff: noqa: E501
-"""What does a claim say once it is read with its question and with what stands before it?
+"""What does a claim say once it is read with its question and with what comes before it?
 
 A short answer fills the gap of a plain question, yes and no take the question for their statement,
 and a pronoun at the head stands for the subject before it. English and Russian; what cannot be read
@@ -309,8 +309,8 @@ class Reading(NamedTuple):
     """What a claim is taken to say.
 
     Attributes:
-        text: The claim in words of its own.
-        antecedent: What stands in the place of a pronoun; empty where none was replaced.
+        text: The claim, rewritten.
+        antecedent: What replaces a pronoun; empty where none was replaced.
         gap: The answer in it, where the rest is the question's; empty for other claims.
         denied: What a "no" denies: the claim holds where the chunks contradict `text`, in other
             words than these, its subject. None for all claims but a "no".
@@ -325,7 +325,7 @@ class Reading(NamedTuple):
 
 
 def stand_alone(claim: Claim) -> Reading:
-    """Read a claim with its question and with what stands before it.
+    """Read a claim with its question and with what comes before it.
 
     Args:
         claim: One claim. A bare text, which comes from no answer, is taken at its word.

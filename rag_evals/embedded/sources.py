@@ -245,7 +245,7 @@ class Absence(NamedTuple):
 
 
 def names_source(text: str) -> bool:
-    """Say whether a word for sources stands in a text: the patterns need not be tried else."""
+    """Say whether a text has a word for sources: the patterns need not be tried else."""
     return any(map(text.lower().__contains__, _SOURCES))
 
 
@@ -318,7 +318,7 @@ _LEADS = re.compile(
     r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
-    # "Sorry, we are closed on Monday." claims what stands behind the comma.
+    # "Sorry, we are closed on Monday." claims what comes after the comma.
     r"|(?:(?:i'm |i am |we are )?(?:very |so )?sorry|my apologies|hello|hi|hey|(?:great|good) question|thanks(?: for asking)?|thank you|"
     r"извините|простите|прошу прощения|здравствуйте|привет|отличный вопрос|хороший вопрос)\s{0,2}[,:!—–-]\s{1,4}(?:but\s|но\s)?(?=(?:\S+\s+){2}\S)"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"

@@ -40,7 +40,7 @@ def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any
         answer_flow: Describes its work on one answer.
 
     Raises:
-        DataError: The grader has no meaning for a conversation.
+        DataError: The grader cannot grade a conversation.
     """
     kind: Any = grader.result_model
     if grades_turns(grader):

@@ -46,7 +46,7 @@ class ExtractedStatement:
     Attributes:
         text: What results show: the sentence itself, or what a judge made of it.
         claim: What is verified: the text, without a lead such as "Based on the context,", with the
-            sentence, what stands before it, and the question.
+            sentence, what comes before it, and the question.
         sentence_id: Number of the sentence in the answer, from 0.
         span: The sentence: `answer[span.start:span.end] == span.text`.
         fault: Why nobody can trust that the answer says so; None for most.

@@ -82,7 +82,7 @@ JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 
 
 class GradeOptions(TypedDict, total=False):
-    """What `grade` and `agrade` may be told by keyword.
+    """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
         model: Model to ask; None takes the grader's, else the client's own.
@@ -252,7 +252,7 @@ class Grader(_FixedOnceMade, Generic[R]):
             ConfigurationError: It has no verifier, or a file is of another one.
         """
         raise ConfigurationError(
-            f"grader {self.name!r} has no verifier to follow the tuned file of "
+            f"grader {self.name!r} has no verifier to use the tuned file of "
             f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"
         )
 
@@ -384,7 +384,7 @@ def _signed(result: R, work: _Work[R]) -> R:
 
 
 def judge_name(client: Client, model: str | None) -> str:
-    """Name the judge as far as it can be known without asking it."""
+    """Name the judge as well as can be done without asking it."""
     if isinstance(client, str):
         return client if model is None else f"{client} ({model})"
     kind = "async client" if is_async(client) else "client"
@@ -436,7 +436,7 @@ def resolve(
         model: As for `Grader.grade`.
         settings: As for `Grader.grade`, checked.
         tunings: What labels say of the verifiers that decide.
-        open_cache: Opens what a grader gets that has a verifier and no cache of its own.
+        open_cache: Opens the cache of a grader that has a verifier and no cache of its own.
 
     Returns:
         The grader to drive, and the client it needs; None when a verifier decides alone.
@@ -503,7 +503,7 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
         return
     _WARNED.set()
     _warn_caller(
-        "no judge is named, so the embedded one decides, on this machine and without a model; "
+        "no judge is named, so the embedded judge decides, on this machine and without a model; "
         "client='openai/gpt-4o-mini' asks a model, client='embedded' says that it is meant"
     )
 
@@ -567,7 +567,7 @@ def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
     """Describe the work on a sample, which may be a conversation.
 
     Raises:
-        DataError: The grader has no meaning for a conversation.
+        DataError: The grader cannot grade a conversation.
     """
     if grader.reads_turns:
         return grader.flow(sample)

@@ -118,7 +118,7 @@ class Repeated(Grader[RepeatedResult]):
         times: How often, at least 2.
 
     Raises:
-        ConfigurationError: `times` is no such number.
+        ConfigurationError: `times` is not such a number.
     """
 
     shapes = ("grader", "times")

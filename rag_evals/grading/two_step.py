@@ -157,7 +157,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     Args:
         extractor: Finds the statements; None takes a judge's statements where there is a judge,
             else the answer's own sentences.
-        verifier: Decides them; None takes the judge, in batches, or the verifier that stands in
+        verifier: Decides them; None takes the judge, in batches, or the verifier that is in
             for it.
         cache: Where to look for verdicts first, and to keep new ones; None keeps none.
         name: What results call it; two of a kind in one run need two names.

@@ -3,7 +3,7 @@
 OpenAI, and with it Azure, Groq, and hosts that speak alike: a file is uploaded, a batch made of it,
 its results fetched. Anthropic: all requests in one message; there are no files, and no names. There
 a batch whose order got no reply is found among those made since, by its number of requests. While
-such a one goes on, nobody can tell whose it is, so all that may be it are waited for; the names in
+such a batch runs on, nobody can tell whose it is, so all candidates are waited for; the names in
 their results tell. Everything is safe to repeat: a request is sent once, and where its reply was
 lost, what was made of it is looked for, so that nothing is paid for twice.
 
@@ -77,7 +77,7 @@ _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """Where a batch stands; counts are None where the provider does not say.
+    """How far a batch is; counts are None where the provider does not say.
 
     `status` is the provider's word, such as `in_progress`; `results` names files, once it has
     ended.
@@ -195,7 +195,7 @@ class BatchHost(NamedTuple):
 
     @classmethod
     def of(cls, spec: str) -> "BatchHost":
-        """Return what the host of a judge string says of batches.
+        """Return what the host of a judge string allows for batches.
 
         Raises:
             ConfigurationError: It takes none.
@@ -274,7 +274,7 @@ class BatchApi(ABC):
         """Make a batch of an uploaded file, once; arguments as for `upload`."""
 
     def state(self, batch: str) -> BatchState:
-        """Ask where a batch stands.
+        """Ask how far a batch is.
 
         Raises:
             UnknownBatchError: There is no such batch for this key.

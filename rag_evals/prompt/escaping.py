@@ -20,11 +20,11 @@ from jinja2 import Undefined
 from rag_evals.core import Chunk
 
 ESCAPED = "&lt;"
-"""What stands in data where a forged tag began."""
+"""What replaces the start of a forged tag in data."""
 
 # The sign itself, also crossed out, its full-width and small forms, and brackets that look so.
 _OPENING = re.compile("[<≮＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
-# What may stand between the sign and the name, and does not hide it: slashes, strokes, marks.
+# What may come between the sign and the name, and does not hide it: slashes, strokes, marks.
 _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
 # Letters that look like the closing sign; any other sign ends a name anyway.
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
@@ -95,7 +95,7 @@ def _plain_names(tags: frozenset[str]) -> frozenset[str]:
 
 
 def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:
-    """Say whether one of the names stands at `place`, whatever hides it."""
+    """Say whether one of the names is at `place`, whatever hides it."""
     longest = max(map(len, names))
     name = ""
     for position in range(place, len(text)):

@@ -306,7 +306,7 @@ _TWO_PARTS = ("answer", "context", "sentences", "statements")
 
 
 def made_up(field: str) -> list[str]:
-    """Return texts of a field that stand nowhere else, to find them in what a template makes."""
+    """Return texts of a field that occur nowhere else, to find them in what a template makes."""
     count = 2 if field in _TWO_PARTS else 1
     return [
         f"Zq{field}{n}start is what this {field} says here, up to Zq{field}{n}end."
@@ -427,7 +427,7 @@ def _without(text: str, parts: Iterable[str]) -> str | None:
 
 
 def _length_of_first(part: str, text: str) -> int:
-    """Return how many characters of a part, from its first on, stand together in a text."""
+    """Return how many characters of a part, from its first on, are together in a text."""
     return bisect_left(range(1, len(part) + 1), 1, key=lambda end: part[:end] not in text)
 
 

@@ -89,7 +89,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
-    """Return the header, the template text, and how many lines stood before it."""
+    """Return the header, the template text, and how many lines come before it."""
     found = _FRONT_MATTER.match(raw)
     if found is None:
         return PromptHeader(), raw, 0

@@ -93,7 +93,7 @@ def assert_scores(
         run: What `evaluate` returned, or a run folder.
         at: Which number must reach it: the mean, or the lower end of its 95 % interval.
         min_scored: Least share of the rows that must have a score; failed rows have none.
-        count: Numbers for reasons of rows without a score, as `Gate` takes them.
+        count: What rows without a score count as, by reason, as `Gate` takes them.
         **at_least: The least score for each grader, by its name: `faithfulness=0.9`.
 
     Raises:

@@ -229,7 +229,7 @@ class CurrentTest:
         return rows
 
     def untold_lines(self) -> list[str]:
-        """Say what counts against the gradings of which no failure spoke."""
+        """Return what counts against the gradings that no failure message has covered."""
         untold = [one for one in self._gradings if not one.is_told and one.outcome.score != 1]
         for one in untold:
             one.is_told = True

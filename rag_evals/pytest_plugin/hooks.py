@@ -105,7 +105,8 @@ def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
         )
     if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
         raise pytest.UsageError(
-            f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is no number from 0 to 1"
+            f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is not a number "
+            "from 0 to 1"
         )
 
 
@@ -133,7 +134,7 @@ def _table(rows: Sequence[tuple[str, GradedRow]], most: int, width: int) -> Iter
 
 
 def _end_of(test: str, most: int) -> str:
-    # What tells tests apart stands at the end of their names.
+    # What tells tests apart is at the end of their names.
     return test if len(test) <= most else f"…{test[1 - most :]}"
 
 

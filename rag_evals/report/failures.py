@@ -94,7 +94,7 @@ def junit_xml(
     Args:
         run: A run.
         under: Scores under this are failures; 1 takes each row with anything against it.
-        count: Numbers for reasons of rows without a score.
+        count: What rows without a score count as, by reason.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<testsuites name="rag-evals">'

@@ -271,7 +271,7 @@ class _PageData:
         return (record["sample_id"], record["grader"]) in self._searched[id(run)]
 
     def _place(self, sample: StoredSample) -> int:
-        """Return where the sample stands; two runs share one when their samples are the same."""
+        """Return where the sample is; two runs share one when their samples are the same."""
         there = self._places.setdefault(sample.sample_id, [])
         for known, place in there:
             if known is sample or known == sample:
@@ -419,7 +419,7 @@ def _settings(view: View) -> dict[str, Any]:
 
 
 def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Say of each band where it lies and what it means, where that is so for all graders."""
+    """Say where each band lies and what it means, where that is so for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
         if not all(band.is_of(card["numbers"].grader) for card in cards):

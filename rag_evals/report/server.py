@@ -205,7 +205,7 @@ class ViewServer(ThreadingHTTPServer):
         """Keep what one person decided: of two decisions on one thing the last.
 
         Raises:
-            ConfigurationError: It is no such message.
+            ConfigurationError: It is not such a message.
         """
         posted = posted if isinstance(posted, dict) else {}
         annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")

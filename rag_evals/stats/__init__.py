@@ -5,7 +5,7 @@ comparison, agreement with people, and correction of a judge's bias. See docs/st
 
 All of them refuse an empty list and a number out of its range (`InvalidScoresError`), lists that
 must be aligned and are not (`UnpairedScoresError`), and a confidence, an error or a count that is
-none (`ConfigurationError`); their docstrings name what they refuse besides.
+none (`ConfigurationError`); their docstrings name what else they refuse.
 """
 
 from rag_evals import lazy_names

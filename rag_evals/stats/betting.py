@@ -142,7 +142,7 @@ class _Independent:
         )
 
     def best_growth(self, doubted: float, mean: float) -> float:
-        """Log of the wealth that the best fraction makes of 1, with one row of 0 or 1 besides.
+        """Log of the wealth that the best fraction makes of 1, with one more row of 0 or 1.
 
         Five equal rows do not show that all rows are equal.
         """

@@ -67,7 +67,7 @@ def require_aligned(first_name: str, first: Sized, second_name: str, second: Siz
 
 
 def require_both_labels(labels: Sequence[bool]) -> None:
-    """Refuse labels of which all are alike: nothing tells the two kinds apart."""
+    """Refuse labels that are all alike: nothing distinguishes the two kinds."""
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     if all(labels) or not any(labels):

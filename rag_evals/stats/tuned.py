@@ -65,7 +65,7 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
-        WeakJudgeError: What people support has no higher support than the rest.
+        WeakJudgeError: Support is no higher for what people call supported than for the rest.
     """
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -316,7 +316,7 @@ class SupportShift:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the data do not look like the labels: surely, and by more than a little."""
+        """Whether the data differ from the labels: significantly, and by more than a little."""
         return self.p_value < _SURE and self.distance >= LEAST_SHIFT
 
 
@@ -330,7 +330,7 @@ def support_shift(
 
     Args:
         supports: What a verifier says, one number a statement.
-        rows: The row of each, aligned.
+        rows: The row of each, in the same order.
         labelled: What it said of the labelled statements, or quantiles of that.
         worth: How many independent rows these are worth, as `independent_rows` says.
     """

@@ -1,4 +1,4 @@
-"""Who answers? An HTTP server on loopback that speaks as OpenAI does, embeddings included."""
+"""Who answers? An HTTP server on loopback with OpenAI's API, embeddings included."""
 
 import json
 import socket
@@ -31,7 +31,7 @@ Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 class ScriptedJudge:
     """A chat endpoint on loopback that answers from a script, on OpenAI's wire.
 
-    To speak more, subclass it: override `wire` for another provider's requests and replies, and
+    For other APIs, subclass it: override `wire` for another provider's requests and replies, and
     `route` for further paths, such as files and batches; `request_type` is what scripts receive.
 
     Args:

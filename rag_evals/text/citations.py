@@ -231,7 +231,7 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
     if mark.start < spans[last].end or last + 1 == len(spans):
         return last
     behind = body[spans[last].end : mark.start]
-    # Only list and quotation signs stand before it on its line.
+    # Only list and quotation signs come before it on its line.
     _, newline, line = behind.rpartition("\n")
     is_first = bool(newline) and not line.strip(" \t>*-+•[(")
     shares_line = "\n" not in body[mark.end : spans[last + 1].start]
@@ -239,7 +239,7 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
 
 
 def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
-    """Say whether marks stand before their sentences: the text begins with one, and ends without.
+    """Say whether marks come before their sentences: the text begins with one, and ends without.
 
     "[1] It is tall. [2] It is old." and not "[1] It is tall. It is old. [2]".
     """
@@ -272,7 +272,7 @@ def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
 
 
 def _numbers_in_front(line: str) -> list[int]:
-    """Read the mark that a line begins with; empty where nothing else stands on it."""
+    """Read the mark that a line begins with; empty where nothing else is on it."""
     line = line.lstrip(" \t-*+•")
     found = _BRACKETS.match(line)
     if found is None or not line[found.end() :].strip(" .:\n"):

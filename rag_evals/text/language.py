@@ -57,7 +57,7 @@ LANGUAGE_NAMES = {
     "ja": "Japanese", "ko": "Korean", "uk": "Ukrainian", "el": "Greek", "he": "Hebrew",
     "ar": "Arabic", "hi": "Hindi", "th": "Thai",
 }  # fmt: skip
-"""Every language that can be told, by its code."""
+"""Every language that can be recognised, by its code."""
 
 LANGUAGE_CODES = frozenset(
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
@@ -70,7 +70,7 @@ LANGUAGE_CODES = frozenset(
 """Every two-letter code of a language, by ISO 639-1."""
 
 SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
-"""Every script that can be told, by what `script_of` returns."""
+"""Every script that can be recognised, by what `script_of` returns."""
 
 
 def language_of(text: str) -> str | None:

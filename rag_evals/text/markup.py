@@ -1,7 +1,7 @@
 """What does a reader see of a text? Its words, without the signs of Markdown, HTML and print.
 
 A word that is struck out stays in its signs: it is not what the text says. `Traced` knows where in
-the source each character stands; `plain_form` leaves out what typing adds, and no more.
+the source each character is; `plain_form` leaves out what typing adds, and no more.
 """
 
 import html
@@ -67,7 +67,7 @@ _DASH = re.compile(r"(?<=[^\W\d]) [-–—] (?=[^\W\d])")
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 Edit = tuple[int, int, str]
-"""From where to where something else stands, and what."""
+"""From where to where something else is put, and what."""
 
 
 class Traced(NamedTuple):

@@ -52,7 +52,7 @@ class Quotable:
         """
         if found := self._find_in(self._folded, _fold(traced(quote))):
             return found
-        # Most quotes are found as they stand; only others pay for the signs around words.
+        # Most quotes are found as written; only others pay for the signs around words.
         for reading in self._readings:
             for wanted in _readings(quote):
                 if found := self._find_in(reading, wanted):
@@ -113,7 +113,7 @@ def _parts(quote: str) -> list[str]:
 
 
 def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield where the parts stand in order, the nearest first; a bounded number of ways."""
+    """Yield where the parts are, in order, the nearest first; a bounded number of ways."""
     if not parts:
         return
     tried = 0
@@ -136,7 +136,7 @@ def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
 
 
 def _next_whole(text: str, part: str, position: int) -> int | None:
-    """Return where the part next stands without cutting a word or a number."""
+    """Return where the part next occurs without cutting a word or a number."""
     while (start := text.find(part, position)) >= 0:
         end = start + len(part)
         if not _cuts(text, start) and not _cuts(text, end):

@@ -48,7 +48,7 @@ def one_line(text: str) -> str:
     line = re.sub(r"\s*\n\s*", " ", printable(text)).strip()
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    # What would be right stands at the end of a message.
+    # What would be right comes at the end of a message.
     return f"{line[: _MAX_LINE_CHARS - _END_CHARS - 3]} … {line[-_END_CHARS:]}"
 
 

@@ -298,7 +298,7 @@ _UNDER_TWENTY = (
     "sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-# Words that are added up, and words that multiply what stands before them.
+# Words that are added up, and words that multiply what comes before them.
 _ADDENDS = {
     **{name: value for value, name in enumerate(_UNDER_TWENTY.split())},
     **{name: 10 * value for value, name in enumerate(_TENS.split(), start=2)},

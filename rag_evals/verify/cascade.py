@@ -161,7 +161,7 @@ def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str
 
 
 def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
-    """Say of each stage who it is, where it decides alone, and by which labels; for a manifest."""
+    """Describe each stage for a manifest: its name, where it decides alone, and by which labels."""
     stages = [_described(stage) for stage in stages_in(verifier)]
     for stage, band in zip(stages, verifier.traits.unsure, strict=False):
         if stage["tuned"] is None:

@@ -17,7 +17,7 @@ _MOST_ODDS = 0.99
 
 
 class Confidence(BaseModel):
-    """What signals say of a verdict, and what it gains to leave out the least sure ones.
+    """What signals say about a verdict, and how much is gained by leaving out the least sure ones.
 
     Attributes:
         auroc: How often a wrong verdict is less sure than a right one, on left-out rows.
@@ -74,7 +74,7 @@ def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[st
 
 
 def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confidence]:
-    """Return what a run's tuned files say of how sure verdicts are, by the verifier's name."""
+    """Return the confidence that a run's tuned files hold for each verifier, by its name."""
     stored = {one["name"]: (one.get("tuned") or {}).get("confidence") for one in stages}
     found = {name: Confidence.model_validate(one) for name, one in stored.items() if one}
     return {name: one for name, one in found.items() if one.weights}

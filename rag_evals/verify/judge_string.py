@@ -30,7 +30,7 @@ EMBEDDED_GRADERS = (
 """Names of the shipped graders that a verifier can grade for."""
 
 CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
-"""What stands before a Hugging Face classifier, a name or a folder; and before a decision model."""
+"""What comes before a Hugging Face classifier, a name or a folder; and before a decision model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What do labels say of a verifier, and how does it decide then? `judge tune` writes the file."""
+"""What do labels say about a verifier, and how does it then decide? `judge tune` writes it."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -79,7 +79,7 @@ class Promise(_TunedPart):
 
 
 class Tuning(_TunedPart):
-    """What labels say of the support of one verifier.
+    """What labels say about the support of one verifier.
 
     Attributes:
         format: Version of this file.
@@ -255,7 +255,7 @@ def read_tuning(path: str | Path) -> Tuning:
     """Read one file that `rag-evals judge tune` wrote.
 
     Raises:
-        DataError: It is no such file.
+        DataError: It is not such a file.
     """
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
@@ -283,7 +283,7 @@ class TunedVerifier:
 
     Args:
         verifier: The one that was tuned.
-        tuning: What labels say of it; answers in other languages are decided as without it.
+        tuning: What labels say about it; answers in other languages are decided as without it.
         goes_first: Another verifier comes after it and gets what the promise does not cover.
 
     Raises:
@@ -346,7 +346,7 @@ class TunedVerifier:
         return own + list(warn(texts) if warn else ())
 
     def fingerprint(self) -> str:
-        """Return a hash of the verifier and what labels say of it."""
+        """Return a hash of the verifier and its tuning."""
         own = self.verifier.fingerprint()
         return fingerprint("tuned", own, self.tuning.fingerprint(), self.goes_first)
 

@@ -144,7 +144,7 @@ def test_what_is_no_exam_is_refused() -> None:
 
     with pytest.raises(ConfigurationError, match="needs a reference"):
         exam(ContextRecall, "openai/m")
-    with pytest.raises(ConfigurationError, match="the run is no exam"):
+    with pytest.raises(ConfigurationError, match="the run is not an exam"):
         ExamReport.of(evaluate([{"answer": "It is.", "context": ["It is."]}], client="embedded"))
 
 

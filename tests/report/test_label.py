@@ -369,7 +369,7 @@ def test_a_file_of_labels_is_taken_in(browser: Browser, tmp_path: Path) -> None:
 
     assert browser.texts("#told") == [
         "1 label found: continue where you stopped. "
-        "2 labels are of other rows or people; they are kept. 1 line cannot be read."
+        "2 labels belong to other rows or people; they are kept. 1 line cannot be read."
     ]
     begin(browser)
     assert browser.texts("#statement") == ["b is so."]

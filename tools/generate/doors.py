@@ -49,7 +49,7 @@ def stub(source: str, package: str) -> str:
     lines = []
     for inner, names in names_in(source).items():
         for name in names:
-            # A room that stands under its own name is a module.
+            # A room listed under its own name is a module.
             home = package if name == inner else f"{package}.{inner}"
             lines.append(f"from {home} import {name} as {name}")
     rest = _ROOT_ONLY if "." not in package else "\n__all__: list[str]\n"

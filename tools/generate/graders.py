@@ -1,4 +1,4 @@
-"""Where does the name of a grader stand? In contracts, tables and pages, all from its file."""
+"""Where is the name of a grader used? In contracts, tables and pages, all from its file."""
 
 import re
 from importlib import import_module

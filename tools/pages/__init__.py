@@ -1,1 +1,1 @@
-"""What the documentation site needs beside its text: pictures, an index for programs, checks."""
+"""What the documentation site needs besides its text: pictures, an index for programs, checks."""

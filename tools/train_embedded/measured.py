@@ -145,7 +145,7 @@ class Measured:
         )
 
     def rag_answers(self) -> str:
-        """Write the figures of RAG answers in one line; rows of one's own have none."""
+        """Write the figures of RAG answers in one line; other data has none."""
         if _RAG not in self.answers:
             return "no figures here"
         accuracy, f1, auroc, *_ = self._figures(_RAG)[1]

@@ -1,4 +1,4 @@
-"""How well are claims told from talk? Sentences of answers, labelled by hand, against preparation.
+"""How well are claims and talk told apart? Sentences of answers, labelled by hand, and preparation.
 
 `python -m tools.train_embedded.sentences` prints the figures, and each sentence read wrong.
 """

@@ -37,7 +37,7 @@ def collect(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     status: Annotated[
-        bool, typer.Option("--status", help="Only ask the provider where the batches stand.")
+        bool, typer.Option("--status", help="Only ask the provider how far the batches are.")
     ] = False,
     send: Annotated[
         bool,
@@ -58,9 +58,9 @@ def collect(
     ] = False,
     json_output: Json = False,
 ) -> None:
-    """Take the replies of batches that have ended, and grade the rows that they complete.
+    """Fetch the replies of finished batches, and grade the rows that they complete.
 
-    Gates are asked as `grade` was told to; while a row is pending, the exit code is 4. With
+    The gates are those given to `grade`; while a row is pending, the exit code is 4. With
     --status it is 3 where rows failed.
 
     [bold]Examples[/bold]

@@ -151,8 +151,8 @@ def agreement(
 ) -> None:
     """Measure the verdicts of a run against labels from people.
 
-    Labels are what a report exports, a labelled file, or columns of the data. Several files are
-    several people.
+    Labels are what a report exports, a labelled file, or columns of the data. Several files
+    count as several people.
 
     [bold]Examples[/bold]
 
@@ -271,7 +271,7 @@ def teach(
     ] = False,
     suspicious: Annotated[
         bool,
-        typer.Option("--suspicious", help="Ask nothing; list labels by what speaks against them."),
+        typer.Option("--suspicious", help="Ask nothing; list labels, the most doubtful first."),
     ] = False,
     label_column: LabelColumn = "label",
     json_output: Json = False,

@@ -40,7 +40,7 @@ prompts = typer.Typer(
     rich_markup_mode="rich",
 )
 
-# Characters of a text that may stand in a prompt by chance.
+# Characters of a text that may be in a prompt by chance.
 _CHANCE = 40
 
 Entry = Mapping[str, str | bool | Sequence[str]]

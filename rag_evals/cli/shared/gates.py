@@ -69,7 +69,7 @@ Counts = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What gates say of a run or a comparison.
+    """The verdicts of gates on a run or a comparison.
 
     Attributes:
         lines: What is missed, not decided or passed; empty where nothing is asked.
@@ -98,7 +98,7 @@ class GateResult:
 
     @classmethod
     def unscored(cls, graders: Sequence[GraderSummary], say: Phrases) -> "GateResult":
-        """Say of each of these graders that no row has a score, and why."""
+        """Report each of these graders that scored no row, and why."""
         told = [
             say(
                 "gate.unscored",
@@ -168,7 +168,7 @@ class Gates:
 
     @cached_property
     def counts(self) -> dict[str, float]:
-        """Numbers for reasons of rows without a score."""
+        """What rows without a score count as, by reason."""
         return parsed_counts(self.count)
 
     @property

@@ -161,10 +161,10 @@ def _own_grader(spec: str) -> Grader[Any]:
     """Import a grader of the user's own; modules in the working directory are found first.
 
     Args:
-        spec: `package.module:object`; the object may stand inside another, as in `my:Team.strict`.
+        spec: `package.module:object`; the object may be inside another, as in `my:Team.strict`.
 
     Raises:
-        ConfigurationError: The module cannot be imported, has no such object, or it is no grader.
+        ConfigurationError: The module cannot be imported, or has no grader of that name.
     """
     module_name, _, path = spec.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
@@ -308,8 +308,8 @@ class TunedBy:
             )
         if not tunings:
             raise ConfigurationError(
-                f"--max-error {max_error:g} needs labels to be kept by; give --labels FILE, or "
-                "--tuned FILE"
+                f"--max-error {max_error:g} needs labels to check it against; give "
+                "--labels FILE, or --tuned FILE"
             )
         _require_promise(tunings, max_error)
         return tunings

@@ -100,7 +100,7 @@ _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" =
 def judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
 ) -> InstructorJudge | DecisionJudge:
-    """Make a judge that answers at once.
+    """Make a judge that answers in the calling thread.
 
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.

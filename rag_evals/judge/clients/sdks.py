@@ -48,7 +48,7 @@ _FILE_SECONDS = 600.0
 class Made(NamedTuple):
     """A client of an SDK, what sends a request through it, and instructor's names for it.
 
-    `asks` is where the client asks a model; only of one that takes another transport.
+    `asks` is the client's method that asks a model; set where it takes another transport.
     """
 
     sdk: Any
@@ -283,7 +283,7 @@ def _answering_http(sdk: Any, answer: Answering) -> Any:
     What `answer` raises, the library raises.
     """
     client = sys.modules[type(sdk).__module__.partition(".")[0]].DefaultAsyncHttpxClient
-    # Some of these libraries stand on httpx, others on httpx2.
+    # Some of these libraries use httpx, others on httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)
     http = sys.modules[next(name for name in bases if name.startswith("httpx"))]
 
@@ -490,7 +490,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
     Args:
         client: What a user passed; anything else is returned as it is.
-        asynchronous: Which kind to make of a client that is both, as Google's is.
+        asynchronous: Which kind to make of a client that is both sync and async, as Google's is.
     """
     library, name = type(client).__module__.partition(".")[0], type(client).__name__
     function, mode, classes = _WRAPPINGS.get(library, _NO_WRAPPING)

@@ -22,7 +22,7 @@ class Host(NamedTuple):
         key_variables: Of the environment, with the key; empty where its SDK looks for it.
         default_address: Where neither the string nor a variable says; None where its SDK knows
             one, or the user has to say it.
-        default_key: Stands in where the variable has none; None where a key is needed.
+        default_key: Used where the variable has none; None where a key is needed.
         mode: How a reply is asked for where OpenAI's language is spoken; a name of instructor's.
     """
 
@@ -34,7 +34,7 @@ class Host(NamedTuple):
 
 
 NO_KEY = "none"
-"""Stands in for a key where a server has none."""
+"""Replaces a key where a server has none."""
 _OLLAMA_PORT = 11434
 _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
@@ -112,7 +112,7 @@ ALIASES: Mapping[str, str] = {
 """What other tools call a provider, and its name here."""
 
 DECISIONS = "decisions:"
-"""What stands before a decision model."""
+"""The prefix of a decision model."""
 
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 

@@ -176,7 +176,7 @@ def _code(error: Any, inner: Mapping[str, Any]) -> str:
 
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
-    """Read Gemini's `retryDelay`: it stands in the body, not in a header."""
+    """Read Gemini's `retryDelay`: it is in the body, not in a header."""
     details = inner.get("details")
     for detail in details if isinstance(details, list) else ():
         if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
@@ -279,7 +279,7 @@ _RETRIED = frozenset({408, 409, 429})
 _OK = 200
 _TOO_MANY_REQUESTS = 429
 _NOT_IMPLEMENTED = 501
-# What no second try can heal: the request itself cannot be sent like this.
+# What no second try can mend: the request itself cannot be sent like this.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 _ONCE_ONLY = frozenset({"genai", "mistral"})
 
@@ -417,7 +417,7 @@ def _is_hopeless(cause: BaseException | None) -> bool:
     return isinstance(cause, RagEvalsError) or type(cause).__name__ in _HOPELESS
 
 
-# Anything may stand here: a client of instructor's over any SDK.
+# Anything may come here: a client of instructor's over any SDK.
 def never_repeats(client: Any) -> bool:
     """Say whether a client's SDK sends each request once, unless told otherwise."""
     sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
@@ -434,7 +434,7 @@ _row_meter: "ContextVar[Meter | None]" = ContextVar("row_meter", default=None)
 
 
 def note_fault(words: str) -> None:
-    """Keep what went wrong for the row whose call this is: its time may end before it heals."""
+    """Note a fault for the row that this call belongs to: its time may run out before a reply."""
     meter = _row_meter.get()
     if meter is not None:
         meter.last_fault = words
@@ -446,7 +446,7 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 class RowTime:
     """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
 
-    All calls of the row together have `seconds`; its meter knows what earlier ones took.
+    All calls of the row together have `seconds`; its meter knows the time that earlier ones took.
     """
 
     def __init__(self, meter: "Meter", seconds: float) -> None:
@@ -536,7 +536,7 @@ def call_within(meter: "Meter", work: Callable[[], T]) -> T:
     """Call a function within the time that its row has left.
 
     Raises:
-        JudgeUnavailableError: The time is up; the call goes on in its thread, and nobody reads it.
+        JudgeUnavailableError: The time is up; the call's thread runs on, and its reply is dropped.
     """
     seconds = meter.seconds_left
     if seconds is None:

@@ -256,7 +256,7 @@ _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
 def client_settings(client: object) -> dict[str, Any]:
-    """Return the settings that a client is made with, which go with each of its calls."""
+    """Return the settings that a client was made with; each of its calls carries them."""
     kept = getattr(client, "kwargs", None)
     return dict(kept) if isinstance(kept, dict) else {}
 

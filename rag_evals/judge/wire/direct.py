@@ -200,7 +200,7 @@ Post = Callable[..., Awaitable[ChatReply]]
 
 
 class AsyncDirectJudge(AsyncInstructorJudge):
-    """Asks without instructor; the client that would ask otherwise knows address, mode and key."""
+    """Asks without instructor; the client that it replaces knows address, mode and key."""
 
     def __init__(self, client: "AsyncInstructor", settings: AskSettings, post: Post) -> None:
         super().__init__(client, settings)
@@ -281,7 +281,7 @@ class DirectPost:
     """Posts bodies to the place that an SDK's async client asks, in one event loop.
 
     `model` is asked where a body names none; the limiter learns from each reply. A reply may take
-    `reply_seconds`, or what its row has left where that is more.
+    `reply_seconds`, or the time its row has left where that is more.
     """
 
     def __init__(

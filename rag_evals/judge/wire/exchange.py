@@ -37,7 +37,7 @@ from rag_evals.text import shortened
 OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
-"""Of the call that is being made, in this thread or task: a variable, or where else it stands."""
+"""Of the call that is being made, in this thread or task: a variable, or where else it is."""
 
 OTHER_FORMS = ("json_object", "text")
 """How a reply is asked for where a host did not keep to the schema; it is in words then."""

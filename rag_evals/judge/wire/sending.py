@@ -68,7 +68,7 @@ class ClientUse:
     answer: "Answering | None" = None
 
     def one_try(self) -> float:
-        """Return the time-out of a request: what its row has left."""
+        """Return the time-out of a request: the time its row has left."""
         left = seconds_left()
         # A little more: the row's own clock ends it, and says what went wrong before.
         return self.seconds if left is None else max(0.0, left) + 1.0

@@ -58,7 +58,7 @@ class BatchPart:
         model: Who is asked.
         requests: How many.
         ended: How many of them were worked off, when last asked.
-        status: `written`, `sending`, or the provider's word for where its batch stands.
+        status: `written`, `sending`, or the provider's word for the state of its batch.
         file: The provider's name of the file; None before it was uploaded.
         batch: The provider's name of the batch; None before there is one.
     """
@@ -132,7 +132,7 @@ class BatchTable:
         return rows[0][0] if rows else None
 
     def waits(self, key: str) -> bool:
-        """Say whether a request stands in a part whose results have not been taken."""
+        """Say whether a request is in a part whose results have not been taken."""
         rows = self._read(
             "SELECT 1 FROM requests JOIN parts ON part = number WHERE key = ? AND NOT is_taken", key
         )
@@ -176,7 +176,7 @@ class BatchTable:
         return [BatchPart(*row) for row in self._read(query)]
 
     def note(self, part: int, **columns: object) -> None:
-        """Write down where a part stands; names of columns are those of `BatchPart`."""
+        """Write down the state of a part; names of columns are those of `BatchPart`."""
         names = ", ".join(f"{name} = ?" for name in columns)
         with self._connection as connection:
             connection.execute(
@@ -268,7 +268,7 @@ grading_now: ContextVar[str] = ContextVar("grading_now", default="")
 
 
 class RoundAnswers:
-    """The replies that have come before a round, and the requests that it finds missing."""
+    """The replies that arrived before a round, and the requests that it finds missing."""
 
     def __init__(
         self, table: BatchTable, *, max_requests: int | None = None, max_bytes: int | None = None
@@ -289,7 +289,7 @@ class RoundAnswers:
         return self._table.owner(key) in (None, grading_now.get())
 
     def note(self, missing: PendingError) -> None:
-        """Write a request into a part, if it stands in none."""
+        """Write a request into a part, if it is in none."""
         name = bytes.fromhex(missing.key)
         if name in self._noted or self._table.waits(missing.key):
             return

@@ -36,7 +36,7 @@ from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
-"""Is told in a line where the batches stand."""
+"""What is called with a line that says how far the batches are."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
@@ -182,7 +182,7 @@ class BatchSteps:
         take: Take the results that are there.
         send: Send what is missing.
         wait: Do both until no row is pending.
-        again: Send again what stands in batches that the endpoint has no more.
+        again: Send again what is in batches that the endpoint no longer has.
         max_requests: Requests of one batch, at most; None takes what the provider says.
     """
 
@@ -208,7 +208,7 @@ async def aexecute_batches(
         plan: What is graded.
         steps: What is done.
         out: The run folder; a run that is there is gone on with.
-        tell: Is told where the batches stand.
+        tell: Called with a line that says how far the batches are.
         progress: As for `evaluate`.
         command: Options of the command that begins the batches, as JSON; None leaves them.
 
@@ -369,7 +369,7 @@ def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
 
 
 def ask_states(table: BatchTable) -> list[BatchPart]:
-    """Ask where the batches under way stand, and return all parts that are not taken."""
+    """Ask how far the batches under way are, and return all parts that are not taken."""
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
@@ -408,7 +408,7 @@ def pending_in(folder: Path) -> int:
 
 
 def batch_words(parts: Iterable[BatchPart]) -> str:
-    """Say where the batches under way stand, in one line."""
+    """Say how far the batches under way are, in one line."""
     sent = [part for part in parts if part.status != WRITTEN]
     ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)

@@ -36,7 +36,7 @@ class Estimate:
         prompt_tokens: Tokens to send.
         completion_tokens: Tokens to receive, a rough guess.
         cost_usd: List price; None when it is not known for every grader's model.
-        counted_by: `tiktoken`, or what stood in for it.
+        counted_by: `tiktoken`, or what replaced it.
         price_as_of: Month of the price list, or None.
         at_least: True when replies to these calls lead to more of them.
     """

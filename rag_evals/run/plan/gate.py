@@ -130,7 +130,7 @@ class Gate:
         fail_under: Least mean score, 0 to 1; None asks for none.
         at: Which number must reach it: the mean, or the lower end of its 95 % interval.
         min_scored: Least share of the rows that must have a score, 0 to 1; failed rows have none.
-        count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`;
+        count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`;
             those rows then count as scored.
 
     Raises:
@@ -324,7 +324,7 @@ def decide_gate(
         gate: The mean that is asked for, 0 to 1.
         error: Chance of a wrong answer, above 0 and up to 0.5.
         min_scored: Least share of the rows that must have a score, 0 to 1.
-        count: Numbers for reasons of rows without a score.
+        count: What rows without a score count as, by reason.
 
     Raises:
         ConfigurationError: A number is out of its range, or there is no such reason.

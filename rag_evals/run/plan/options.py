@@ -53,13 +53,13 @@ def parse_share(text: str) -> float:
 
 
 def require_number(name: str, value: object) -> None:
-    """Refuse what is no number, such as the text of one.
+    """Refuse what is not a number, such as the text of one.
 
     Raises:
         ConfigurationError: With the name and the value.
     """
     if not isinstance(value, Real):
-        raise ConfigurationError(f"{name}={value!r} is no number; expected one such as 0.9")
+        raise ConfigurationError(f"{name}={value!r} is not a number; expected one such as 0.9")
 
 
 def require_share(name: str, share: float) -> None:
@@ -155,7 +155,7 @@ class Sampling:
         gate: Rows are graded in random order until it is decided whether the mean of all of them
             reaches this, 0 to 1.
         error: Chance that the gate is decided wrongly, at most 0.5; None is 0.05.
-        count: Numbers for reasons of rows without a score, for the gate, such as
+        count: What rows without a score count as, by reason, for the gate, such as
             `{"empty_context": 0.0}`.
 
     Raises:
@@ -211,7 +211,9 @@ def _read_dollars(budget: Any) -> float:
     dollars = float(budget) if is_number else float(found[1]) if found else 0.0
     # Written so that NaN is refused as well.
     if not 0 < dollars < float("inf"):
-        raise ConfigurationError(f"budget {budget!r} is no sum of US dollars above 0, as in 5usd")
+        raise ConfigurationError(
+            f"budget {budget!r} is not a sum of US dollars above 0, as in 5usd"
+        )
     return dollars
 
 

@@ -70,7 +70,7 @@ class RunPolicy(Protocol):
         """Complete the numbers of a run that graded all that it had to.
 
         Returns:
-            What the manifest says of it, by key; empty for a run of all rows.
+            What the manifest says about it, by key; empty for a run of all rows.
         """
 
 
@@ -105,7 +105,7 @@ class Plan:
         client: Who is asked; None when a verifier decides alone.
         model: Model to ask, or None for the graders' or the client's own.
         settings: Limits, time-outs, the cache.
-        identity: What makes this run this run; a store goes on only with an equal one.
+        identity: What identifies this run; a store continues only a run with an equal one.
         drawn: How many rows are graded, in random order; None for all, in theirs.
         policy: Makes what decides how many of these rows are graded, given the US dollars that
             earlier starts spent on outcomes that do not count.

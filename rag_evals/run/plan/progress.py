@@ -30,7 +30,7 @@ class NotebookLine:
         self._next = time.monotonic() + _SECONDS_BEFORE_FIRST
 
     def __call__(self, progress: "Progress") -> None:
-        """Show where the run stands; a few times a second, and never for a short run."""
+        """Show how far the run is; a few times a second, and never for a short run."""
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + _SECONDS_BETWEEN
@@ -76,7 +76,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands.
+    """How far a run is.
 
     Attributes:
         done: Gradings that ended, those of an earlier run among them.
@@ -160,7 +160,7 @@ def reporting(
     """Choose how progress is shown.
 
     Args:
-        progress: A function of one's own; True shows it, False does not; None: on a terminal and
+        progress: Your own function; True shows it, False does not; None: on a terminal and
             in a notebook.
         stream: Where to show it; None takes standard error.
         language: Of the reader: "en" or "ru".

@@ -355,7 +355,7 @@ def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
 
     Args:
         records: Its outcomes; the finer ranking score is taken where there is one.
-        count: Numbers for reasons of rows without a score.
+        count: What rows without a score count as, by reason.
     """
     found = {}
     for record in records:

@@ -96,7 +96,7 @@ def rows_of_run(
 
     Args:
         records: Of the run, in the order of the data.
-        samples: What was graded, by id; a row without one has no columns of the data.
+        samples: What was graded, by id; a row without an id has no columns of the data.
         graders: Names, in order.
         judge: Who graded; None where it is not known.
         shape: Which of the two.

@@ -61,7 +61,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
 
     Args:
         parts: Run folders, and files, or folders of files, whose rows have the columns of
-            `Outcome.to_row`; they stand in this order in the run.
+            `Outcome.to_row`; the run has them in this order.
         out: Folder to write; it must hold no run.
 
     Returns:
@@ -109,7 +109,7 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
         raise ConfigurationError(f"parts is one path, {one!r}; expected a list, as in [{one!r}]")
     for path in (*parts, out):
         if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-            raise ConfigurationError(f"{path!r} is no path of a run folder or a file")
+            raise ConfigurationError(f"{path!r} is not a path of a run folder or a file")
     if not parts:
         raise ConfigurationError("no parts to merge; name at least one run folder or file")
     return [Path(part) for part in parts]
@@ -217,7 +217,7 @@ def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run of drawn rows: what it says of the others would be lost, and its mean be wrong.
+    """Refuse a run of drawn rows: what is known of the others would be lost, and its mean wrong.
 
     Raises:
         ConfigurationError: It names how the rows were drawn.
@@ -324,7 +324,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
 
 
 def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Record]:
-    """Yield the outcomes of all parts; rows of a later part stand behind those of an earlier.
+    """Yield the outcomes of all parts; rows of a later part come after those of an earlier one.
 
     Args:
         parts: All of them.

@@ -199,7 +199,7 @@ class Run(ScoreNumbers):
         """Make the run that was just graded.
 
         Args:
-            summary: What its outcomes come to.
+            summary: Totals over its outcomes.
             folder: Where they are kept, or None.
             graded: Gradings that were made now.
             models: Classes of the results.
@@ -236,7 +236,7 @@ class Run(ScoreNumbers):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What `manifest.json` holds; empty for a run that only memory has."""
+        """What `manifest.json` holds; empty for a run in memory."""
         return self._kept.manifest
 
     @property
@@ -282,7 +282,7 @@ class Run(ScoreNumbers):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What makes the run this run: data hash, judge, fingerprints of the graders, settings."""
+        """What identifies the run: data hash, judge, fingerprints of the graders, settings."""
         identity: Mapping[str, Any] = self.manifest.get("identity", {})
         return identity
 
@@ -321,7 +321,7 @@ class Run(ScoreNumbers):
         return cast("list[Outcome[R]]", found)
 
     def has_same_log(self, other: "Run") -> bool:
-        """Say whether both runs are read from folders whose results are equal byte for byte.
+        """Say whether both runs come from folders whose results are equal byte for byte.
 
         A run whose graders were renamed to be compared has a folder, but not its records.
         """
@@ -604,7 +604,7 @@ class Run(ScoreNumbers):
             mean: The mean score that is asked for, 0 to 1.
             error: Chance of a wrong answer, above 0 and up to 0.5.
             min_scored: Least share of the rows that must have a score, 0 to 1.
-            count: Numbers for reasons of rows without a score, such as `{"empty_context": 0.0}`.
+            count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
             cluster: As for `summary`.
 
         Raises:

@@ -88,7 +88,7 @@ LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
 
 
 def labels_by_finding(folder: Path | None) -> LabelLines:
-    """Return what people say of each finding, in the labels files of a run folder."""
+    """Return the labels of people for each finding, in the labels files of a run folder."""
     found: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
     for line in _label_lines(folder):
         key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
@@ -97,7 +97,7 @@ def labels_by_finding(folder: Path | None) -> LabelLines:
 
 
 def _label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the labels of findings; what is no such line is passed over."""
+    """Yield the labels of findings; other lines are passed over."""
     for path in label_files(folder):
         for line in path.read_bytes().splitlines():
             with suppress(ValueError):

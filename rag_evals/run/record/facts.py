@@ -120,7 +120,7 @@ class RowTable:
 
     Attributes:
         by: What rows are clustered by: None chooses question or context, "none" nothing; else the
-            column whose hash stands in the place of the question's.
+            column whose hash replaces the question's.
     """
 
     def __init__(self, by: str | None = None) -> None:

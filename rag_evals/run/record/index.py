@@ -188,7 +188,7 @@ class Ended(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What the lines of one grader come to.
+    """Totals over the lines of one grader.
 
     Attributes:
         grader: Its name.

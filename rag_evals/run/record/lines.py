@@ -151,7 +151,7 @@ def fault_of(error: ValueError) -> str:
 
 
 def hash_beginning(path: Path, size: int) -> str:
-    """Return the hash of the first bytes of a file, of fewer where it has no more."""
+    """Return the hash of the first bytes of a file, or of all where it is shorter."""
     digest = hashlib.sha256()
     if size and path.exists():
         with path.open("rb", buffering=0) as file:

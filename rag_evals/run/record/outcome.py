@@ -142,7 +142,7 @@ def _find_class(name: str) -> type[BaseModel] | None:
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
-# What is nested stands in its column as JSON: its form differs from grader to grader.
+# What is nested is in its column as JSON: its form differs from grader to grader.
 _AS_JSON = ("result", "findings", "tallies", "further_scores", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
 # In a table, `question` would be taken for the text.
@@ -218,7 +218,7 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
             try:
                 record[name] = from_json(record[name])
             except ValueError as error:
-                raise DataError(f"{where}: {name} is no JSON: {error}") from None
+                raise DataError(f"{where}: {name} is not JSON: {error}") from None
     return {"score": None, **record}
 
 
@@ -430,7 +430,7 @@ def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | N
 
     Args:
         record: A line of `results.jsonl`, parsed.
-        count: Numbers for reasons of rows without a score.
+        count: What rows without a score count as, by reason.
     """
     score: float | None = record["score"]
     return score if score is not None else count.get(record.get("reason") or "")

@@ -148,7 +148,7 @@ class IndexedRecord(Mapping[str, Any]):
 
 
 def facts_in(record: Record) -> RowFacts:
-    """Return what a record says of its row besides the score."""
+    """Return what a record says about its row besides the score."""
     if isinstance(record, IndexedRecord):
         return record.facts
     return read_facts(record.get("facts"))

@@ -258,10 +258,10 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 
 def checked_record(line: bytes, where: str) -> Record:
-    """Read one outcome of another place than a run folder.
+    """Read one outcome that does not come from a run folder.
 
     Raises:
-        DataError: It is none.
+        DataError: The line is not an outcome.
     """
     try:
         return OUTCOME.validate_json(line)

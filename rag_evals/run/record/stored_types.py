@@ -1,4 +1,4 @@
-"""What may stand in the files of a run? One type for an outcome, one for the manifest.
+"""What may the files of a run hold? One type for an outcome, one for the manifest.
 
 Files of newer versions may say more: what is not named here is kept.
 """

@@ -158,7 +158,7 @@ Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def stage_lines(stages: Stages, say: Phrases) -> list[str]:
-    """Say of each verifier by which labels it was tuned, and of each cascade what it promises.
+    """Say by which labels each verifier was tuned, and what each cascade promises.
 
     Returns:
         Nothing for a verifier that decides alone and was not tuned.

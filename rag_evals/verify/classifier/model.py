@@ -53,7 +53,7 @@ class Adapter(ABC):
         self._find_verdict(label_map)
 
     def _find_verdict(self, label_map: Mapping[str, str]) -> None:
-        """Note where the verdict stands in what the model returns, if that differs by model."""
+        """Note where the verdict is in what the model returns, if that differs by model."""
         del label_map
 
     @property

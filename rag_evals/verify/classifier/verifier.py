@@ -59,7 +59,7 @@ class Window(NamedTuple):
 
     @property
     def chunk_ids(self) -> tuple[int, ...]:
-        """The chunks that stand in it, in order."""
+        """The chunks in it, in order."""
         return tuple(one.chunk_id for one in self.evidence)
 
 

@@ -36,7 +36,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--timeout", "1e300", 0, OK),
         ("--max-error", "0", 2, "--max-error is 0"),
         ("--max-error", "nan", 2, "--max-error is nan"),
-        ("--max-error", "0.05", 2, "needs labels to be kept by"),
+        ("--max-error", "0.05", 2, "needs labels to check it against"),
         ("--labels", "l.jsonl", 2, "does nothing without --max-error"),
         ("--tuned", "no.json", 2, "'no.json' does not exist; expected a file that"),
         ("--tuned", "d.jsonl", 2, "'d.jsonl' is no file of `rag-evals judge tune`: stage"),

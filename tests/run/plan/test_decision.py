@@ -107,7 +107,7 @@ def test_numbers_out_of_range_are_refused(gate: float, error: float) -> None:
 @pytest.mark.parametrize(("gate", "error"), [("0.85", 0.05), (None, 0.05), (0.85, "0.05")])
 def test_what_is_no_number_is_refused(gate: Any, error: Any) -> None:
     """The text of a number, or nothing, is a line with the value and no TypeError."""
-    with pytest.raises(ConfigurationError, match=r"(gate|error)=.* is no number; expected"):
+    with pytest.raises(ConfigurationError, match=r"(gate|error)=.* is not a number; expected"):
         scores_run([1.0]).gate(gate, error=error)
 
 

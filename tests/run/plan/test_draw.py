@@ -223,12 +223,12 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
         (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
         (("--sample", "10"), "a sample of 10 rows is too small"),
         (("--sample", "0"), "sample is 0; expected at least 1"),
-        (("--budget", "nan"), "budget 'nan' is no sum of US dollars"),
+        (("--budget", "nan"), "budget 'nan' is not a sum of US dollars"),
         (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
         (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
         (("--budget", "5usd"), "a budget needs a price"),
-        (("--budget", "much"), "budget 'much' is no sum of US dollars"),
-        (("--budget", "0"), "budget '0' is no sum of US dollars"),
+        (("--budget", "much"), "budget 'much' is not a sum of US dollars"),
+        (("--budget", "0"), "budget '0' is not a sum of US dollars"),
         (("--sample", "20", "--budget", "5"), "sample and budget both choose the rows"),
         (("--stop-early",), "--stop-early does nothing without --gate"),
         (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
@@ -334,7 +334,7 @@ def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Star
     asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
     ended = command("grade", rows_file(150, 30), *asked, "--budget", "0.005")
 
-    assert "no reply said how long it was, so nobody watched the budget of $0.01" in ended.out
+    assert "no reply reported its tokens, so the budget of $0.01 was not watched" in ended.out
 
 
 @pytest.mark.parametrize("in_a_folder", [True, False])
@@ -378,9 +378,9 @@ def test_a_gate_stops_early_in_python() -> None:
         ({"sample": 20.0}, "sample is 20.0; expected a whole number"),
         ({"sample": True}, "sample is True; expected a whole number"),
         ({"sample": 31}, "a sample of 31 rows is more than the 30 rows of the data"),
-        ({"budget": -1}, "budget -1 is no sum of US dollars"),
-        ({"budget": float("nan")}, "budget nan is no sum of US dollars"),
-        ({"budget": "viel"}, "budget 'viel' is no sum of US dollars"),
+        ({"budget": -1}, "budget -1 is not a sum of US dollars"),
+        ({"budget": float("nan")}, "budget nan is not a sum of US dollars"),
+        ({"budget": "viel"}, "budget 'viel' is not a sum of US dollars"),
         ({"budget": 5}, "a budget needs a price"),
         (
             {"sample": 20, "graders": "answer_relevance"},

@@ -159,14 +159,14 @@ def test_an_exported_table_is_no_part(kind: str) -> None:
 MISTAKES: dict[str, tuple[Any, Any, str]] = {
     "one path": ("run", "out", r"parts is one path, 'run'; expected a list, as in \['run'\]"),
     "a Path": (Path("run"), "out", "parts is one path, 'run'; expected a list"),
-    "a number": ([5], "out", "5 is no path of a run folder or a file"),
-    "nothing": ([None], "out", "None is no path"),
-    "no folder": (["run"], "", "'' is no path"),
-    "a number to write": (["run"], 5, "5 is no path"),
+    "a number": ([5], "out", "5 is not a path of a run folder or a file"),
+    "nothing": ([None], "out", "None is not a path"),
+    "no folder": (["run"], "", "'' is not a path"),
+    "a number to write": (["run"], 5, "5 is not a path"),
     "inside a part": (["run"], "run/whole", "'run/whole' is inside the part 'run'; name a new"),
     "runs in a folder": (["."], "../out", "'.' holds run folders; name each: bare, run"),
     "without a manifest": (["bare"], "out", "'bare' is a run folder without its manifest.json"),
-    "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is no JSON: "),
+    "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is not JSON: "),
     "no rows": (["empty.parquet"], "out", "'empty.parquet' has no rows"),
 }
 
