@@ -41,14 +41,26 @@ class Example:
     sample: Sample
     result: str
     statements: tuple[str, ...] = ()
-    same_question: bool = False
 
     def helps(self, sample: Sample) -> bool:
         """Say whether a row is shown it: never the row that it is."""
-        same = self.sample.question == sample.question
-        if same and sample.question is not None and self.sample.answer == sample.answer:
-            return False
-        return same or not self.same_question
+        own = self.sample
+        return own.question is None or (own.question, own.answer) != (
+            sample.question,
+            sample.answer,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PeerExample(Example):
+    """An example that only rows with its question are shown.
+
+    A class of its own, so that the fingerprints of other examples stay as they are.
+    """
+
+    def helps(self, sample: Sample) -> bool:
+        """Say whether a row has its question, and is another one."""
+        return self.sample.question == sample.question and self.sample.answer != sample.answer
 
 
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
@@ -74,8 +86,8 @@ def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Ex
         place = ".".join(str(part) for part in ("result", *first["loc"]))
         raise PromptError(f"example {number}: {place}: {first['msg']}") from error
     sample = Sample(**{name: given[name] for name in _DATA if name in given})
-    same_question = given.get(_SAME_QUESTION) is True
-    return Example(sample, result.model_dump_json(), tuple(statements), same_question)
+    kind = PeerExample if given.get(_SAME_QUESTION) is True else Example
+    return kind(sample, result.model_dump_json(), tuple(statements))
 
 
 def examples_of(
