@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import pickle
 import re
 from collections.abc import Callable
 from functools import cache
@@ -234,6 +235,18 @@ def test_a_notebook_shows_small_safe_html(name: str) -> None:
     assert len(shown) < 12_000
     assert not re.search(r"(?<![-\w])(background|color):(?!rgba\()", shown)
     assert "\x1b" not in shown
+
+
+def test_a_graded_answer_shows_the_passages() -> None:
+    """Alone in a notebook too a statement has the passage to check it at; copies keep it."""
+    chunks = ["It stands in Paris.", "The tower opened in 1889."]
+    result = Faithfulness.grade(answer="It opened in 1923.", context=chunks, client="embedded")
+    copied = pickle.loads(pickle.dumps(result))
+
+    assert "nearest chunk 1: The tower opened in 1889." in str(result._repr_html_())
+    assert copied == result
+    assert copied._repr_html_() == result._repr_html_()
+    assert "_passage_words" not in result.model_dump()
 
 
 def test_html_says_what_it_leaves_out() -> None:

@@ -1,7 +1,7 @@
 """What did a grader find? Each thing with its verdict, the same for all; and how lines show it."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
@@ -327,13 +327,19 @@ def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> l
     ]
 
 
-def _findings_html(findings: Sequence[Finding]) -> str:
+PassageWords = Callable[[Finding, Phrases], Sequence[str]]
+"""Says where a reader checks a finding."""
+
+
+def _findings_html(findings: Sequence[Finding], passages: PassageWords) -> str:
     """Write findings as coloured lines; of many, those that count against the score come first."""
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
     say = notebook_phrases()
     items = "".join(
-        _item_html(_tone(one), say.text(one.text), _label(one, say), _notes(one, say))
+        _item_html(
+            _tone(one), say.text(one.text), _label(one, say), [_why(one), *passages(one, say)]
+        )
         for one in shown
     )
     return items + html_note(more_said("findings", len(findings), len(shown), say))
@@ -345,13 +351,18 @@ def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
 
 
 def result_html(
-    name: str, rest: str, findings: Sequence[Finding], warnings: Sequence[str] = ()
+    name: str,
+    rest: str,
+    findings: Sequence[Finding],
+    warnings: Sequence[str] = (),
+    passages: PassageWords | None = None,
 ) -> str:
     """Write a result: its class or row, the score with counts, its findings and warnings."""
+    passages = passages or _quote_words
     say = notebook_phrases()
     shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
     more = html_note(more_said("warnings", len(warnings), MOST_ITEMS, say))
-    return f"<div>{html_head(name, rest)}{_findings_html(findings)}{shown}{more}</div>"
+    return f"<div>{html_head(name, rest)}{_findings_html(findings, passages)}{shown}{more}</div>"
 
 
 def _item_html(tone: _Tone, text: str, label: str, notes: Iterable[str]) -> str:
@@ -391,9 +402,8 @@ def _why(finding: Finding) -> str:
     return shortened(finding.reasoning or "")
 
 
-def _notes(finding: Finding, say: Phrases) -> list[str]:
-    quotes = [
+def _quote_words(finding: Finding, say: Phrases) -> list[str]:
+    return [
         say("notebook.quote", id=one.chunk_id, text=shortened(one.text, 120))
         for one in finding.quotes[:2]
     ]
-    return [_why(finding), *quotes]

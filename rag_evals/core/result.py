@@ -445,7 +445,9 @@ class Result(JudgeModel):
                 head = say("notebook.score", score=say.number(self.score), findings=counted)
             else:
                 head = "; ".join(filter(None, (self._ending(say), counted)))
-            return result_html(type(self).__name__, head, self.findings, self.warnings)
+            # `grade` knows the chunks, and leaves how to find passages in them.
+            passages = vars(self).get("_passage_words")
+            return result_html(type(self).__name__, head, self.findings, self.warnings, passages)
         except Exception:  # noqa: BLE001 - as above
             return None
 

@@ -27,11 +27,14 @@ from pydantic import BaseModel
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.core import (
     ContextInput,
+    Finding,
     Flow,
     JudgeReply,
     JudgeSettings,
     LocalCall,
     Meter,
+    Phrases,
+    Result,
     Sample,
     SampleField,
     Step,
@@ -372,11 +375,21 @@ class _Work(NamedTuple, Generic[R]):
     asked: AskOptions
     meter: Meter
     judge: str
+    chunks: tuple[str, ...]
+
+
+def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
+    """Say where a reader checks a finding; compared when it is shown, not when it is graded."""
+    from rag_evals.embedded import evidence_words  # noqa: PLC0415 - only a notebook asks
+
+    return evidence_words(finding, chunks, say, 120)
 
 
 def _signed(result: R, work: _Work[R]) -> R:
     """Note who decided, and warn of a number that would be read though it does not count."""
     sign_result(result, work.judge)
+    if isinstance(result, Result):
+        vars(result)["_passage_words"] = partial(_passage_words, chunks=work.chunks)
     reason, score = getattr(result, "not_scorable", None), getattr(result, "score", 0.0)
     if reason is not None and score:
         _warn_caller(f"not scorable: {reason}; the score of {score:.2f} does not count")
@@ -416,7 +429,10 @@ def _prepare(
     if client is None:
         client = default_judge()
         warn_of_default([form])
-    return _Work(sample_flow(form, sample), judge, asked, Meter(timeout), judge_name(client, model))
+    flow, named = sample_flow(form, sample), judge_name(client, model)
+    return _Work(
+        flow, judge, asked, Meter(timeout), named, tuple(one.text for one in sample.context)
+    )
 
 
 def resolve(
