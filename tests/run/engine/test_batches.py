@@ -66,6 +66,21 @@ def alike(run: Run) -> list[Outcome]:
     return [replace(o, seconds=0.0, cost_usd=None) for o in outcomes]
 
 
+def test_each_turn_of_a_conversation_is_a_round(batched: Start) -> None:
+    """A turn is sent once the verdicts before it are there; the result is that of plain calls."""
+    judge = batched()
+    facts = [f"The tower {place} stands in Paris." for place in range(3)]
+    turns = [{"question": "?", "answer": f"{one} Zebras nap.", "context": [one]} for one in facts]
+    rows = [{"id": f"c{n}", "turns": turns[place:3]} for n, place in enumerate((0, 1, 2))]
+    plain = evaluate(rows, client=MODEL)
+
+    run = grade(WAIT, rows)
+    assert [one.score for one in run.outcomes] == [0.5] * 3
+    assert alike(run) == alike(plain)
+    batches = [batch["request_counts"]["total"] for batch in judge.desk.batches.values()]
+    assert batches == [3, 2, 1]
+
+
 def test_a_batch_grades_as_calls_do(batched: Start) -> None:
     """Submit, then collect: outcomes and tokens of a plain run, at half its price."""
     judge = batched()
