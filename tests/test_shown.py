@@ -308,7 +308,7 @@ def test_a_short_line_of_an_example_changes_no_fingerprint() -> None:
         "metadata={'source': 's'}), Chunk(id=1, text='d', metadata={})), reference=None, id=None, "
         "language=None, relevant_ids=None, turns=()), "
         'result=\'{"s0": {"claims_nothing": "It claims nothing."}}\', '
-        "statements=(), same_question=False)"
+        "statements=())"
     )
     assert (
         base.ContextEvaluation("Judge.", FaithfulnessResult, examples=longer).fingerprint()
