@@ -440,7 +440,8 @@ def _match_row(
     used = {place for _, places in fitting for place in places}
     matched.statements += units
     matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
-    matched.noun = next((_NOUNS[one.about] for one in found), matched.noun)
+    # A turn of a conversation heads its statements, and has no verdict.
+    matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     verdicts = {n: one.verdict for n, one in enumerate(found) if one.verdict is not None}
     matched.other_verdicts += [
         (sample_id, verdict) for place, verdict in verdicts.items() if place not in used

@@ -18,6 +18,7 @@ from rag_evals import (
     Faithfulness,
     Sample,
     TwoStepFaithfulness,
+    agreement,
     evaluate,
 )
 from rag_evals.catalog import GRADERS
@@ -359,3 +360,20 @@ def test_an_output_of_a_tool_may_have_5_megabytes() -> None:
     result = Faithfulness.grade(Sample(turns=talk), client="embedded")
     assert result.score == 1.0
     assert Turn(None, "Yes.").said == ""
+
+
+def test_labels_of_conversations_measure_the_judge(tmp_path: Path) -> None:
+    """A turn heads its statements and is no verdict: labels of the row count."""
+    row = {
+        "id": "c",
+        "messages": [
+            {"role": "user", "content": "When was it built?"},
+            {"role": "assistant", "content": "It was built in 1889."},
+        ],
+        "context": ["It was built in 1889."],
+    }
+    other = {"id": "r", "answer": "It was built in 1923.", "context": row["context"]}
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text('{"id": "c", "label": 1}\n{"id": "r", "label": 0}\n')
+    run = evaluate([row, other], client="embedded", progress=False)
+    assert "raw agreement       1.000" in str(agreement(run, labels))
