@@ -168,6 +168,8 @@ def test_an_honest_judge_is_asked_once(scripted: Start, grader: str) -> None:
     (outcome,) = evaluate([ROW], asked, "openai/m", progress=False).outcomes
 
     assert (outcome.score, len(judge.requests)) == (0.5, 1)
+    known = (None, None) if grader.startswith("recall") else (2, 1)
+    assert (outcome.facts.statements, outcome.facts.supported) == known
 
 
 MODES = ("TOOLS", "TOOLS_STRICT", "JSON", "MD_JSON", "JSON_SCHEMA", "RESPONSES_TOOLS")

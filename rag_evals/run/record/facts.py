@@ -18,9 +18,6 @@ from rag_evals.stats import Clusters, Interval, count_interval, find_clusters
 
 # Chinese and Japanese set no spaces: a character counts as a word.
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
-_OF_SUPPORT = frozenset(
-    {"supported", "not supported", "contradicted", "not in context", "unverified"}
-)
 _SAYS_NOTHING: frozenset[NotScorableReason] = frozenset({"no_statements", "empty_answer"})
 NOT_CLUSTERED = "none"
 """In the place of a column: rows count as independent."""
@@ -66,8 +63,9 @@ class RowFacts:
         # Without a score, verdicts do not count either: of an unread language, or of a part.
         if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
-        labels = {one.label for one in findings if one.about == "statement"}
-        supported = sum(decided) if labels <= _OF_SUPPORT else None
+        # Beside claims of the reference, a yes means that a statement is correct.
+        is_correctness = any(one.about == "reference" for one in findings)
+        supported = None if is_correctness else sum(decided)
         return replace(self, statements=len(decided), supported=supported)
 
     def size(self, name: str) -> int:
