@@ -270,6 +270,9 @@ class _Decision:
                 own = min(named, own, key=lambda verdict: verdict.support)
         elif reading.text != claim.text:
             own = read_as(own, reading.text)
+        if own.is_supported and reading.asked and self._is_denied(reading.asked):
+            # "Yes, in 5 days." | "We do not ship to Canada. To Mexico we ship in 5 days."
+            own = replace(own, support=_UNSURE * self.threshold, is_supported=False, chunk_ids=())
         rival = self._said_otherwise(reading) if own.is_supported else None
         if rival is None:
             return own
@@ -365,6 +368,10 @@ class _Decision:
         why = reason(decided, is_supported=False, chunks=self.chunks)
         ids = tuple(dict.fromkeys(one.chunk_id for one in evidence))
         return read_as(Verdict(best, True, ids, why, evidence), text)
+
+    def _is_denied(self, text: str) -> bool:
+        compared = compare_with(self.model, text, self.chunks)
+        return any(clash.kind.startswith("neg") for one in compared for clash in one.clashes)
 
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
         """Say whether the evidence names the antecedent, or leans on a sentence that does.

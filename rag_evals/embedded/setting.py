@@ -101,6 +101,7 @@ _WH = re.compile(
     re.IGNORECASE,
 )
 _SECOND_PERSON = re.compile(r"\b(?:you|your|i|my|me|we|our)\b", re.IGNORECASE)
+_ASKED_PERSONS = re.compile(r"\b(?:(?P<of>your|my|our)|you|i|we)\b", re.IGNORECASE)
 _TWO_QUESTIONS = re.compile(
     r"\?.+\w|\b(?:and|or),? (?:when|where|(?:by |for |to |with )?whom?|whose|what|why|how|which)\b|\bor\b"
     r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
@@ -315,6 +316,7 @@ class Reading(NamedTuple):
         denied: What a "no" denies: the claim holds where the chunks contradict `text`, in other
             words than these, its subject. None for all claims but a "no".
         unresolved: What still keeps the text from standing alone; None where nothing does.
+        asked: What a "yes" in front of more affirms; empty for other claims.
     """
 
     text: str
@@ -322,6 +324,7 @@ class Reading(NamedTuple):
     gap: str = ""
     denied: str | None = None
     unresolved: Leaning | None = None
+    asked: str = ""
 
 
 def stand_alone(claim: Claim) -> Reading:
@@ -350,6 +353,8 @@ def stand_alone(claim: Claim) -> Reading:
         return Reading(claim.text)
     if filled := asked and _filled(claim.text, asked, question):
         return Reading(filled, gap=claim.text)
+    if affirmed := _affirmed(claim.sentence or claim.text, question):
+        return Reading(affirmed[1], gap=claim.text, asked=affirmed[0])
     # A step: "Open the settings."
     is_step = _HOW_TO.match(question or "how to")
     return Reading(claim.text, unresolved=None if is_step else leaning)
@@ -371,6 +376,24 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
             return unclear
     said = _sentence(asked.before)
     return Reading(said, denied=asked.subject) if answer["no"] else Reading(said)
+
+
+def _affirmed(text: str, question: str) -> tuple[str, str] | None:
+    """Read "Yes, in 5 days." as what was asked, alone and with these words."""
+    answer = _YES_NO.match(text.strip())
+    if answer is None or answer["no"] or _TURNS_ROUND.search(question):
+        return None
+    more = text.strip()[answer.end() :].strip(" ,.;:!—–-")
+    # "Do you ship to Canada?": whoever is asked.
+    asked = read_question(
+        _ASKED_PERSONS.sub(lambda one: "their" if one["of"] else "they", question)
+    )
+    is_plain = more.partition(" ")[0].lower() in _PREPOSITIONS | {"within"}
+    if asked is None or not asked.is_yes_no or not is_plain:
+        return None
+    if any(word.marks & DENIES for word in words(f"{question} {more}")):
+        return None
+    return _sentence(asked.before), _sentence(f"{asked.before} {more}")
 
 
 def _content(text: str) -> set[str]:

@@ -132,3 +132,27 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
 def test_short_answers(question: str | None, answer: str, chunk: str, supported: bool) -> None:
     """What is unclear is never supported; what is plain is decided as before."""
     assert (grade(question, answer, chunk) == 1.0) is supported
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "chunk", "score"),
+    [
+        ("Do you ship to Canada?", "Yes, in 5 days.", "We ship to Canada within 5 days.", 1.0),
+        ("Do you ship to Canada?", "Yes, in 9 days.", "We ship to Canada within 5 days.", 0.0),
+        ("Do you ship to Canada?", "Yes, in 5 days.", "We ship to Mexico in 5 days.", 0.0),
+        (
+            "Do you ship to Canada?",
+            "Yes, in 5 days.",
+            "We do not ship to Canada. To Mexico we ship in 5 days.",
+            0.0,
+        ),
+        ("Can I rent a bike?", "Yes, for 10 euros.", "You can rent a bike for 10 euros.", 1.0),
+        ("Can I rent a bike?", "Yes, for 20 euros.", "You can rent a bike for 10 euros.", 0.0),
+        ("Is the shop open?", "Yes, on Sundays.", "The shop is open on Mondays.", 0.0),
+    ],
+)
+def test_a_yes_with_more_is_what_was_asked_with_it(
+    question: str, answer: str, chunk: str, score: float
+) -> None:
+    """Both halves must be said."""
+    assert grade(question, answer, chunk) == score
