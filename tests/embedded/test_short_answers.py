@@ -1,5 +1,6 @@
 """A question helps to read a short answer; it never turns a copy or a doubt into a number."""
 
+import warnings
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from rag_evals.errors import NotScorableError
 def grade(question: str | None, answer: str, chunk: str) -> float | None:
     """Return the score; None where the answer is too unclear for one."""
     try:
-        result: Any = Faithfulness.grade(question, answer, [chunk], client="embedded")
+        with warnings.catch_warnings():
+            # A language that the judge does not read has a score, which does not count.
+            warnings.filterwarnings("ignore", "not scorable: unread_language")
+            result: Any = Faithfulness.grade(question, answer, [chunk], client="embedded")
     except NotScorableError:
         return None
     score: float | None = result.score
