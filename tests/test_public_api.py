@@ -1,10 +1,6 @@
 """The public names are what is there, documented, and typed."""
 
 import inspect
-import re
-from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
@@ -44,34 +40,6 @@ def test_the_owners_import_paths_work() -> None:
     assert base.ContextEvaluation is rag_evals.ContextEvaluation
     assert FaithfulnessResult is rag_evals.FaithfulnessResult
     assert StatementEvaluation is rag_evals.StatementEvaluation
-
-
-def moved_names() -> list[tuple[str, str, list[str]]]:
-    """Read the rows of the change log's table: old path, new path, names."""
-    text = Path(__file__).parents[1].joinpath("CHANGELOG.md").read_text("utf-8")
-    rows = re.findall(
-        r"^\| `(rag_evals[\w.]+)` \| (?:`(rag_evals[\w.]+)` \| )?(.+) \|$", text, re.M
-    )
-    return [(old, new or old, re.findall(r"`(\w+)`", names)) for old, new, names in rows]
-
-
-def test_the_change_log_says_where_names_moved() -> None:
-    """Every name loads from the new path, and from the old one no longer."""
-    assert moved_names()
-    for old, new, names in moved_names():
-        room = import_module(new)
-        assert names, new
-        assert [name for name in names if name not in room.__all__] == []
-        assert [name for name in names if getattr(room, name) is None] == []
-        assert old == new or [name for name in names if stands_at(old, name)] == []
-
-
-def stands_at(path: str, name: str) -> bool:
-    """Whether a module exists and has the name."""
-    try:
-        return find_spec(path) is not None and hasattr(import_module(path), name)
-    except ModuleNotFoundError:
-        return False
 
 
 def test_the_version_is_the_packages() -> None:

@@ -125,7 +125,7 @@ def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
     ).stderr
 
     assert said.count("Warning") == 1
-    assert said.startswith("<string>:11: UserWarning: no judge is named, so the embedded one")
+    assert said.startswith("<string>:11: UserWarning: no judge is named, so the embedded judge")
     assert "client='openai/gpt-4o-mini' asks a model, client='embedded' says" in said
 
 
