@@ -38,11 +38,11 @@ from tests.sources import ROOT, SOURCES
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
-LONG_PAGES = {
-    *("docs/command-line.md", "docs/guides/pytest.md", "docs/guides/from-deepeval.md"),
-    *("docs/judge-teaching.md", "docs/judge-exam.md"),
+FIRST_PAGES = {
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/index.md", "docs/quickstart.md"),
+    *("docs/usage/examples.md", "docs/graders/faithfulness.md", "docs/customising-prompts.md"),
 }
-"""They run dozens of commands, or pytest as a process of its own, several times."""
+"""The others are run with the slow tests."""
 
 OWNER_SNIPPETS = [
     "Faithfulness.grade(question=question, answer=answer, context=context, client=client)",
@@ -283,7 +283,7 @@ def _run_pytest(arguments: list[str]) -> str:
 def _page_cases() -> Iterator[Any]:
     for page in PAGES:
         name = page.relative_to(ROOT).as_posix()
-        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name in LONG_PAGES))
+        yield pytest.param(page, id=name, marks=[pytest.mark.slow] * (name not in FIRST_PAGES))
 
 
 @pytest.mark.parametrize("page", list(_page_cases()))

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests.sources import PACKAGE, ROOT, SOURCES, tree_of
 from tools.generate.doors import names_in
 
@@ -74,6 +76,7 @@ def cycles(graph: Mapping[str, set[str]]) -> list[set[str]]:
     return [set(group) for group in groups]
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """No cycle, with imports inside functions and for type checkers counted."""
     assert sorted(map(sorted, cycles(imports_of()))) == sorted(map(sorted, KNOWN_CYCLES))

@@ -118,6 +118,7 @@ def test_two_judges_are_compared_pair_by_pair(command: Command, scripted: Start)
     assert re.search(r"\+7\.0% \[.*; won 14, lost 0$", str(better))
 
 
+@pytest.mark.slow
 def test_a_judge_that_says_yes_or_no_to_everything_has_no_pair_right(scripted: Start) -> None:
     """Nor has one that fails; the error is the reason."""
     scripted(lambda request: verdict(request, True))
@@ -148,6 +149,7 @@ def test_what_is_no_exam_is_refused() -> None:
         ExamReport.of(evaluate([{"answer": "It is.", "context": ["It is."]}], client="embedded"))
 
 
+@pytest.mark.slow
 def test_the_kept_run_is_labelled(command: Command) -> None:
     """Its rows have skill and label, so that agreement and the report work on it."""
     assert command("judge", "exam", "-o", "runs/exam", "-q").code == 0

@@ -115,6 +115,7 @@ def test_random_labels_are_refused(command: Command, scripted: Start) -> None:
         lesson.write("other.jinja")
 
 
+@pytest.mark.slow
 def test_no_example_is_of_the_question_that_is_asked(scripted: Start) -> None:
     """Neither the row nor its question is among the examples that it is judged with."""
     rows = shop_rows()
@@ -133,6 +134,7 @@ def test_no_example_is_of_the_question_that_is_asked(scripted: Start) -> None:
         assert str(request.question) not in examples
 
 
+@pytest.mark.slow
 def test_answers_to_one_question_teach_each_other_and_never_themselves(scripted: Start) -> None:
     """A labelled answer is an example for other answers to its question, and for no other row."""
     rows = shop_rows()

@@ -226,6 +226,7 @@ def test_a_language_that_nobody_labelled_is_decided_without_the_file() -> None:
     assert "was tuned on English: not calibrated" in found.warnings[0]
 
 
+@pytest.mark.slow
 def test_a_cascade_keeps_its_promise_and_says_it() -> None:
     """What the first decides alone is wrong as seldom as promised; the rest goes on."""
     tuning = tune(graded(rows(1_000, per_row=1)), max_error=0.2)
@@ -258,6 +259,7 @@ def test_a_first_that_keeps_no_promise_is_refused() -> None:
         graded(rows(2), CascadeVerifier(Numbered(), Numbered("second")), tuned=tuning)
 
 
+@pytest.mark.slow
 def test_a_later_stage_is_bound_to_those_before_it() -> None:
     """Its labels are of what they left open: with another first stage it is foreign."""
     data = rows(600, per_row=1)
@@ -447,6 +449,7 @@ def _raised(answer: str) -> str:
     return re.sub(r"0\.\d+", lambda found: f"{0.8 + 0.2 * float(found[0]):.6f}", answer)
 
 
+@pytest.mark.slow
 def test_a_cascade_is_compared_by_what_its_stages_decide() -> None:
     """What the first stage leaves open counts as that, and is what the second is compared by."""
     data = rows(600, per_row=1)

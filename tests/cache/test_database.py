@@ -25,6 +25,7 @@ def fill(path: Path, name: str) -> None:
     database.close()
 
 
+@pytest.mark.slow
 def test_processes_write_to_one_file_at_once() -> None:
     """No row of four writers is lost."""
     path = Path("c.sqlite3").absolute()

@@ -70,6 +70,7 @@ def grown(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], float]]:
     tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_command_holds_the_scores_and_the_rows_it_shows(
     command: Command, grown: Callable[[], float]
 ) -> None:

@@ -227,6 +227,7 @@ def test_a_gate_counts_though_nobody_reads() -> None:
         pytest.param("grade nothing.jsonl 2>&-", 2, "", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(words: str, code: int, said: str) -> None:
     """What cannot be written is an error; an error that cannot be said keeps its exit code."""
     ended = subprocess.run(

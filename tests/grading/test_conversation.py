@@ -304,6 +304,7 @@ def _planted(seed: int) -> tuple[list[dict[str, Any]], int, str]:
 
 
 @pytest.mark.parametrize("client", ["embedded", "openai/m"])
+@pytest.mark.slow
 def test_planted_claims_of_200_conversations_are_found_in_their_turn(
     scripted: Start, client: str
 ) -> None:
@@ -353,6 +354,7 @@ def test_conversations_without_sources_or_replies_have_a_named_outcome() -> None
     assert [one.reason for one in result.turns] == ["no_statements", None]
 
 
+@pytest.mark.slow
 def test_an_output_of_a_tool_may_have_5_megabytes() -> None:
     """It is read whole."""
     output = "Word salad of many lines, which says nothing at all about it. " * 80_000 + LONG

@@ -97,6 +97,7 @@ def test_a_fault_ends_as_it_should(
         for place, fault in enumerate(FAULTS)
     ],
 )
+@pytest.mark.slow
 def test_a_fault_ends_alike_with_a_client_of_ones_own(
     scripted: Start, data: str, fault: Fault, kind: str
 ) -> None:

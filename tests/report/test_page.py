@@ -5,6 +5,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -136,6 +137,7 @@ def test_the_keyboard_is_enough(browser: Browser, tmp_path: Path) -> None:
     assert browser.run("return document.activeElement.id") == "search"
 
 
+@pytest.mark.slow
 def test_twenty_thousand_rows_are_a_handful_of_elements(browser: Browser, tmp_path: Path) -> None:
     """Only what is in sight is in the page; the last row is one key away."""
     rows = [record(n, f"row-{n}", (n % 100) / 100) for n in range(20_000)]

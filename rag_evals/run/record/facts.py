@@ -63,7 +63,7 @@ class RowFacts:
         # Without a score, verdicts do not count either: of an unread language, or of a part.
         if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
-        # Beside claims of the reference, a yes means that a statement is correct.
+        # Next to claims of the reference, a yes means that a statement is correct.
         is_correctness = any(one.about == "reference" for one in findings)
         supported = None if is_correctness else sum(decided)
         return replace(self, statements=len(decided), supported=supported)

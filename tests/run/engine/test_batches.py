@@ -140,6 +140,7 @@ def rows_of(count: int) -> list[Any]:
         ("faithfulness_two_step", 50, [50, 50, 48, 41, 26, 12], 134),
     ],
 )
+@pytest.mark.slow
 def test_faults_are_sent_again_until_every_row_is_scored(
     batched: Start, grader: str, count: int, sent: list[int], paid: int
 ) -> None:

@@ -262,6 +262,7 @@ def test_a_budget_buys_rows(scripted: Start) -> None:
 
 
 @pytest.mark.parametrize("first", [(), ("--sample", "60")])
+@pytest.mark.slow
 def test_sampled_runs_are_compared_by_the_rows_of_both_samples(
     command: Command, scripted: Start, first: tuple[str, ...]
 ) -> None:

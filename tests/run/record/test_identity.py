@@ -274,6 +274,7 @@ def rewrite(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rows"), [(truncate, "300 rows"), (append, "607 rows"), (rewrite, "600 rows")]
 )
+@pytest.mark.slow
 def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
     scripted: Start, change: Callable[[Path], None], rows: str
 ) -> None:
