@@ -14,6 +14,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.wire import Answer
 from tests.conftest import Command
+from tests.slow import some_slow
 
 Start = Callable[[Script], ScriptedJudge]
 PAIRS = exam_pairs()
@@ -57,7 +58,7 @@ def test_the_pairs_differ_and_cover_every_skill_in_two_languages() -> None:
     assert all(pair.supported != pair.unsupported for pair in PAIRS)
 
 
-@pytest.mark.parametrize("skill", ["negation", "instruction", None])
+@pytest.mark.parametrize("skill", some_slow(["negation", "instruction", None], 3))
 def test_a_skill_that_a_judge_lacks_is_named(
     command: Command, scripted: Start, skill: str | None
 ) -> None:

@@ -26,6 +26,7 @@ from rag_evals.judge.wire.sending import ClientUse
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
 from tests.judge.faults import ADDRESSES, FAULTS, GOOD, KEYS, OWN_CLIENT, ROWS, TEXT, Fault, message
+from tests.slow import some_slow
 
 Start = Callable[[Script], ScriptedJudge]
 CALL: Any = ({"role": "user", "content": "?"},)
@@ -75,7 +76,7 @@ def test_the_table_is_long_enough() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 80
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", some_slow(FAULTS, 2), ids=lambda fault: fault.name)
 def test_a_fault_ends_as_it_should(
     command: Command, scripted: Start, data: str, fault: Fault
 ) -> None:

@@ -184,6 +184,7 @@ def saved(browser: Browser) -> list[dict[str, Any]]:
     return lines
 
 
+@pytest.mark.slow
 def test_an_expert_decides_from_the_pages_own_words(
     browser: Browser, tmp_path: Path, labelled: Run
 ) -> None:

@@ -39,6 +39,7 @@ def labelled(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_training_is_repeatable_and_its_weights_work(
     labelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +72,7 @@ print([path for path in opened if "exam" in path.rpartition("/")[2]])
 """
 
 
+@pytest.mark.slow
 def test_training_never_reads_the_exam(labelled: Path, tmp_path: Path) -> None:
     """No file of the exam is opened, and no line of the code names it."""
     root = Path(__file__).parents[2]

@@ -14,6 +14,7 @@ from rag_evals.text.screen import is_obeyed
 from tests.cli.inputs import data_files, options, prompts_and_runs
 from tests.cli.inputs.table import ROW, Content, Entry
 from tests.conftest import Command
+from tests.slow import some_slow
 
 ENTRIES = [*data_files.entries(), *options.entries(), *prompts_and_runs.entries()]
 _LONGEST_LINE = 1010
@@ -47,7 +48,7 @@ def test_the_table_is_long_and_names_each_entry_once() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: ascii(entry.name)[1:70])
+@pytest.mark.parametrize("entry", some_slow(ENTRIES, 3), ids=lambda entry: ascii(entry.name)[1:70])
 def test_a_hostile_input_ends_as_promised(
     command: Command, graded: Path, monkeypatch: pytest.MonkeyPatch, entry: Entry
 ) -> None:
