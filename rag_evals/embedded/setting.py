@@ -117,6 +117,7 @@ _PARTICIPLES = frozenset(
 _PREPOSITIONS = frozenset(
     "in on at by from for to with since during after before under over into near about as against than until between behind outside inside through".split()
 )
+_BEGINS_MORE = _PREPOSITIONS | {"within"}
 _DETERMINERS = frozenset(
     "the a an his her its their this that these those my your our any some all each every no".split()
 )
@@ -362,36 +363,40 @@ def stand_alone(claim: Claim) -> Reading:
 
 def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
     unclear = Reading(text, unresolved="yes_no")
-    answer = _YES_NO.match(text.strip())
-    if answer is None or asked is None or not asked.is_yes_no or _TURNS_ROUND.search(question):
+    parts = _split_answer(text, question)
+    if parts is None or asked is None or not asked.is_yes_no:
         return unclear
-    if any(word.marks & DENIES for word in words(question)):
-        return unclear
-    echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
+    is_no, echo = parts
     if echo and not _YES_NO.fullmatch(echo):
         # "Yes, it is not." says both; "Да, закрыт." has a word of its own.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
-        if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
+        if not is_echo or is_no != (_DENIAL.search(echo) is not None):
             return unclear
     said = _sentence(asked.before)
-    return Reading(said, denied=asked.subject) if answer["no"] else Reading(said)
+    return Reading(said, denied=asked.subject) if is_no else Reading(said)
+
+
+def _split_answer(text: str, question: str) -> tuple[bool, str] | None:
+    """Part a yes or no from what follows it; None where the question turns its sense round."""
+    answer = _YES_NO.match(text.strip())
+    if answer is None or _TURNS_ROUND.search(question):
+        return None
+    if any(word.marks & DENIES for word in words(question)):
+        return None
+    return bool(answer["no"]), text.strip()[answer.end() :].strip(" ,.;:!—–-")
 
 
 def _affirmed(text: str, question: str) -> tuple[str, str] | None:
     """Read "Yes, in 5 days." as what was asked, alone and with these words."""
-    answer = _YES_NO.match(text.strip())
-    if answer is None or answer["no"] or _TURNS_ROUND.search(question):
+    is_no, more = _split_answer(text, question) or (True, "")
+    if is_no or more.partition(" ")[0].lower() not in _BEGINS_MORE:
         return None
-    more = text.strip()[answer.end() :].strip(" ,.;:!—–-")
     # "Do you ship to Canada?": whoever is asked.
     asked = read_question(
         _ASKED_PERSONS.sub(lambda one: "their" if one["of"] else "they", question)
     )
-    is_plain = more.partition(" ")[0].lower() in _PREPOSITIONS | {"within"}
-    if asked is None or not asked.is_yes_no or not is_plain:
-        return None
-    if any(word.marks & DENIES for word in words(f"{question} {more}")):
+    if asked is None or not asked.is_yes_no or any(word.marks & DENIES for word in words(more)):
         return None
     return _sentence(asked.before), _sentence(f"{asked.before} {more}")
 

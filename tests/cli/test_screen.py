@@ -216,15 +216,10 @@ def test_a_gate_counts_though_nobody_reads() -> None:
     ("words", "code", "said"),
     [
         ("graders >/dev/full", 2, "Error: No space left on device\n"),
-        pytest.param(
-            "prompts show score_faithfulness >/dev/full",
-            2,
-            "Error: No space left on device\n",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param("graders -q >&-", 0, "", marks=pytest.mark.slow),
+        ("prompts show score_faithfulness >/dev/full", 2, "Error: No space left on device\n"),
+        ("graders -q >&-", 0, ""),
         ("grade nothing.jsonl 2>/dev/full", 2, ""),
-        pytest.param("grade nothing.jsonl 2>&-", 2, "", marks=pytest.mark.slow),
+        ("grade nothing.jsonl 2>&-", 2, ""),
     ],
 )
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from rag_evals.testing import (
     Stall,
 )
 from tests.conftest import statement
+from tests.slow import some_slow
 
 Start = Callable[[Script], ScriptedJudge]
 GOOD = {"statements": [statement()]}
@@ -105,9 +106,7 @@ def test_each_fault_alone(scripted: Start, name: str) -> None:
     assert len(judge.requests) == 24 + (0 if name in FATAL else faulty)
 
 
-@pytest.mark.parametrize(
-    "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
-)
+@pytest.mark.parametrize("seed", some_slow([1, 2, 3], 3))
 def test_all_faults_mixed(scripted: Start, seed: int, caplog: pytest.LogCaptureFixture) -> None:
     """Every row ends once, every request is counted, and the key is nowhere."""
     names = list(FAULTS)

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from rag_evals.cli.main import app
 from rag_evals.errors import RagEvalsError
+from tests.slow import some_slow
 
 COMMANDS = [
     ["grade", "d.jsonl", "--out", "hurt", "--quiet", "--json"],
@@ -114,9 +115,7 @@ def whole() -> Path:
     return Path("whole")
 
 
-@pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 4))]
-)
+@pytest.mark.parametrize("part", some_slow(range(4), 4))
 def test_no_damage_is_a_traceback(whole: Path, part: int) -> None:
     """Each change of a file meets each command; an error says which file, in one line."""
     rng = random.Random(part)
