@@ -25,7 +25,6 @@ __version__ = "0.2.0"
 
 NAMES = {
     "analysis": ("agreement", "compare"),
-    "analysis.agreement": ("calibrate",),
     "analysis.correction": ("correct",),
     "analysis.tuning": ("tune",),
     "base": ("ContextEvaluation", "base"),

@@ -29,7 +29,7 @@ from rag_evals import (
     evaluate,
     guard_sync,
 )
-from rag_evals.analysis.agreement import JudgeQuality, PeopleAgreement
+from rag_evals.analysis.agreement import PeopleAgreement
 from rag_evals.cache import StatementCache
 from rag_evals.core import Finding, Quote
 from rag_evals.core.hashes import written_out
@@ -146,7 +146,6 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "Summary": lambda: graded().summary(),
     "agreement": lambda: measured(),
     "agreement, one": lambda: measured().tables[0],
-    "calibrate": lambda: JudgeQuality(measured(), labelled().summary()),
     "compare": lambda: compare(graded(), graded("faithfulness_two_step"), pairs=PAIRS),
     "compare, by group": lambda: compare(labelled(), labelled(), by="topic"),
     "compare, one": lambda: compare(labelled(), labelled(), by="topic").graders[0],

@@ -8,11 +8,12 @@ from rag_evals.analysis.attack import (
     attack,
     read_attacks,
 )
-from rag_evals.analysis.comparing import RunInput, compare
+from rag_evals.analysis.comparing import compare
 from rag_evals.analysis.comparison import (
     Comparison,
 )
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
+from rag_evals.analysis.labels import RunInput
 from rag_evals.analysis.teaching import (
     Lesson,
     Receipt,
@@ -21,7 +22,6 @@ from rag_evals.analysis.teaching import (
     prepare_teaching,
     suspicious_labels,
 )
-from rag_evals.analysis.tuning import tune_cascade
 
 __all__ = [
     "AttackReport",
@@ -42,5 +42,4 @@ __all__ = [
     "prepare_teaching",
     "read_attacks",
     "suspicious_labels",
-    "tune_cascade",
 ]

@@ -2,26 +2,19 @@
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, Unpack, cast
+from typing import Literal
 
-from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import clustered_lines, interval_words
 from rag_evals.analysis.labels import (
+    LabelledRun,
+    LabelSources,
     Matched,
+    RunInput,
     Unit,
-    count_foreign,
-    match_labels,
-    read_labels,
+    labelled_units,
     weights_of,
-    why_nothing_fits,
 )
-from rag_evals.core import require_known
-from rag_evals.dataset import DataFile
 from rag_evals.errors import DataError
-from rag_evals.judge import Client
-from rag_evals.run import OPTIONS, Graders, Run, RunOptions, Summary, execute, load_run, make_plan
-from rag_evals.run.plan.options import refuse_sampling
 from rag_evals.stats import (
     Interval,
     auroc_interval,
@@ -29,13 +22,9 @@ from rag_evals.stats import (
     krippendorff_interval,
     measure_agreement,
 )
-from rag_evals.stats.agreement import Agreement, ThresholdPoint, threshold_curve
+from rag_evals.stats.agreement import Agreement, ThresholdPoint
 
 Level = Literal["statement", "row"]
-
-_CURVE_LINES = 8
-# Draws behind the intervals of balanced accuracy and kappa.
-_RESAMPLES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,6 @@ class LevelAgreement:
         auroc: How often a right row ranks above a wrong one; None for statements, or where one
             label is rare.
         ranked_by: What `auroc` ranks rows by: the ranking score where each row has one.
-        curve: Confusion at every threshold, for rows.
         best: The threshold with the best balanced accuracy on these labels.
         noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
         is_weighted: Whether rates weigh each row by its chance to be drawn; counts never do.
@@ -72,7 +60,6 @@ class LevelAgreement:
     alpha: Interval | None = None
     auroc: Interval | None = None
     ranked_by: Literal["score", "ranking"] = "score"
-    curve: tuple[ThresholdPoint, ...] = ()
     best: ThresholdPoint | None = None
     noun: str = "rows"
     is_weighted: bool = False
@@ -119,18 +106,9 @@ def _measured_words(table: LevelAgreement) -> str:
     return f"{name}, {table.units} {table.noun}, balanced accuracy {accuracy}"
 
 
-def _left_out(measured: PeopleAgreement) -> dict[str, int]:
-    counts = {
-        "labels of statements that the judge did not find": measured.unmatched,
-        "labelled rows without a score": measured.unscored,
-        "labels of rows that the run does not have": measured.foreign,
-    }
-    return {label: count for label, count in counts.items() if count}
-
-
 def agreement(
     run: RunInput,
-    labels: str | Path | Sequence[str | Path] = (),
+    labels: LabelSources = (),
     *,
     grader: str | None = None,
     by: str | None = None,
@@ -155,22 +133,19 @@ def agreement(
     Raises:
         DataError: The labels cannot be read, or none is of a row that the run has.
     """
-    stored = load_run(run)
-    given = read_labels(labels, stored, column=column)
-    groups = {} if by is None else stored.column(by)
-    clustered_by, shared = stored.shared(cluster=cluster)
+    labelled = LabelledRun.load(run, labels, grader, column)
+    clustered_by, shared = labelled.run.shared(cluster=cluster)
+    groups = {} if by is None else labelled.run.column(by)
     measure = _Measure(groups, threshold, shared, seed)
-    matched = match_labels(stored, given, grader)
-    tables = tuple(table for of_grader in matched for table in measure.tables(of_grader))
-    foreign = count_foreign(stored, given)
+    tables = tuple(table for matched in labelled.matched for table in measure.tables(matched))
     if not tables:
-        raise DataError(why_nothing_fits(given, foreign, matched))
+        raise labelled.nothing_fits()
     return PeopleAgreement(
         tables,
         threshold,
-        unmatched=sum(of_grader.unmatched for of_grader in matched),
-        unscored=sum(len(of_grader.unscored) for of_grader in matched),
-        foreign=foreign,
+        unmatched=sum(matched.unmatched for matched in labelled.matched),
+        unscored=sum(len(matched.unscored) for matched in labelled.matched),
+        foreign=labelled.foreign,
         clustered_by=clustered_by,
     )
 
@@ -188,20 +163,18 @@ class _Measure:
             ("row", matched.rows),
         ]
         for level, units in levels:
-            if any(unit.label is not None for unit in units):
-                yield self._table(matched, level, None, units)
-            members: dict[str | None, list[Unit]] = {}
+            members: dict[str | None, list[Unit]] = {None: units}
             for unit in units if self.groups else ():
-                members.setdefault(self.groups.get(unit.sample_id), []).append(unit)
+                own_group = self.groups.get(unit.sample_id) or "(none)"
+                members.setdefault(own_group, []).append(unit)
             for group, of_group in members.items():
                 if any(unit.label is not None for unit in of_group):
-                    yield self._table(matched, level, group or "(none)", of_group)
+                    yield self._table(matched, level, group, of_group)
 
     def _table(
         self, matched: Matched, level: Level, group: str | None, units: Sequence[Unit]
     ) -> LevelAgreement:
-        counted = [(unit, unit.label) for unit in units]
-        known = [(unit, _yes_or_no(unit, label)) for unit, label in counted if label is not None]
+        known = [(unit, _yes_or_no(unit, label)) for unit, label in labelled_units(units)]
         labels = [label for _, label in known]
         scores = [unit.judged for unit, _ in known]
         of_rows, weights = level == "row", weights_of([unit for unit, _ in known])
@@ -212,7 +185,6 @@ class _Measure:
             [score >= limit for score in scores],
             clusters=None if of_rows and not self.shared else rows,
             weights=weights,
-            resamples=_RESAMPLES,
             seed=self.seed,
         )
         people = list(dict.fromkeys(who for unit in units for who in unit.labels))
@@ -231,19 +203,16 @@ class _Measure:
             agreement=measured,
             ties=len(units) - len(known),
             annotators=len(people),
-            alpha=self._alpha(units) if len(people) > 1 else None,
+            alpha=krippendorff_interval(
+                [list(unit.labels.values()) for unit in units], seed=self.seed
+            )
+            if len(people) > 1
+            else None,
             auroc=auroc_interval(labels, ranks) if ranked else None,
             ranked_by="ranking" if is_finer else "score",
-            curve=tuple(threshold_curve(labels, scores)) if of_rows and weights is None else (),
             best=best_threshold(labels, scores) if of_rows and both else None,
             noun="rows" if of_rows else matched.noun,
             is_weighted=weights is not None,
-        )
-
-    def _alpha(self, units: Sequence[Unit]) -> Interval | None:
-        return krippendorff_interval(
-            [list(unit.labels.values()) for unit in units],
-            seed=self.seed,
         )
 
 
@@ -263,8 +232,12 @@ def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
             yield _group_line(table)
             continue
         yield from _level_lines(table, measured.threshold)
-    for label, count in _left_out(measured).items():
-        yield f"left out: {count} {label}"
+    left_out = {
+        "labels of statements that the judge did not find": measured.unmatched,
+        "labelled rows without a score": measured.unscored,
+        "labels of rows that the run does not have": measured.foreign,
+    }
+    yield from (f"left out: {count} {label}" for label, count in left_out.items() if count)
     yield from clustered_lines(measured.clustered_by)
 
 
@@ -278,6 +251,7 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
     if table.is_weighted:
         yield "  rates weigh each row by its chance to be drawn (--focus uncertain)"
+    auroc = "AUROC of ranking" if table.ranked_by == "ranking" else "AUROC of the score"
     rows = {
         "balanced accuracy": found.balanced_accuracy,
         "Cohen's kappa": found.kappa,
@@ -287,14 +261,13 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
         "raw agreement": found.raw_agreement,
         "base rate": found.base_rate,
         "judge says yes": found.judged_rate,
-        _auroc_label(table): table.auroc,
+        auroc: table.auroc,
     }
     for label, interval in rows.items():
         if interval is not None:
             yield f"  {label:<19} {interval_words(interval)}"
-        elif label != _auroc_label(table):
+        elif label != auroc:
             yield f"  {label:<19} unknown: one of the two labels is missing"
-    yield from _curve_lines(table)
     if table.best is not None:
         accuracy = table.best.confusion.balanced_accuracy or 0.0
         yield (
@@ -307,26 +280,6 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
         yield f"  alpha of {table.annotators} people   {shown}{split}"
 
 
-def _auroc_label(table: LevelAgreement) -> str:
-    return "AUROC of ranking" if table.ranked_by == "ranking" else "AUROC of the score"
-
-
-def _curve_lines(table: LevelAgreement) -> Iterator[str]:
-    """Show the curve of thresholds, thinned to a few lines from the lowest to the highest."""
-    points = [point for point in table.curve if point.confusion.balanced_accuracy is not None]
-    if len(points) < 2:
-        return
-    steps = min(len(points), _CURVE_LINES)
-    yield "  threshold   sensitivity  specificity  balanced accuracy"
-    for step in range(steps):
-        point = points[step * (len(points) - 1) // (steps - 1)]
-        rates = point.confusion
-        yield (
-            f"  {point.threshold:<12.3f}{rates.sensitivity or 0:<13.3f}"
-            f"{rates.specificity or 0:<13.3f}{rates.balanced_accuracy or 0:.3f}"
-        )
-
-
 def _group_line(table: LevelAgreement) -> str:
     found = table.agreement
     accuracy = found.balanced_accuracy or found.raw_agreement
@@ -336,84 +289,3 @@ def _group_line(table: LevelAgreement) -> str:
         f"  {table.group}: {table.units} {table.level}s, {name} {interval_words(accuracy)}, "
         f"kappa {kappa}"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeQuality:
-    """A judge measured on labelled data.
-
-    Attributes:
-        agreement: The tables.
-        summary: Scores, counts, tokens and time of the grading.
-    """
-
-    agreement: PeopleAgreement
-    summary: Summary
-
-    def __str__(self) -> str:
-        """What a terminal shows."""
-        return f"{self.summary}\n\n{self.agreement}"
-
-    def __repr__(self) -> str:
-        """One line: how well the judge agrees with people."""
-        return f"JudgeQuality({self.agreement!r})"
-
-
-class CalibrateOptions(RunOptions, total=False):
-    """What `calibrate` takes by keyword: the options of `evaluate`, and these.
-
-    Attributes:
-        label_column: The column that holds the labels; None takes `label` and `statements`.
-        by: Column to measure each group by.
-        cluster: As for `Run.summary`.
-        threshold: Score from which the judge calls a row right; default 1.
-    """
-
-    label_column: str | None
-    by: str | None
-    cluster: str | None
-    threshold: float
-
-
-_OWN = [name for name in CalibrateOptions.__annotations__ if name not in RunOptions.__annotations__]
-
-
-def calibrate(
-    data: str | Path | DataFile,
-    graders: Graders = "faithfulness",
-    client: Client = None,
-    *,
-    out: str | Path | None = None,
-    **options: Unpack[CalibrateOptions],
-) -> JudgeQuality:
-    """Grade labelled rows and measure the judge against their labels.
-
-    Args:
-        data: A file whose rows have `label` (1 faithful, 0 not), or `statements` with `text` and
-            `label` each, or both.
-        graders: As in `evaluate`.
-        client: The judge to measure, as in `evaluate`.
-        out: Folder to keep the run in; None names one below `runs` after data and settings.
-        options: As in `evaluate`, without `sampling`; and `label_column`, `by`, `cluster` and
-            `threshold`, see `CalibrateOptions`.
-
-    Raises:
-        DataError: The rows cannot be graded, or have no labels.
-        ConfigurationError: A setting cannot work; nothing was sent.
-        TooManyFailuresError: As for `evaluate`.
-    """
-    require_known("calibrate", options, [*OPTIONS, *_OWN])
-    of_run = cast("RunOptions", {n: value for n, value in options.items() if n not in _OWN})
-    refuse_sampling(of_run, "calibrate")
-    plan = make_plan(data, graders, client, options=of_run)
-    folder = out or plan.default_folder()
-    run: Run = execute(plan, out=folder, progress=options.get("progress"))
-    label_column, cluster = options.get("label_column"), options.get("cluster")
-    measured = agreement(
-        run,
-        () if label_column is None else (label_column,),
-        by=options.get("by"),
-        cluster=cluster,
-        threshold=options.get("threshold", 1.0),
-    )
-    return JudgeQuality(measured, run.summary(cluster=cluster))

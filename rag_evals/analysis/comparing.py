@@ -7,7 +7,6 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import repeat
-from pathlib import Path
 from typing import TypedDict, Unpack
 
 from rag_evals.analysis.comparison import (
@@ -19,6 +18,7 @@ from rag_evals.analysis.comparison import (
     ScoredOnce,
     SizeChange,
 )
+from rag_evals.analysis.labels import RunInput
 from rag_evals.core import Phrase, require_known
 from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import (
@@ -45,9 +45,6 @@ from rag_evals.stats import (
     mean_interval,
 )
 from rag_evals.stats.paired import PairedComparison, count_difference
-
-RunInput = str | Path | Run
-"""A run folder, or a run in memory."""
 
 _CHANGES_KEPT = 20
 # What the identity of a run has in place of a hash where its rows came from no file.

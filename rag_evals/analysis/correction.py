@@ -1,20 +1,20 @@
 """What would the score be without the judge's bias? Corrected from a few labels, or refused."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.comparison import clustered_lines, interval_words
 from rag_evals.analysis.labels import (
+    LabelledRun,
+    LabelSources,
     Matched,
+    RunInput,
     Unit,
-    match_labels,
-    read_labels,
+    labelled_units,
     weights_of,
 )
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
-from rag_evals.run import Run, load_run
+from rag_evals.run import Run
 from rag_evals.stats import (
     CorrectedMean,
     Interval,
@@ -87,7 +87,7 @@ def _cells(one: Correction) -> list[str]:
 
 def correct(
     run: RunInput,
-    labels: str | Path | Sequence[str | Path] = (),
+    labels: LabelSources = (),
     *,
     grader: str | None = None,
     cluster: str | None = None,
@@ -108,23 +108,18 @@ def correct(
         confidence: Coverage of each interval, as a fraction.
 
     Raises:
-        DataError: The labels cannot be read.
+        DataError: The labels cannot be read, or none fits a verdict.
         TooFewLabelsError: Every correction is refused; the message says why.
     """
-    stored = load_run(run)
-    given = read_labels(labels, stored, column=column)
-    by, clusters = stored.shared(cluster=cluster)
-    corrector = _Corrector(stored, clusters, threshold, confidence)
-    found = [
-        c for matched in match_labels(stored, given, grader) for c in corrector.corrections(matched)
-    ]
+    labelled = LabelledRun.load(run, labels, grader, column)
+    by, clusters = labelled.run.shared(cluster=cluster)
+    corrector = _Corrector(labelled.run, clusters, threshold, confidence)
+    found = tuple(c for matched in labelled.matched for c in corrector.corrections(matched))
     if not found:
-        raise TooFewLabelsError(
-            "no label fits a scored row of this run; see rag-evals judge agreement"
-        )
+        raise labelled.nothing_fits()
     if not any(c.prediction_powered or not c.unlabelled for c in found):
-        raise TooFewLabelsError("; ".join(dict.fromkeys(str(c.refusal) for c in found)))
-    return Corrections(tuple(found), by)
+        raise TooFewLabelsError(max(found, key=lambda c: c.labelled).refusal or _ALL_LABELLED)
+    return Corrections(found, by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,89 +129,53 @@ class _Corrector:
     threshold: float
     confidence: float
 
-    def corrections(self, matched: Matched) -> list[Correction]:
+    def corrections(self, matched: Matched) -> Iterator[Correction]:
         scores = {
             record["sample_id"]: float(record["score"])
             for record in self.run.of_grader(matched.grader)
             if record["score"] is not None
         }
-        found = []
-        shares = _labelled(matched.scored_rows)
-        graded = [(unit, label) for unit, label in _labelled(matched.rows) if 0 < label < 1]
-        if graded:
-            shares = _labelled(matched.rows)
+        rows = labelled_units(matched.rows)
+        is_graded = any(0 < label < 1 for _, label in rows)
+        shares = rows if is_graded else labelled_units(matched.scored_rows)
         if shares:
-            found.append(self._of_rows(matched.grader, "mean score", shares, scores, None))
-        if matched.rows and not graded:
+            others = _without(scores.items(), shares)
+            yield self._correct(matched.grader, "mean score", shares, others)
+        if rows and not is_graded:
             target = f"share of rows with a score of at least {self.threshold:g}"
-            rows = _labelled(matched.rows)
-            found.append(self._of_rows(matched.grader, target, rows, scores, self.threshold))
-        if matched.statements:
-            found.append(self._of_statements(matched))
-        return found
+            passed = {name: float(score >= self.threshold) for name, score in scores.items()}
+            rows = [(replace(one, judged=passed[one.sample_id]), label) for one, label in rows]
+            yield self._correct(matched.grader, target, rows, _without(passed.items(), rows))
+        if statements := labelled_units(matched.statements):
+            target = f"share of {matched.noun} with a yes"
+            verdicts = [(name, float(verdict)) for name, verdict in matched.other_verdicts]
+            yield self._correct(matched.grader, target, statements, verdicts, of_statements=True)
 
-    def _of_rows(
+    def _correct(
         self,
         grader: str,
         target: str,
         labelled: Sequence[tuple[Unit, float]],
-        scores: dict[str, float],
-        threshold: float | None,
+        others: Sequence[tuple[str, float]],
+        *,
+        of_statements: bool = False,
     ) -> Correction:
-        def seen(score: float) -> float:
-            return score if threshold is None else float(score >= threshold)
-
-        weights = weights_of([unit for unit, _ in labelled])
-        # With weights, all rows stand against the labelled ones, not the others alone.
-        ids = set() if weights else {unit.sample_id for unit, _ in labelled}
-        others = [sample_id for sample_id in scores if sample_id not in ids]
-        return self._correct(
-            (grader, target),
-            weights,
-            [label for _, label in labelled],
-            [seen(unit.judged) for unit, _ in labelled],
-            [seen(scores[sample_id]) for sample_id in others],
-            [self.clusters.get(unit.sample_id) for unit, _ in labelled] if self.clusters else None,
-            [self.clusters.get(sample_id) for sample_id in others] if self.clusters else None,
+        units, labels = zip(*labelled, strict=True)
+        judged, weights = [unit.judged for unit in units], weights_of(units)
+        # With weights, the labelled rows are compared with all rows, not with the others alone.
+        everyone = [*others, *((unit.sample_id, unit.judged) for unit in units)]
+        unlabelled = everyone if weights else others
+        label_clusters, other_clusters = (
+            self._clusters(names, of_statements=of_statements)
+            for names in ([unit.sample_id for unit in units], [name for name, _ in unlabelled])
         )
-
-    def _of_statements(self, matched: Matched) -> Correction:
-        def cluster(sample_id: str) -> Hashable:
-            return self.clusters.get(sample_id) or f"row {sample_id}"
-
-        labelled = _labelled(matched.statements)
-        weights = weights_of([unit for unit, _ in labelled])
-        others = list(matched.other_verdicts)
-        if weights:
-            others += [(unit.sample_id, unit.judged == 1) for unit, _ in labelled]
-        return self._correct(
-            (matched.grader, f"share of {matched.noun} with a yes"),
-            weights,
-            [label for _, label in labelled],
-            [unit.judged for unit, _ in labelled],
-            [float(verdict) for _, verdict in others],
-            [cluster(unit.sample_id) for unit, _ in labelled],
-            [cluster(sample_id) for sample_id, _ in others],
-        )
-
-    def _correct(
-        self,
-        names: tuple[str, str],
-        weights: list[float] | None,
-        labels: list[float],
-        judged: list[float],
-        others: list[float],
-        label_clusters: Sequence[Hashable | None] | None,
-        other_clusters: Sequence[Hashable | None] | None,
-    ) -> Correction:
-        unlabelled = len(others) - (len(labels) if weights else 0)
-        powered, refusal = None, _ALL_LABELLED if unlabelled < 2 else None
+        powered, refusal = None, _ALL_LABELLED if len(others) < 2 else None
         if refusal is None:
             try:
                 powered = prediction_powered_mean(
                     labels,
                     judged,
-                    others,
+                    [score for _, score in unlabelled],
                     label_clusters=label_clusters,
                     unlabelled_clusters=other_clusters,
                     weights=weights,
@@ -224,12 +183,12 @@ class _Corrector:
                 )
             except (TooFewLabelsError, InvalidScoresError) as error:
                 refusal = str(error)
-        everyone = others if weights else [*judged, *others]
         return Correction(
-            *names,
+            grader,
+            target,
             labelled=len(labels),
-            unlabelled=unlabelled,
-            judged=sum(everyone) / len(everyone),
+            unlabelled=len(others),
+            judged=sum(score for _, score in everyone) / len(everyone),
             labels_only=mean_interval(
                 labels, clusters=label_clusters, weights=weights, confidence=self.confidence
             ),
@@ -237,11 +196,18 @@ class _Corrector:
             refusal=refusal,
         )
 
+    def _clusters(self, names: Sequence[str], *, of_statements: bool) -> list[Hashable] | None:
+        if of_statements:
+            # Statements of one row belong together, whether or not the row is in a cluster.
+            return [self.clusters.get(name) or f"row {name}" for name in names]
+        return [self.clusters.get(name) for name in names] if self.clusters else None
 
-def _labelled(units: Sequence[Unit]) -> list[tuple[Unit, float]]:
-    """Return what people agree on, with their label; evenly split ones are left out."""
-    pairs = [(unit, unit.label) for unit in units]
-    return [(unit, label) for unit, label in pairs if label is not None]
+
+def _without(
+    scores: Iterable[tuple[str, float]], labelled: Sequence[tuple[Unit, float]]
+) -> list[tuple[str, float]]:
+    ids = {unit.sample_id for unit, _ in labelled}
+    return [(name, score) for name, score in scores if name not in ids]
 
 
 def _correction_lines(correction: Correction) -> Iterator[str]:

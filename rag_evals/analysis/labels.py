@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from rag_evals.core import MISSING, About, Finding, fault_of
 from rag_evals.dataset import ColumnMap, read_rows
-from rag_evals.errors import DataError, UnknownNameError
-from rag_evals.run import Record, Run, findings_in, label_files
+from rag_evals.errors import ConfigurationError, DataError, UnknownNameError
+from rag_evals.run import Record, Run, findings_in, label_files, load_run
 from rag_evals.text import words_of
 
 _WORDS = {
@@ -35,6 +35,12 @@ _WORDS = {
 }  # fmt: skip
 _MOST_DIGITS = 9
 _OWN_COLUMNS = ("label", "statements")
+
+RunInput = str | Path | Run
+"""A run folder, or a run in memory."""
+
+LabelSources = str | Path | Sequence[str | Path]
+"""Label files, or columns of a run's data; an empty sequence means the run's own labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,7 @@ class Label:
         return self.statement is None and self.text is None
 
 
-def read_labels(
-    sources: str | Path | Sequence[str | Path], run: Run, *, column: str = "label"
-) -> list[Label]:
+def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> list[Label]:
     """Read labels for a run.
 
     Args:
@@ -87,16 +91,23 @@ def read_labels(
             two that differ.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
-    # Labels that were given in the run's own pages need no name.
+    # The labels in the run's own folder need no name.
     given = given or list(label_files(run.folder))
-    labels = list(_own_labels(run)) if not given else []
+    columns = {name for sample in run.samples.values() for name in sample.columns}
+    own = [] if given else [name for name in _OWN_COLUMNS if name in columns]
+    labels = [label for name in own for label in _column_labels(run, name)]
     seen: dict[Hashable, tuple[float, str]] = {}
     for source in given:
         if fault_of(Path(source)) != MISSING:
             name = Path(source).name.split(".")[0] if len(given) > 1 else None
             labels += _file_labels(Path(source), column, name, seen)
-        else:
+        elif source in columns:
             labels += _column_labels(run, str(source))
+        else:
+            raise DataError(
+                f"labels {str(source)!r} are neither a file nor a column of the run's data; "
+                f"its columns are {', '.join(sorted(columns)) or 'none'}"
+            )
     if not labels:
         raise DataError(
             "there are no labels; name a file with 'sample_id' and 'label', "
@@ -108,13 +119,6 @@ def read_labels(
 
 def _thing(label: Label) -> Hashable:
     return label.sample_id, label.grader, label.text if label.statement is None else label.statement
-
-
-def _own_labels(run: Run) -> Iterator[Label]:
-    there = {name for sample in run.samples.values() for name in sample.columns}
-    for name in _OWN_COLUMNS:
-        if name in there:
-            yield from _column_labels(run, name)
 
 
 def _file_labels(
@@ -155,10 +159,7 @@ def _file_labels(
 def _weight(raw: object, where: str) -> float | None:
     if raw in (None, ""):
         return None
-    try:
-        weight = float(str(raw))
-    except ValueError:
-        weight = 0.0
+    weight = _number(raw)
     if not 1 <= weight < math.inf:
         raise DataError(f"{where}: the weight is {raw!r}; expected a number from 1 up")
     return weight
@@ -188,19 +189,11 @@ def _statement_number(written: object, where: str) -> int:
 
 
 def _column_labels(run: Run, name: str) -> Iterator[Label]:
-    names = {column for sample in run.samples.values() for column in sample.columns}
-    if name not in names:
-        raise DataError(
-            f"labels {name!r} are neither a file nor a column of the run's data; "
-            f"its columns are {', '.join(sorted(names)) or 'none'}"
-        )
     for sample in run.samples.values():
         value = sample.columns.get(name)
+        row = {"statements" if isinstance(value, list) else "label": value}
         where = f"column {name!r} of row {sample.sample_id!r}"
-        if isinstance(value, list):
-            yield from _statement_labels(value, sample.sample_id, where)
-        elif value not in (None, ""):
-            yield Label(sample.sample_id, _value(value, where, fraction=True))
+        yield from _row_labels(row, sample.sample_id, "label", where)
 
 
 def _statement_labels(statements: list[Any], sample_id: str, where: str) -> Iterator[Label]:
@@ -228,39 +221,20 @@ def _sample_id(row: Mapping[str, Any], where: str) -> str:
 
 def _value(raw: object, where: str, *, fraction: bool) -> float:
     value = _WORDS.get(str(raw).strip().lower())
-    if value is not None:
-        return value
-    try:
-        number = float(str(raw))
-    except ValueError:
-        number = -1.0
-    if not (0 <= number <= 1) or (0 < number < 1 and not fraction):
-        wanted = "true or false, 1 or 0, yes or no" + (
-            ", or a number from 0 to 1" if fraction else ""
-        )
-        raise DataError(f"{where}: the label is {raw!r}; expected {wanted}")
-    return number
-
-
-def weights_of(units: Sequence["Unit"]) -> list[float] | None:
-    """Return the weights of units; None where every row had the same chance to be drawn.
-
-    Raises:
-        DataError: Some were drawn so and some otherwise.
-    """
-    weights = [unit.weight for unit in units]
-    known = [one for one in weights if one is not None]
-    if 0 < len(known) < len(weights):
+    value = _number(raw) if value is None else value
+    if not 0 <= value <= 1 or (0 < value < 1 and not fraction):
+        number = ", or a number from 0 to 1" if fraction else ""
         raise DataError(
-            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, the others "
-            "not; their chances do not fit together, so give the labels of one drawing"
+            f"{where}: the label is {raw!r}; expected true or false, 1 or 0, yes or no{number}"
         )
-    return known or None
+    return value
 
 
-def has_verdicts(record: Record) -> bool:
-    """Say whether an outcome has anything that people can agree with or not."""
-    return any(finding.verdict is not None for finding in findings_in(record))
+def _number(raw: object) -> float:
+    try:
+        return float(str(raw))
+    except ValueError:
+        return math.nan
 
 
 K = TypeVar("K", str, int)
@@ -283,59 +257,37 @@ class Unit:
         sample_id: The row; statements of one row are a cluster.
         labels: What each person says, by name, 0 to 1.
         judged: What the judge says, 0 to 1.
-        ranking: What ranks a row more finely, 0 to 1; None where nothing does.
-        support: The lowest support of what was decided, 0 to 1; None where nothing has one.
-        decided_by: Name of the verifier that decided all of it; None where several did.
-        parts: How many verdicts that is.
-        verdicts: The verdicts; none where only a score is known.
+        verdicts: The judge's verdicts that the label is about; empty where only a score is known.
+        ranking: A finer score to rank rows by, 0 to 1; None where there is none.
         weight: How many rows of the run its row stands for; None where all were equally likely.
     """
 
     sample_id: str
     labels: dict[Hashable, float]
     judged: float
-    ranking: float | None = None
-    support: float | None = None
-    decided_by: str | None = None
-    parts: int = 0
     verdicts: tuple[Finding, ...] = ()
+    ranking: float | None = None
     weight: float | None = None
 
-    @classmethod
-    def of(
-        cls,
-        sample_id: str,
-        labels: dict[Hashable, float],
-        judged: float,
-        verdicts: Sequence[Finding],
-        ranking: float | None = None,
-    ) -> "Unit":
-        """Build the unit from the verdicts that its label is about."""
-        supports = [one.support for one in verdicts if one.support is not None]
-        deciders = {one.decided_by for one in verdicts}
-        return cls(
-            sample_id,
-            labels,
-            judged,
-            ranking,
-            min(supports) if len(supports) == len(verdicts) > 0 else None,
-            deciders.pop() if len(deciders) == 1 else None,
-            len(verdicts),
-            tuple(verdicts),
-        )
+    @property
+    def support(self) -> float | None:
+        """The lowest support of its verdicts, 0 to 1; None where one has none."""
+        supports = [one.support for one in self.verdicts if one.support is not None]
+        return min(supports) if len(supports) == len(self.verdicts) > 0 else None
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """What the verdicts are about."""
-        return tuple(one.text for one in self.verdicts)
+    def decided_by(self) -> str | None:
+        """Name of the verifier that decided all of it; None where several did."""
+        deciders = {one.decided_by for one in self.verdicts}
+        return deciders.pop() if len(deciders) == 1 else None
 
     @property
     def label(self) -> float | None:
         """What most people say, for yes and no; the mean for other numbers; None for a tie."""
         values = list(self.labels.values())
-        if any(0 < value < 1 for value in values):
-            return sum(values) / len(values)
         share = sum(values) / len(values)
+        if any(0 < value < 1 for value in values):
+            return share
         return None if share == 0.5 else float(share > 0.5)
 
 
@@ -364,57 +316,118 @@ class Matched:
     noun: str = "statements"
 
 
-def match_labels(run: Run, labels: Iterable[Label], grader: str | None = None) -> list[Matched]:
-    """Pair labels with verdicts, for each grader that has any label.
+def labelled_units(units: Iterable[Unit]) -> list[tuple[Unit, float]]:
+    """Return what people agree on, with their label; evenly split ones are left out."""
+    pairs = [(unit, unit.label) for unit in units]
+    return [(unit, label) for unit, label in pairs if label is not None]
 
-    Args:
-        run: The judge's outcomes.
-        labels: What people say; those of other rows are left out.
-        grader: The only grader to take; None takes all.
+
+def weights_of(units: Sequence[Unit]) -> list[float] | None:
+    """Return the weights of units; None where every row had the same chance to be drawn.
 
     Raises:
-        UnknownNameError: The run has no such grader.
+        DataError: Some were drawn so and some otherwise.
     """
-    if grader is not None and grader not in run.graders:
-        raise UnknownNameError.of("grader", grader, run.graders)
+    weights = [unit.weight for unit in units]
+    known = [one for one in weights if one is not None]
+    if 0 < len(known) < len(weights):
+        raise DataError(
+            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, the others "
+            "not; their chances do not fit together, so give the labels of one drawing"
+        )
+    return known or None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRun:
+    """A run, the labels of its rows, and the verdicts that they are about.
+
+    Attributes:
+        run: The judge's outcomes.
+        labels: Every label, in the order of the sources.
+        matched: One entry for each grader that has any label.
+        foreign: Labels of rows that the run does not have.
+        labels_from: Names of the files or columns.
+    """
+
+    run: Run
+    labels: list[Label]
+    matched: list[Matched]
+    foreign: int
+    labels_from: tuple[str, ...]
+
+    @classmethod
+    def load(
+        cls, run: RunInput, sources: LabelSources, grader: str | None = None, column: str = "label"
+    ) -> "LabelledRun":
+        """Read a run and its labels, and pair labels with verdicts.
+
+        Args:
+            run: A run folder, or a run in memory.
+            sources: As for `read_labels`.
+            grader: The only grader to take; None takes all.
+            column: The column of a file that holds the label.
+
+        Raises:
+            DataError: The labels cannot be read, or none fits a verdict.
+            UnknownNameError: The run has no such grader.
+        """
+        stored = load_run(run)
+        labels = read_labels(sources, stored, column=column)
+        named = (sources,) if isinstance(sources, str | Path) else tuple(sources)
+        there = {record["sample_id"] for record in stored.records}
+        found = cls(
+            stored,
+            labels,
+            _match_labels(stored, labels, grader),
+            sum(label.sample_id not in there for label in labels),
+            tuple(Path(one).name for one in named),
+        )
+        if not found.matched:
+            raise found.nothing_fits()
+        return found
+
+    def nothing_fits(self) -> DataError:
+        """Return the error that no label is about any verdict."""
+        if self.foreign == len(self.labels):
+            return DataError(
+                f"none of the {len(self.labels)} labels is of a row of this run; "
+                f"the first is of {self.labels[0].sample_id!r}"
+            )
+        unscored = sum(len(of_grader.unscored) for of_grader in self.matched)
+        return DataError(
+            f"no label fits a verdict: {self.foreign} belong to other rows, {unscored} labelled "
+            "rows have no score, the rest are of statements that the judge did not find"
+        )
+
+
+def only_grader(run: Run, grader: str | None) -> str:
+    """Return the grader that is meant; refuse a run of several without a name."""
+    if grader is not None:
+        if grader not in run.graders:
+            raise UnknownNameError.of("grader", grader, run.graders)
+        return grader
+    if len(run.graders) != 1:
+        raise ConfigurationError(
+            f"the run has the graders {', '.join(run.graders)}; name the one that is meant"
+        )
+    return run.graders[0]
+
+
+def _match_labels(run: Run, labels: Iterable[Label], grader: str | None) -> list[Matched]:
+    names = run.graders if grader is None else [only_grader(run, grader)]
+    # Texts without a grader's name are of the answer, where a run asks about more.
+    alone = len(names) == 1
     by_row: dict[str, list[Label]] = {}
     for label in labels:
         by_row.setdefault(label.sample_id, []).append(label)
-    matched = []
-    for name in run.graders if grader is None else [grader]:
-        of_grader = Matched(name)
-        for record in run.of_grader(name):
-            fitting = [
-                label
-                for label in by_row.get(record["sample_id"], [])
-                if label.grader in (None, name)
-            ]
-            # Texts without a grader's name are of the answer, where a run asks about more.
-            alone = grader is not None or len(run.graders) == 1
+    matched = [Matched(name) for name in names]
+    for of_grader in matched:
+        for record in run.of_grader(of_grader.grader):
+            own = by_row.get(record["sample_id"], [])
+            fitting = [label for label in own if label.grader in (None, of_grader.grader)]
             _match_row(of_grader, record, fitting, of_reference=alone)
-        if of_grader.statements or of_grader.rows or of_grader.unscored or of_grader.unmatched:
-            matched.append(of_grader)
-    return matched
-
-
-def count_foreign(run: Run, labels: Sequence[Label]) -> int:
-    """Count the labels of rows that a run does not have."""
-    there = {record["sample_id"] for record in run.records}
-    return sum(label.sample_id not in there for label in labels)
-
-
-def why_nothing_fits(labels: Sequence[Label], foreign: int, matched: Sequence[Matched]) -> str:
-    """Say in one line why no label is of any verdict."""
-    if foreign == len(labels):
-        return (
-            f"none of the {len(labels)} labels is of a row of this run; "
-            f"the first is of {labels[0].sample_id!r}"
-        )
-    unscored = sum(len(of_grader.unscored) for of_grader in matched)
-    return (
-        f"no label fits a verdict: {foreign} belong to other rows, {unscored} labelled rows have "
-        "no score, the rest are of statements that the judge did not find"
-    )
+    return [one for one in matched if one.statements or one.rows or one.unscored or one.unmatched]
 
 
 def _match_row(
@@ -431,40 +444,41 @@ def _match_row(
         label
         for label in labels
         if label.statement is not None
-        or (not label.of_row and _is_about(label, kinds, of_reference=of_reference))
+        or (not label.of_row and _can_be_named(label, kinds, of_reference=of_reference))
     ]
     fitting = _fitting(found, of_statements)
-    units = [
-        _unit(sample_id, given, [found[place] for place in places]) for given, places in fitting
-    ]
-    used = {place for _, places in fitting for place in places}
-    matched.statements += units
-    matched.unmatched += len(of_statements) - sum(len(unit.labels) for unit in units)
+    for given, places in fitting:
+        decided = tuple(found[place] for place in places)
+        judged, weight = float(all(one.verdict for one in decided)), given[0].weight
+        unit = Unit(sample_id, _by_person(given), judged, decided, weight=weight)
+        matched.statements.append(unit)
+        matched.unmatched -= len(unit.labels)
+    matched.unmatched += len(of_statements)
     # A turn of a conversation heads its statements, and has no verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
-    verdicts = {n: one.verdict for n, one in enumerate(found) if one.verdict is not None}
+    used = {place for _, places in fitting for place in places}
+    decided = tuple(one for one in found if one.verdict is not None)
     matched.other_verdicts += [
-        (sample_id, verdict) for place, verdict in verdicts.items() if place not in used
+        (sample_id, one.verdict)
+        for place, one in enumerate(found)
+        if one.verdict is not None and place not in used
     ]
-    row_labels = _named(label for label in labels if label.of_row)
     # What is left out counts nowhere, unless a data set says that these are all its statements.
     fit = {label for given, _ in fitting for label in given}
-    counted = [label for label in of_statements if label.complete or label in fit]
-    shares = _shares(counted, len(verdicts))
+    shares = _shares([one for one in of_statements if one.complete or one in fit], len(decided))
+    row_labels = _by_person(label for label in labels if label.of_row)
     if shares:
         matched.scored_rows.append(Unit(sample_id, shares, score, weight=labels[0].weight))
-    if not row_labels:
-        row_labels = {who: float(share == 1) for who, share in shares.items()}
+    row_labels = row_labels or {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
-        decided = [found[place] for place in verdicts]
-        ranking = record.get("ranking_score")
-        row = Unit.of(sample_id, row_labels, score, decided, ranking)
-        matched.rows.append(replace(row, weight=labels[0].weight))
+        ranking, weight = record.get("ranking_score"), labels[0].weight
+        matched.rows.append(Unit(sample_id, row_labels, score, decided, ranking, weight))
 
 
-def _unit(sample_id: str, given: Sequence[Label], verdicts: Sequence[Finding]) -> Unit:
-    judged = float(all(one.verdict for one in verdicts))
-    return replace(Unit.of(sample_id, _named(given), judged, verdicts), weight=given[0].weight)
+def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
+    """Say whether the text alone of a label can be a statement of a result, of these kinds."""
+    # Where several graders ran, a text without a grader's name is of the answer.
+    return bool(kinds) and ("reference" not in kinds or label.grader is not None or of_reference)
 
 
 def _is_statement(finding: Finding) -> bool:
@@ -472,14 +486,7 @@ def _is_statement(finding: Finding) -> bool:
     return finding.about in ("statement", "reference") and finding.verdict is not None
 
 
-def _is_about(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
-    """Say whether the text of a label can be one of a result's statements, of these kinds."""
-    if "reference" in kinds and label.grader is None and not of_reference:
-        return False
-    return bool(kinds)
-
-
-def _named(labels: Iterable[Label]) -> dict[Hashable, float]:
+def _by_person(labels: Iterable[Label]) -> dict[Hashable, float]:
     return {label.annotator: label.value for label in labels}
 
 

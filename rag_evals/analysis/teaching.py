@@ -18,21 +18,20 @@ from typing import Any, Unpack
 
 import yaml
 
-from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import (
     Label,
-    count_foreign,
-    match_labels,
-    read_labels,
-    why_nothing_fits,
+    LabelledRun,
+    LabelSources,
+    RunInput,
+    only_grader,
 )
-from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH, only_grader
+from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH
 from rag_evals.catalog import grader_from_file
 from rag_evals.core import Finding, Sample, fingerprint, private_file
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, DataError, TooFewLabelsError, WeakJudgeError
 from rag_evals.prompt import Prompt, shipped_names
-from rag_evals.run import Run, RunOptions, StoredSample, evaluate, findings_in, load_run
+from rag_evals.run import RunOptions, StoredSample, evaluate, findings_in, load_run
 from rag_evals.stats import Interval, compare_paired, fit_support_map
 from rag_evals.text import words_of
 from rag_evals.verify import from_string
@@ -413,7 +412,7 @@ def _sample(stored: StoredSample) -> Sample:
 
 def prepare_teaching(
     run: RunInput,
-    labels: str | Path | Sequence[str | Path] = (),
+    labels: LabelSources = (),
     *,
     prompt: Path | None = None,
     grader: str | None = None,
@@ -451,33 +450,28 @@ def prepare_teaching(
                 "with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
             )
     base = _base(name, prompt)
-    rows = _labelled_rows(stored, labels, name, column)
+    labelled = LabelledRun.load(stored, labels, name, column)
+    rows = _labelled_rows(labelled)
     sizes = _affordable_sizes(rows, budget, seed)
-    named = (labels,) if isinstance(labels, str | Path) else tuple(labels)
     return Teaching(
         rows=rows,
         samples=stored.samples,
         sizes=sizes,
         calls=count_calls(rows, sizes, seed),
         judge=judge,
-        labels_from=tuple(Path(one).name for one in named),
+        labels_from=labelled.labels_from,
         _base=base,
         _options=options,
         _seed=seed,
     )
 
 
-def _labelled_rows(
-    run: Run, labels: str | Path | Sequence[str | Path], name: str, column: str
-) -> list[LabelledRow]:
-    given = read_labels(labels, run, column=column)
-    matched = match_labels(run, given, name)
-    if not matched:
-        raise DataError(why_nothing_fits(given, count_foreign(run, given), matched))
+def _labelled_rows(labelled: LabelledRun) -> list[LabelledRow]:
+    run, matched = labelled.run, labelled.matched[0]
     by_row: dict[str, list[Label]] = {}
-    for label in given:
+    for label in labelled.labels:
         by_row.setdefault(label.sample_id, []).append(label)
-    found = {record["sample_id"]: findings_in(record) for record in run.of_grader(name)}
+    found = {one["sample_id"]: findings_in(one) for one in run.of_grader(matched.grader)}
     rows = [
         _row(
             run.samples[unit.sample_id],
@@ -486,7 +480,7 @@ def _labelled_rows(
             found[unit.sample_id],
             by_row.get(unit.sample_id, []),
         )
-        for unit in matched[0].rows
+        for unit in matched.rows
         if unit.label in (0, 1) and unit.sample_id in run.samples
     ]
     _require_enough(rows)
@@ -600,7 +594,7 @@ class SuspiciousLabel:
 
 def suspicious_labels(
     run: RunInput,
-    labels: str | Path | Sequence[str | Path] = (),
+    labels: LabelSources = (),
     *,
     grader: str | None = None,
     column: str = "label",
@@ -623,26 +617,24 @@ def suspicious_labels(
         DataError: The labels cannot be read, or fit no verdict.
     """
     stored = load_run(run)
-    given = read_labels(labels, stored, column=column)
-    matched = match_labels(stored, given, only_grader(stored, grader))
-    if not matched:
-        raise DataError(why_nothing_fits(given, count_foreign(stored, given), matched))
-    found = matched[0].statements or matched[0].rows
-    units = [unit for unit in found if unit.label in (0, 1) and unit.texts]
+    matched = LabelledRun.load(stored, labels, only_grader(stored, grader), column).matched[0]
+    found = matched.statements or matched.rows
+    units = [unit for unit in found if unit.label in (0, 1) and unit.verdicts]
     truth = [unit.label == 1 for unit in units]
     verifier = EmbeddedVerifier()
+    texts = [[one.text for one in unit.verdicts] for unit in units]
     supports = [
-        min(one.support for one in verifier.verify(unit.texts, stored.chunks(unit.sample_id)))
-        for unit in units
+        min(one.support for one in verifier.verify(own, stored.chunks(unit.sample_id)))
+        for own, unit in zip(texts, units, strict=True)
     ]
     with suppress(WeakJudgeError, TooFewLabelsError):
         supports = list(map(fit_support_map(truth, supports), supports))
     listed = []
-    for unit, label, support in zip(units, truth, supports, strict=True):
+    for unit, own, label, support in zip(units, texts, truth, supports, strict=True):
         doubts = [abs(label - support)]
         if unit.decided_by != verifier.name:
             doubts.append(float((unit.judged >= 1) != label))
-        text, judged = " ".join(unit.texts), unit.judged >= 1
+        text, judged = " ".join(own), unit.judged >= 1
         suspicion = sum(doubts) / len(doubts)
         listed.append(SuspiciousLabel(unit.sample_id, text, label, judged, suspicion))
     return sorted(listed, key=lambda one: -one.suspicion)

@@ -4,29 +4,24 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
-from rag_evals.analysis.comparing import RunInput
 from rag_evals.analysis.labels import (
+    LabelledRun,
+    LabelSources,
     Matched,
+    RunInput,
     Unit,
-    count_foreign,
-    match_labels,
-    read_labels,
-    why_nothing_fits,
+    only_grader,
 )
-from rag_evals.core import Finding, Sample, require_fraction
-from rag_evals.dataset import ColumnMap, Columns, Data, data_from
+from rag_evals.core import Finding, require_fraction
 from rag_evals.errors import (
     ConfigurationError,
-    DataError,
-    RagEvalsError,
     TooFewLabelsError,
     UnknownNameError,
     WeakJudgeError,
 )
-from rag_evals.run import Graders, Run, evaluate, load_run
+from rag_evals.run import Run, load_run
 from rag_evals.stats import (
     SureSide,
     auroc_interval,
@@ -44,7 +39,6 @@ from rag_evals.verify import (
     Confidence,
     Promise,
     Tuning,
-    from_string,
     read_signals,
     sureness,
 )
@@ -62,7 +56,7 @@ _MOST_QUANTILES = 200
 
 def tune(
     run: RunInput,
-    labels: str | Path | Sequence[str | Path] = (),
+    labels: LabelSources = (),
     *,
     grader: str | None = None,
     stage: str | None = None,
@@ -98,14 +92,9 @@ def tune(
     name = only_grader(stored, grader)
     stages = _stages(stored, name)
     place = _place_of(stages, stage)
-    given = read_labels(labels, stored, column=column)
-    matched = match_labels(stored, given, name)
-    foreign = count_foreign(stored, given)
-    if not matched:
-        raise DataError(why_nothing_fits(given, foreign, matched))
-    chosen = _Chosen.of(matched[0], stages[place]["name"])
+    labelled = LabelledRun.load(stored, labels, name, column)
+    chosen = _Chosen.of(labelled.matched[0], stages[place]["name"])
     _check(chosen)
-    named = (labels,) if isinstance(labels, str | Path) else tuple(labels)
     ids = {unit.sample_id for unit in chosen.units}
     return Tuning(
         stage=stages[place]["name"],
@@ -118,7 +107,7 @@ def tune(
         labels=len(chosen.units),
         rows=len(ids),
         level=chosen.level,
-        labels_from=tuple(Path(one).name for one in named),
+        labels_from=labelled.labels_from,
         agreement_before=_figures(chosen, chosen.verdicts, chosen.supports),
         agreement_after=_after(chosen, seed),
         promise=_promise(chosen, max_error, confidence) if chosen.level == "statement" else None,
@@ -148,7 +137,7 @@ class _Chosen:
         with_statements = {unit.sample_id for unit in matched.statements}
         others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
         # The label of a row that is one statement is a label of that statement.
-        single = [unit for unit in others if unit.parts == 1]
+        single = [unit for unit in others if len(unit.verdicts) == 1]
         statements = _decided_by(stage, [*matched.statements, *single])
         rows = _decided_by(stage, matched.rows)
         if len(statements) >= LEAST_LABELS or len(statements) >= len(rows):
@@ -172,19 +161,6 @@ def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
         for unit in units
         if unit.decided_by == stage and unit.support is not None and unit.label in (0, 1)
     ]
-
-
-def only_grader(run: Run, grader: str | None) -> str:
-    """Return the grader that is meant; refuse a run of several without a name."""
-    if grader is not None:
-        if grader not in run.graders:
-            raise UnknownNameError.of("grader", grader, run.graders)
-        return grader
-    if len(run.graders) != 1:
-        raise ConfigurationError(
-            f"the run has the graders {', '.join(run.graders)}; name the one that is meant"
-        )
-    return run.graders[0]
 
 
 def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
@@ -446,114 +422,4 @@ def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
         unsupported_up_to=None if unsupported is None else unsupported.limit,
         expected_error=sum(side.errors for side in sides) / decided if decided else None,
         decided_share=min(1.0, decided / len(chosen.units)),
-    )
-
-
-def tune_cascade(
-    client: str,
-    labels: str | Path | Sequence[str | Path],
-    data: Data | None = None,
-    *,
-    graders: Graders = "faithfulness",
-    columns: Columns = None,
-    max_error: float = 0.05,
-    confidence: float = 0.95,
-) -> tuple[Tuning, ...]:
-    """Tune every stage of a cascade but the last on labelled rows.
-
-    Each stage is tuned on the statements that those before it leave open, which is what it will
-    decide. The last stage is not asked.
-
-    Args:
-        client: The cascade, such as `"embedded>openai/gpt-4o-mini"`.
-        labels: Labelled rows: files that have question, answer, context and labels; or labels
-            alone, of rows of `data`.
-        data: Data with the rows of labels that come without rows.
-        graders: The grader that will use it.
-        columns: Where the fields are, as in `evaluate`.
-        max_error: Share of verdicts that may be wrong where a stage decides alone.
-        confidence: How often that holds for all stages together.
-
-    Returns:
-        One tuning for each stage but the last; `evaluate` takes them as `tuned=`.
-
-    Raises:
-        ConfigurationError: The judge is no cascade, or a stage may decide nothing.
-        DataError: Labels match no row.
-        TooFewLabelsError: As for `tune`.
-    """
-    parts = [part.strip() for part in client.split(">")]
-    if len(parts) < 2:
-        raise ConfigurationError(
-            f"max_error bounds what the first judge of a cascade decides alone, and {client!r} "
-            "is one judge; use a cascade such as 'embedded>openai/gpt-4o-mini'"
-        )
-    sources = [labels] if isinstance(labels, str | Path) else list(labels)
-    rows = list(_labelled_rows(sources, data, ColumnMap.of(columns)))
-    of_stage = 1 - (1 - confidence) / (len(parts) - 1)
-    tunings: list[Tuning] = []
-    for count in range(1, len(parts)):
-        run = evaluate(
-            rows,
-            graders,
-            ">".join(parts[:count]),
-            tuned=tunings,
-            progress=False,
-            cache=False,
-        )
-        stage = _name_of(parts[count - 1])
-        tunings.append(tune(run, sources, stage=stage, max_error=max_error, confidence=of_stage))
-    return tuple(tunings)
-
-
-def _name_of(part: str) -> str:
-    verifier = from_string(part)
-    if verifier is None:
-        raise ConfigurationError(
-            f"{part!r} comes before another judge, and its support is only 0 or 1; a stage "
-            "before another is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
-        )
-    return verifier.name
-
-
-def _labelled_rows(
-    sources: Sequence[str | Path], data: Data | None, columns: ColumnMap
-) -> Iterator[Sample]:
-    """Yield the rows that labels are of: from their own file, else from the data."""
-    wanted: set[str] = set()
-    for source in sources:
-        own = list(_samples(source, columns))
-        if own:
-            yield from own
-        else:
-            wanted.update(label.sample_id for label in read_labels(source, Run([])))
-    if not wanted:
-        return
-    found = [] if data is None else [one for one in _samples(data, columns) if one.id in wanted]
-    if not found:
-        raise DataError(
-            f"none of the {len(wanted)} labelled rows is in the data; the first is {min(wanted)!r}"
-        )
-    yield from found
-
-
-def _samples(data: Any, columns: ColumnMap) -> Iterator[Sample]:
-    """Yield the rows that have an answer and a context, each with its id."""
-    try:
-        for row in data_from(data, columns, frozenset()):
-            if isinstance(row.sample, Sample) and row.sample.answer and row.sample.context:
-                yield _with_id(row.sample, row.name)
-    except RagEvalsError:
-        # A file of labels alone may be no rows at all; who reads labels says what is wrong.
-        return
-
-
-def _with_id(sample: Sample, name: str) -> Sample:
-    return Sample(
-        question=sample.question,
-        answer=sample.answer,
-        context=sample.context,
-        reference=sample.reference,
-        id=name,
-        language=sample.language,
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals import correct
-from rag_evals.errors import TooFewLabelsError
+from rag_evals.errors import DataError, TooFewLabelsError
 from rag_evals.run import Run
 from tests.analysis.runs import scores_run, statements_run
 
@@ -92,8 +92,10 @@ def test_rows_of_one_document_widen_the_interval() -> None:
 
 
 def test_labels_of_other_rows_are_refused() -> None:
-    """No label fits: the message says where to look."""
+    """No label fits: the message names the first."""
     Path("labels.jsonl").write_text('{"sample_id": "x", "label": 1}')
 
-    with pytest.raises(TooFewLabelsError, match="no label fits a scored row"):
+    with pytest.raises(
+        DataError, match="none of the 1 labels is of a row of this run; the first is of 'x'"
+    ):
         correct(scores_run([1.0]), "labels.jsonl")

@@ -1,7 +1,6 @@
 """Tuning: what labels say of a verifier, who follows it, and who is refused."""
 
 import asyncio
-import json
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -21,9 +20,7 @@ from rag_evals import (
     stream,
     tune,
 )
-from rag_evals.analysis import tune_cascade
 from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, VerifierTraits
-from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import (
     ConfigurationError,
     DataError,
@@ -342,21 +339,6 @@ def test_labels_of_other_rows_are_refused(tmp_path: Path) -> None:
         tune(run, labels)
     with pytest.raises(ConfigurationError, match="no stage 'x'"):
         tune(run, stage="x")
-
-
-def test_a_cascade_is_tuned_stage_by_stage(tmp_path: Path) -> None:
-    """Labelled rows are graded by every stage but the last, which is not asked."""
-    path, copy = tmp_path / "labelled.jsonl", tmp_path / "weights.json"
-    copy.write_bytes(SHIPPED_WEIGHTS.read_bytes())
-    path.write_text("".join(json.dumps(row) + "\n" for row in labelled_rows()))
-    client = f"embedded>embedded:{copy}>openai/m"
-    (first,) = tune_cascade("embedded>openai/m", path, max_error=0.4)
-
-    assert (first.stage, first.labels, first.before) == ("embedded", 120, ())
-    with pytest.raises(TooFewLabelsError, match="tuning needs"):
-        tune_cascade(client, path, max_error=0.4)
-    with pytest.raises(ConfigurationError, match="is one judge; use a cascade"):
-        tune_cascade("embedded", "labels.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def grade(
     options["columns"] = reading.columns()
     options["sampling"] = sampling
     options["cache"] = bool(options.get("cache")) and not dry_run
-    options["tuned"] = tuned_by.tunings(judge, graders, data, reading)
+    options["tuned"] = tuned_by.tuned or ()
     # A run that is there may know the file already.
     folders = folders_of(outputs.folder) or default_folders(Path(data))
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)

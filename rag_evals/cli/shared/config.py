@@ -58,8 +58,6 @@ RARE = frozenset(
             "count",
             "row_under",
             "tuned",
-            "max_error",
-            "labels",
             "cluster",
         ),
         *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),

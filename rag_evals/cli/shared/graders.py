@@ -12,10 +12,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rag_evals.analysis import tune_cascade
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
-from rag_evals.cli.shared.options import RowFile
 from rag_evals.core import Phrases, fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.grading import Grader, default_judge
@@ -26,7 +24,7 @@ from rag_evals.run import Run
 from rag_evals.run.plan.plan import Plan
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.text import one_line
-from rag_evals.verify import Tuning, read_tunings, verifier_from_string
+from rag_evals.verify import verifier_from_string
 
 _tuned_option = partial(typer.Option, rich_help_panel="Tuned by labels")
 
@@ -249,21 +247,6 @@ class TunedBy:
             "repeated.",
         ),
     ] = None
-    max_error: Annotated[
-        float | None,
-        _tuned_option(
-            metavar="SHARE",
-            help="Most wrong verdicts where a stage of a cascade decides alone, as in 0.05.",
-        ),
-    ] = None
-    labels: Annotated[
-        list[Path] | None,
-        _tuned_option(
-            metavar="FILE",
-            help="Labels that --max-error is kept by: labelled rows, or labels of rows of the "
-            "data; may be repeated.",
-        ),
-    ] = None
     require_tuned: Annotated[
         bool,
         _tuned_option(
@@ -272,47 +255,6 @@ class TunedBy:
             "data do not look like the labels.",
         ),
     ] = False
-
-    def tunings(
-        self, judge: str, graders: Sequence[Grader[Any]], data: str, reading: RowFile
-    ) -> tuple[Tuning, ...]:
-        """Read the tuned files, or tune the stages of a cascade by labels now.
-
-        Raises:
-            ConfigurationError: Options that do not go together, or files that promise something
-                else.
-            DataError: A file cannot be read.
-        """
-        max_error, labels = self.max_error, self.labels
-        tunings = read_tunings(list(self.tuned or ()))
-        if max_error is not None and not 0 < max_error < 1:
-            raise ConfigurationError(
-                f"--max-error is {max_error:g}; expected a share between 0 and 1, as in 0.05"
-            )
-        if labels and max_error is None:
-            raise ConfigurationError("--labels does nothing without --max-error")
-        if labels and tunings:
-            raise ConfigurationError(
-                "--labels tunes every stage, and --tuned brings what was tuned; give one of them"
-            )
-        if max_error is None:
-            return tunings
-        if labels:
-            return tune_cascade(
-                judge,
-                list(labels),
-                reading.file(data),
-                graders=graders,
-                columns=reading.columns(),
-                max_error=max_error,
-            )
-        if not tunings:
-            raise ConfigurationError(
-                f"--max-error {max_error:g} needs labels to check it against; give "
-                "--labels FILE, or --tuned FILE"
-            )
-        _require_promise(tunings, max_error)
-        return tunings
 
     def check(self, plan: Plan) -> None:
         """Refuse a run in which a verifier with a support has no tuned file, where that is asked.
@@ -344,13 +286,3 @@ class TunedBy:
             return ()
         lines = run.summary().shift_lines(say, only_foreign=True)
         return tuple(say("gate.missed", told=f"--require-tuned: {line}") for line in lines)
-
-
-def _require_promise(tunings: Sequence[Tuning], max_error: float) -> None:
-    for one in tunings:
-        if one.promise is None or one.promise.max_error > max_error:
-            promised = "nothing" if one.promise is None else f"{one.promise.max_error:g}"
-            raise ConfigurationError(
-                f"--max-error is {max_error:g}, and the tuned file of {one.stage!r} promises "
-                f"{promised}; run `rag-evals judge tune --max-error {max_error:g}`"
-            )
