@@ -1,4 +1,4 @@
-"""Grade RAG answers: which statements do their sources support, and how sure is that?
+"""Grade RAG answers: which statements do the sources support, and how certain is that?
 
 ```python
 from rag_evals import Faithfulness
@@ -13,7 +13,7 @@ print(result.score)
 #> 1.0
 ```
 
-Names are loaded when they are first used, so that importing the package costs next to nothing.
+Names load on first use, so importing the package is fast.
 """
 
 import sys
@@ -57,16 +57,15 @@ NAMES = {
     "testing": ("testing",),
     "verify.guarding": ("guard", "guard_stream", "guard_sync"),
 }
-"""Every public name, by the room or file that has it; a room is a name of its own."""
+"""The public names, by the module that defines them; subpackages are public too."""
 
 
 def lazy_names(
     door: str, names: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Make the door of a room from its one table: names load when they are first used (PEP 562).
+    """Create `__getattr__`, `__dir__` and `__all__` of a package whose names load lazily (PEP 562).
 
-    What type checkers read, `__init__.pyi` next to the door, is written from the same table by
-    `python -m tools.generate`. Returns `__getattr__`, `__dir__` and `__all__` of the package.
+    `python -m tools.generate` writes the `__init__.pyi` for type checkers from the same table.
     """
     homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}
 

@@ -1,18 +1,18 @@
-"""Run the command line; also as `python -m rag_evals`. The command itself is loaded here."""
+"""Entry point of the command line, also for `python -m rag_evals`."""
 
 import os
 import sys
 
-# As shells have it: 128 and the number of the signal.
+# The shell convention: 128 plus the number of the signal.
 _INTERRUPTED = 130
 
 
 def run() -> None:
-    """Load the command line and run it; Ctrl-C while it loads ends in one line as well."""
-    # The pool that Arrow takes else holds 16 MB from the first row of a Parquet file on.
+    """Load and run the command line; Ctrl-C while loading also ends without a traceback."""
+    # Arrow's default memory pool would hold 16 MB as soon as a Parquet file is opened.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        from rag_evals.cli.main import run as run_command  # noqa: PLC0415 - most of a second
+        from rag_evals.cli.main import run as run_command  # noqa: PLC0415 - the import takes most of a second
 
         run_command()
     except KeyboardInterrupt:

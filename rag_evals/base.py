@@ -1,4 +1,4 @@
-"""How do a prompt and a response model make a grader? `ContextEvaluation` puts them together."""
+"""`ContextEvaluation`: a grader made of a prompt and a response model."""
 
 import re
 from abc import abstractmethod
@@ -47,18 +47,18 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class PromptOptions(TypedDict, total=False):
-    """What a grader with a prompt takes by keyword.
+    """Keyword arguments of graders with a prompt.
 
     Attributes:
-        examples: Few-shot examples; None takes those of the prompt file.
-        criteria: What a checklist asks, by name; None takes those of the prompt file.
-        chunk_template: The data block that follows instructions; None takes the shipped one.
-        model: Model to ask when `grade` names none.
-        name: What results call the grader.
-        settings: What the judge is asked with, such as `{"temperature": 0}`; they come before those
-            of the prompt file.
-        unit: What gets a verdict where the reply is about statements: `"claims"` of each sentence,
-            each `"sentence"`, or the whole `"answer"`; None takes the prompt file's, else claims.
+        examples: Few-shot examples; None uses those of the prompt file.
+        criteria: Criteria of a checklist by name; None uses those of the prompt file.
+        chunk_template: Template of the data block that follows instructions; None uses the
+            shipped one.
+        model: Model to ask if `grade` names none.
+        name: Name of the grader in results.
+        settings: Judge settings, such as `{"temperature": 0}`; they override the prompt file's.
+        unit: What gets a verdict in a reply about statements: the `"claims"` of each sentence, each
+            `"sentence"`, or the whole `"answer"`; None uses the prompt file's, else claims.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -71,17 +71,17 @@ class PromptOptions(TypedDict, total=False):
 
 
 class JudgedGrader(Grader[R], Generic[R, M]):
-    """A grader that asks a judge with a prompt; a subclass turns the reply into the result.
+    """A grader that asks a judge with a prompt; subclasses turn the reply into the result.
 
     Attributes:
-        name: What results call it; from the prompt file, else from the response model.
-        requires: The response model's `requires`; fields that must not be empty.
-        description: What it measures, in one line; empty when the prompt file does not say.
-        response_model: What the judge fills.
-        model: Model to ask when `grade` names none.
-        language: Language of samples that name none, or None.
-        settings: What the judge is asked with.
-        unit: What gets a verdict; None where the reply is not about statements.
+        name: Name in results; from the prompt file, else from the response model.
+        requires: Fields that must not be empty, from the response model.
+        description: What it measures, in one line; empty if the prompt file does not say.
+        response_model: The model that the judge fills.
+        model: Model to ask if `grade` names none.
+        language: Language of samples that do not name one, or None.
+        settings: Judge settings.
+        unit: What gets a verdict; None if the reply is not about statements.
     """
 
     response_model: type[M]
@@ -110,15 +110,15 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
-            prompt: Instructions, or a template that places the data itself; text or a `Path`.
-            response_model: What the judge fills.
-            result_model: What `grade` returns.
+            prompt: Instructions, or a template that includes the data; text or a `Path`.
+            response_model: The model that the judge fills.
+            result_model: Class of the result of `grade`.
             options: Examples, criteria, settings and more; see `PromptOptions`.
 
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
                 criteria are missing or are not shown.
-            ConfigurationError: A setting is unknown or out of its range.
+                ConfigurationError: A setting is unknown or out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
         self._prompt = Prompt.load(prompt)
@@ -170,50 +170,50 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def header(self) -> PromptHeader:
-        """The front matter of the prompt's file; empty for one that is a text."""
+        """Front matter of the prompt file; empty for a prompt given as text."""
         return self._prompt.header
 
     @property
     def blocks(self) -> frozenset[str]:
-        """Names of the prompt's blocks, which a prompt that extends it may override."""
+        """Names of the Jinja blocks that a prompt extending this one may override."""
         return self._prompt.blocks()
 
     @property
     def prompt_name(self) -> str:
-        """The stem of the prompt's file; `<prompt>` for one that is a text."""
+        """Stem of the prompt file; `<prompt>` for a prompt given as text."""
         return Path(self._prompt.origin).name.split(".")[0]
 
     @property
     def _asked_block(self) -> Prompt | None:
-        """The data block, where one is sent."""
+        """The data block, if one is sent."""
         return None if self._prompt.places_data else self._block
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader for samples that do not name their language.
+        """Return the same grader with a default language for samples that do not name one.
 
-        Shipped prompts are sent in that language (`ru`, `pt-BR`) where there is a version of them.
+        Shipped prompts are sent in that language (`ru`, `pt-BR`) if they are translated.
         """
         check_language(language)
         return self._copy_with(language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return the same grader with some of the judge's settings changed: `temperature=0.3`."""
+        """Return the same grader with some judge settings changed, such as `temperature=0.3`."""
         return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
     def with_unit(self, unit: VerdictUnit) -> Self:
-        """Return the same grader with another unit of a verdict.
+        """Return the same grader with a different unit of verdicts.
 
         Raises:
-            ConfigurationError: The reply is not about statements, or there is no such unit.
+            ConfigurationError: The reply is not about statements, or the unit is unknown.
         """
         _unit(self.response_model, unit)
         of: Any = self.response_model
         return self._copy_with(unit=unit, _numbered=None if unit == "answer" else of.statements_of)
 
     def without_hardening(self) -> Self:
-        """Return the same grader without escaped data and without words about data.
+        """Return the same grader without escaping and without instructions about data.
 
-        It exists to measure what the hardening is worth; do not grade with it.
+        Use it only to measure the effect of the hardening, never to grade.
         """
         return self._copy_with(_hardened=False)
 
@@ -224,8 +224,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        """Render what the judge is sent for one sample."""
-        # A prompt file in one language stays with it, whatever the sample's.
+        """Render the messages for one sample."""
+        # A prompt file with a fixed language keeps it, whatever the sample's language.
         language = self._prompt.header.language or sample.language or self.language
         prompt = self._prompt.in_language(language)
         render = Rendering(
@@ -261,7 +261,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     def _placed(
         self, render: Rendering, prompt: Prompt, form: Prompt | None, language: str | None
     ) -> str:
-        """Fill a prompt that places the data; sentences that it does not number follow it."""
+        """Render a prompt that includes the data; append numbered sentences if it lacks them."""
         if form is None:
             return render.text(prompt, prompt.tags)
         data = render.text(prompt, prompt.tags | _shipped("sentences_template").tags)
@@ -269,7 +269,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return f"{data}\n\n{render.text(form, prompt.tags)}"
 
     def _with_ids(self, render: Rendering, data: str, prompt: Prompt, language: str | None) -> str:
-        """Add the numbered sentences to data that a prompt wrote without their ids."""
+        """Append the numbered sentences to a prompt that shows the data without their ids."""
         if self._numbered is None or prompt.uses("sentences"):
             return data
         listed = _shipped("sentences_template").in_language(language)
@@ -284,19 +284,19 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         facts: Mapping[str, Any] | None = None,
         settings: Mapping[str, Any] | None = None,
         sample_index: int = 0,
-        # A model made for the row is no subclass of the one that results are of.
+        # A model built for the row is not a subclass of the result's model.
         reply_model: type[Any] | None = None,
     ) -> JudgeCall[M]:
-        """Make the judge call for one sample.
+        """Create the judge call for one sample.
 
         Args:
-            sample: What is graded.
+            sample: The sample to grade.
             sentences: As for `messages`.
             statements: As for `messages`.
-            facts: What validators may know beyond the usual; see `rag_evals.core.facts_of`.
-            settings: Of the call, such as `temperature`; None takes the grader's.
-            sample_index: Distinguishes equal calls whose answers may differ.
-            reply_model: What the judge fills; None takes the response model.
+            facts: Additional facts for validators; see `rag_evals.core.facts_of`.
+            settings: Settings of the call, such as `temperature`; None uses the grader's.
+            sample_index: Distinguishes equal calls whose replies may differ.
+            reply_model: The model that the judge fills; None uses the response model.
         """
         if sentences is None:
             sentences = sentences_of(sample.answer)
@@ -320,13 +320,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:
-        """Describe the work on one sample."""
+        """Grade one sample."""
 
     def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
-        """Refuse a row of which a template of the user's own cuts off what the reply is about."""
+        """Reject a row if the user's template cuts off text that the reply is about."""
         texts = {f"chunk {chunk.id}": chunk.text for chunk in sample.context}
         texts = texts if "context" in self.requires else {}
-        # Numbered sentences follow the prompt; a long answer has several calls.
+        # Numbered sentences follow the prompt; a long answer takes several calls.
         fields = [name for name in self.requires if name != (self._numbered or "context")]
         texts |= {name: getattr(sample, name) or "" for name in fields if name != "context"}
         if cut := missing_ends(texts, "\n".join(message["content"] for message in messages)):
@@ -336,7 +336,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             )
 
     def _check_shown(self) -> None:
-        """Refuse a template, or a data block, that leaves out what the response model needs."""
+        """Reject a template or data block that omits fields the response model requires."""
         prompt, way_out = self._block, " in this data block"
         if self._prompt.places_data:
             prompt = self._prompt
@@ -369,23 +369,23 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
 
 class ContextEvaluation(JudgedGrader[R, R]):
-    """A grader made of a prompt and a response model; the judge's reply is the result."""
+    """A grader made of a prompt and a response model; its result is the judge's reply."""
 
     def __init__(
         self,
         prompt: str | Path | Prompt,
         response_model: type[R],
         *,
-        # The form's results may be a subclass of R, and Grader is invariant in R.
+        # The verified grader's results may be a subclass of R, and Grader is invariant in R.
         verified: Callable[[Verifier], Grader[Any]] | None = None,
         **options: Unpack[PromptOptions],
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
-            prompt: Instructions, or a template that places the data itself; text or a `Path`.
+            prompt: Instructions, or a template that includes the data; text or a `Path`.
             response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
-            verified: Makes the form of this grader that asks a verifier; None when there is none.
+            verified: Builds the grader for judges that are verifiers; None if there is none.
             options: Examples, criteria, settings and more; see `PromptOptions`.
 
         Raises:
@@ -396,7 +396,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         self._has_cache = False
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the form of a shipped prompt that asks a verifier."""
+        """Return the grader that uses a verifier; only shipped prompts have one."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         if self._verified is None:
@@ -407,14 +407,14 @@ class ContextEvaluation(JudgedGrader[R, R]):
         return form if self.language is None else form.with_language(self.language)
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a cache for its form that asks a verifier; others have none."""
+        """Return this grader with a statement cache, which only verifiers use."""
         if self._verified is None:
             return super().with_cache(cache)
         form = partial(_verified_with_cache, self._verified, cache)
         return self._copy_with(_verified=form, _has_cache=True)
 
     def check(self) -> None:
-        """Refuse a statement cache where a judge grades the whole answer in one call."""
+        """Reject a statement cache if a judge grades the whole answer in one call."""
         if self._has_cache:
             raise ConfigurationError(
                 f"{self.name!r} has a statement cache, and a judge grades the whole answer in one "
@@ -424,7 +424,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             )
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Ask one call; for statements as many as the answer's sentences need."""
+        """Make one call, or several if the reply is about statements and the answer is long."""
         require_fields(sample, self.requires)
         if self.unit is not None:
             ask = partial(_asked, self, sample)
@@ -446,10 +446,10 @@ def _asked(
 
 
 def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> VerdictUnit | None:
-    """Return what gets a verdict; None where the reply is not about statements.
+    """Return the unit of verdicts; None if the reply is not about statements.
 
     Raises:
-        ConfigurationError: A unit is wanted where there is none, or one that does not exist.
+        ConfigurationError: The unit is unknown, or the reply has no units.
     """
     if wanted is not None and wanted not in get_args(VerdictUnit):
         raise ConfigurationError(f"unit is {wanted!r}; one of {', '.join(get_args(VerdictUnit))}")

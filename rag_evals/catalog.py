@@ -1,4 +1,4 @@
-"""Which name means which grader or response model? Prompt files use these names."""
+"""Names of graders and response models, as the command line and prompt files use them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,15 +45,15 @@ GRADERS: dict[str, Grader[Any]] = {
     "rag": Rag,
     "retrieval_ranks": RetrievalRanks,
 }
-"""Every shipped grader, by the name that `--grader` takes."""
+"""All shipped graders by their name for `--grader`."""
 
 PROMPTED: dict[str, JudgedGrader[Any, Any]] = {
     name: grader for name, grader in GRADERS.items() if isinstance(grader, JudgedGrader)
 }
-"""Those of them that are made of a prompt."""
+"""The shipped graders that are made of a prompt."""
 
 STEP_PROMPTS = ("extract_statements", "verify_statements")
-"""Prompts of the graders that work in two steps; a user's file of that name replaces one."""
+"""Prompts of two-step graders; a user's file of the same name replaces the shipped one."""
 
 RUBRICS: dict[str, type[BaseModel]] = {
     "pass_fail": PassFailResult,
@@ -62,14 +62,14 @@ RUBRICS: dict[str, type[BaseModel]] = {
     "chunk_labels": ChunkLabelsResult,
     "statements": FaithfulnessResult,
 }
-"""Response models that fit any rubric, so that a prompt file alone makes a grader."""
+"""Response models for any rubric; with one of them a prompt file alone is a grader."""
 
 RESPONSE_MODELS: dict[str, type[BaseModel]] = {
     name: grader.response_model for name, grader in PROMPTED.items()
 } | RUBRICS
-"""Every response model that a prompt file may name."""
+"""All response models that a prompt file may name."""
 
-# Replies that code turns into another result.
+# Replies that code converts to a different result.
 _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
     "faithfulness_audited": AuditedGrader,
     "citation_faithfulness": CitationGrader,
@@ -79,10 +79,10 @@ _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
 
 
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
-    """Return a shipped grader, or one of the user's folders (None: those of `RAG_EVALS_PROMPTS`).
+    """Return a shipped grader, or one from the user's folders (None: `RAG_EVALS_PROMPTS`).
 
-    A file there with the name of a shipped prompt (`score_faithfulness.jinja`) replaces that
-    prompt; one with any other name (`polite.jinja`) is a grader of that name (`polite`).
+    A file with the name of a shipped prompt (`score_faithfulness.jinja`) replaces that prompt; a
+    file with any other name (`polite.jinja`) is a grader of that name (`polite`).
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
@@ -112,13 +112,13 @@ def grader_from_file(
     folders: Sequence[Path] | None = None,
     name: str | None = None,
 ) -> JudgedGrader[Any, Any]:
-    """Make a grader from a prompt file.
+    """Create a grader from a prompt file.
 
     Args:
         path: A Jinja file; its front matter names the response model.
-        fallback: Grader whose response model to take when the front matter names none.
-        folders: Where else to find what it extends; None takes those of `RAG_EVALS_PROMPTS`.
-        name: What results call the grader; None takes the front matter's, else the file's.
+        fallback: Grader whose response model is used if the front matter names none.
+        folders: Further folders with prompts that it extends; None uses `RAG_EVALS_PROMPTS`.
+        name: Name of the grader in results; None uses the front matter's, else the file's.
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback

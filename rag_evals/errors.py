@@ -1,26 +1,26 @@
-"""Which errors can rag_evals raise, and what can you do about each?
+"""All errors that rag_evals raises.
 
 RagEvalsError
 ├── ConfigurationError            wrong before anything ran: fix the call
-│   ├── UnknownNameError          no grader, prompt or provider of that name
-│   ├── UnknownArgumentError      a keyword that a function does not take; a TypeError too
-│   ├── FixedGraderError          an attribute set on a grader; an AttributeError too
+│   ├── UnknownNameError          no grader, prompt or provider has that name
+│   ├── UnknownArgumentError      a function has no such argument; also a TypeError
+│   ├── FixedGraderError          an attribute was set on a grader; also an AttributeError
 │   ├── PromptError               a prompt file or text that is missing or invalid
 │   ├── MissingExtraError         an optional library is not installed
-│   ├── UnknownBatchError         the endpoint has a batch, or its results, no more
-│   └── EventLoopError            an async client was used in another event loop before
+│   ├── UnknownBatchError         the endpoint no longer has a batch or its results
+│   └── EventLoopError            an async client was first used in a different event loop
 ├── DataError                     a file or a row that cannot be read: fix the data
 │   ├── MissingColumnError
 │   ├── NotInRunError
 │   └── DuplicateIdError
 ├── TooManyFailuresError          more rows failed than the run allows
 ├── RunInterruptedError           a signal ended the run
-├── PendingError                  a reply that a batch has not brought yet
+├── PendingError                  a batch has not returned this reply yet
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
 ├── InvalidScoresError            a number that cannot be a score, or none at all
 ├── UnpairedScoresError           two lists do not describe the same samples
 ├── TooFewLabelsError             label more rows, then ask again
-├── WeakJudgeError                what people support has no higher support than the rest
+├── WeakJudgeError                statements that people support get no higher support than others
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
@@ -59,11 +59,11 @@ class ConfigurationError(RagEvalsError):
 
 
 class UnknownBatchError(ConfigurationError):
-    """The endpoint has no batch of that name for this key, or has its results no more."""
+    """The endpoint has no such batch for this key, or has deleted its results."""
 
 
 class UnknownNameError(ConfigurationError):
-    """A name is unknown; the message suggests the nearest one that exists."""
+    """A name is unknown; the message suggests the closest known one."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownNameError":
@@ -87,7 +87,7 @@ class UnknownArgumentError(ConfigurationError, TypeError):
 
 
 class FixedGraderError(ConfigurationError, AttributeError):
-    """A grader's attributes cannot be set; the message names the method to use."""
+    """Attributes of a grader cannot be set; the message names the method to use."""
 
 
 class PromptError(ConfigurationError):
@@ -95,11 +95,11 @@ class PromptError(ConfigurationError):
 
 
 class MissingExtraError(ConfigurationError):
-    """An optional library is missing; the message has the command that installs it."""
+    """An optional library is missing; the message gives the command to install it."""
 
 
 class EventLoopError(ConfigurationError):
-    """An async client was used in another event loop before."""
+    """An async client was first used in a different event loop."""
 
 
 class DataError(RagEvalsError):
@@ -107,13 +107,13 @@ class DataError(RagEvalsError):
 
 
 class MissingColumnError(DataError):
-    """A field has no column; the message lists the columns found."""
+    """No column holds a required field; the message lists the columns found."""
 
 
 class NotInRunError(DataError, KeyError):
-    """A run has no grader and no sample of that name."""
+    """A run has no grader or sample with that name."""
 
-    # KeyError would show the message in quotes.
+    # KeyError would put the message in quotes.
     __str__ = Exception.__str__
 
 
@@ -122,24 +122,24 @@ class DuplicateIdError(DataError):
 
 
 class TooManyFailuresError(RagEvalsError):
-    """More gradings failed than the run allows; `run` has all outcomes so far."""
+    """More gradings failed than the run allows; `run` contains all outcomes so far."""
 
     run: Any = None
 
 
 class RunInterruptedError(RagEvalsError):
-    """SIGINT or SIGTERM (`signal_number`) ended a run; its outcomes so far are kept."""
+    """SIGINT or SIGTERM (`signal_number`) ended a run; its outcomes so far are stored."""
 
     signal_number: int = 0
 
 
 class PendingError(RagEvalsError):
-    """A request waits in a batch for its reply, or for the next batch; its row is graded later.
+    """A request is in a batch or waits for the next one; its row is graded later.
 
     Attributes:
-        endpoint: The judge that is asked, such as `openai/gpt-4o-mini`.
-        key: Names the request in the batch.
-        body: What is asked.
+        endpoint: The judge, such as `openai/gpt-4o-mini`.
+        key: Identifies the request in the batch.
+        body: Body of the request.
     """
 
     endpoint: str = ""
@@ -148,7 +148,7 @@ class PendingError(RagEvalsError):
 
 
 class NotScorableError(RagEvalsError):
-    """This sample has nothing to grade, so it has no score; summaries count the `reason`."""
+    """There is nothing to grade, so the sample has no score; summaries count each `reason`."""
 
     def __init__(self, reason: NotScorableReason) -> None:
         super().__init__(reason)
@@ -164,23 +164,22 @@ class UnpairedScoresError(RagEvalsError):
 
 
 class TooFewLabelsError(RagEvalsError):
-    """Too few labels from people for the estimate that was asked for."""
+    """There are too few human labels for the estimate."""
 
 
 class WeakJudgeError(RagEvalsError):
-    """Support is no higher for what people call supported than for the rest: nothing to tune."""
+    """Statements that people support get no higher support than others, so tuning is impossible."""
 
 
 class GradingError(RagEvalsError):
-    """One sample could not be graded; others may still be."""
+    """One sample could not be graded; the others are not affected."""
 
 
 class VerifierError(GradingError):
-    """A verifier could not decide the statements, and none of its verdicts is counted.
+    """A verifier could not decide the statements, so none of its verdicts count.
 
-    It returned more or fewer verdicts than statements, a support that is not a number from 0 to 1,
-    or a chunk that does not exist; a statement leaves a classifier no room for context; or the
-    model failed on its device.
+    Either it returned the wrong number of verdicts, a support outside 0 to 1 or an unknown chunk
+    id; or a statement leaves a classifier no room for context; or the model failed on its device.
     """
 
 
@@ -193,26 +192,26 @@ class CanaryError(GradingError):
 
 
 class JudgeRefusedError(GradingError):
-    """The model declined to answer this request."""
+    """The model refused to answer this request."""
 
 
 class JudgeRequestError(GradingError):
     """The endpoint refused this one request; another sample may pass.
 
     Attributes:
-        window_tokens: How many tokens the model reads, where the endpoint says so.
+        window_tokens: Context window of the model in tokens, if the endpoint reports it.
     """
 
     window_tokens: int | None = None
 
 
 class JudgeUnavailableError(GradingError):
-    """Time-out, rate limit or server error that outlasted the retries.
+    """A time-out, rate limit or server error remained after all retries.
 
     Attributes:
-        status: HTTP status of the last reply; None when there was none.
-        retry_after_seconds: How long the endpoint asked to wait; None when it did not say.
-        row_is_over: The row has no time left for another call.
+        status: HTTP status of the last reply; None without a reply.
+        retry_after_seconds: Wait that the endpoint asks for, in seconds; None if it does not.
+        row_is_over: True if the row has no time left for another call.
     """
 
     status: int | None = None
@@ -225,4 +224,4 @@ class JudgeUnreachableError(JudgeUnavailableError):
 
 
 class JudgeRejectedError(GradingError):
-    """The endpoint refuses every request of this kind: wrong key, unknown model, refused schema."""
+    """The endpoint refuses all such requests: wrong key, unknown model or unsupported schema."""

@@ -1,8 +1,8 @@
-"""Who says the same? One table: claims of answer and reference, against chunks and each other.
+"""One table of claims: answer and reference compared with the chunks and with each other.
 
-A row is a claim of the answer or of the reference. Its columns are the chunks, and the other text:
-the reference for claims of the answer, the answer for those of the reference. The table is filled
-once for a sample, and every number is code over it.
+A row is a claim of the answer or of the reference. The columns are the chunks and the other text:
+the reference for claims of the answer, the answer for claims of the reference. The table is filled
+once for each sample, and code computes every number from it.
 """
 
 import math
@@ -50,7 +50,7 @@ from rag_evals.text import language_in, plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
-# So much of a claim's words are in another that says it otherwise.
+# A claim contradicts another one only if they share this many of its words.
 _SAME_SUBJECT = 0.5
 _ONLY_CHUNK = {
     "any chunk": "the other text",
@@ -58,20 +58,20 @@ _ONLY_CHUNK = {
     "chunk 0": "the other text",
     "фрагмент 0": "другой текст",
 }
-# What it is for claims of the answer, and for those of the reference.
+# For claims of the answer, and for claims of the reference.
 _OTHER_TEXT = (("the reference", "эталон"), ("the answer", "ответ"))
 R = TypeVar("R", bound="MatrixResult")
 T = TypeVar("T")
 
 
 class ComparedStatement(StatementEvaluation):
-    """A claim of one text, and what says the same."""
+    """A claim of one text, and which sources support it."""
 
     because: ByCode[str | None] = Field(default=None, description="Why nothing supports it.")
 
 
 class ComparedText(ByStatement):
-    """The claims of one text: what a judge fills, once for the answer, once for the reference."""
+    """The claims of one text; a judge fills one for the answer and one for the reference."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -80,7 +80,7 @@ class ComparedText(ByStatement):
 
 
 class MatrixClaim(JudgeModel):
-    """One row of the table: a claim, and who says the same."""
+    """One row of the table: a claim, and which texts support it."""
 
     statement: str = Field(description="The claim.")
     reasoning: str | None = Field(default=None, description="Why, in words.")
@@ -100,12 +100,12 @@ class MatrixClaim(JudgeModel):
 
 
 class MatrixResult(Result):
-    """The table of one sample, and its numbers.
+    """The table of one sample and the numbers computed from it.
 
-    Numbers are from 0 to 1, and None where there is nothing to divide by: no claims, no reference,
-    no chunks. The definitions of precision, recall, claim recall, chunk precision, context
-    utilization, noise sensitivity, hallucination, self-knowledge and faithfulness are those of
-    RAGChecker (Ru et al. 2024), which writes 0 in place of None.
+    Numbers are from 0 to 1, or None if the denominator is zero: no claims, no reference, no
+    chunks. Precision, recall, claim recall, chunk precision, context utilization, noise
+    sensitivity, hallucination, self-knowledge and faithfulness are defined as in RAGChecker
+    (Ru et al. 2024), which reports 0 instead of None.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
@@ -127,17 +127,17 @@ class MatrixResult(Result):
 
     @property
     def precision(self) -> float | None:
-        """Claims of the answer that the reference says, of all of them."""
+        """Share of the answer's claims that the reference supports."""
         return None if self.reference_claims is None else _share(_in_other(self.claims))
 
     @property
     def recall(self) -> float | None:
-        """Claims of the reference that the answer says, of all of them."""
+        """Share of the reference's claims that the answer supports."""
         return _share(_in_other(self.reference_claims or ()))
 
     @property
     def f_score(self) -> float | None:
-        """Precision and recall in one: `(1 + b²)·p·r / (b²·p + r)`, with b as `beta`."""
+        """F-score of precision p and recall r: `(1 + b²)·p·r / (b²·p + r)`, where b is `beta`."""
         precision, recall, weight = self.precision, self.recall, self.beta**2
         if precision is None or recall is None:
             return None
@@ -147,49 +147,49 @@ class MatrixResult(Result):
 
     @property
     def faithfulness(self) -> float | None:
-        """Claims of the answer that chunks support, of all of them."""
+        """Share of the answer's claims that chunks support."""
         return self._of_claims(bool(one.chunk_ids) for one in self.claims)
 
     @property
     def claim_recall(self) -> float | None:
-        """Claims of the reference that chunks support, of all of them."""
+        """Share of the reference's claims that chunks support."""
         return None if self.chunk_count is None else _share(_supported(self.reference_claims or ()))
 
     @property
     def relevant_chunks(self) -> list[bool]:
-        """For each chunk, whether it supports a claim of the reference."""
+        """True for each chunk that supports a claim of the reference."""
         return self._support_any(self.reference_claims or ())
 
     @property
     def chunk_precision(self) -> float | None:
-        """Chunks that support a claim of the reference, of all of them."""
+        """Share of the chunks that support a claim of the reference."""
         return _share(self.relevant_chunks) if self.reference_claims else None
 
     @property
     def chunk_use(self) -> float | None:
-        """Chunks that support a claim of the answer, of all of them."""
+        """Share of the chunks that support a claim of the answer."""
         return _share(self._support_any(self.claims)) if self.claims else None
 
     @property
     def rank_precision(self) -> float | None:
-        """Average precision of the chunks' order: near 1 where the relevant ones come first."""
+        """Average precision of the chunks' order: 1 if all relevant chunks come first."""
         return self._of_ranks(average_precision(self.relevant_chunks))
 
     @property
     def reciprocal_rank(self) -> float | None:
-        """1 divided by the place of the first chunk that supports a claim of the reference."""
+        """1 divided by the rank of the first chunk that supports a claim of the reference."""
         return self._of_ranks(reciprocal_rank(self.relevant_chunks))
 
     def hit_at(self, k: int) -> float | None:
-        """1.0 where one of the first k chunks supports a claim of the reference."""
+        """1.0 if one of the first k chunks supports a claim of the reference, else 0.0."""
         return self._of_ranks(hit_at(self.relevant_chunks, k))
 
     def ndcg_at(self, k: int) -> float | None:
-        """Discounted gain of the first k chunks, divided by that of the best order."""
+        """Discounted cumulative gain of the first k chunks, divided by that of the ideal order."""
         return self._of_ranks(ndcg_at(self.relevant_chunks, k))
 
     def recall_at(self, k: int) -> float | None:
-        """Claims of the reference that the first k chunks support, of all of them."""
+        """Share of the reference's claims that the first k chunks support."""
         if self.chunk_count is None:
             return None
         rows = self.reference_claims or ()
@@ -197,51 +197,51 @@ class MatrixResult(Result):
 
     @property
     def context_utilization(self) -> float | None:
-        """Claims of the reference that are in chunks and the answer, of those in chunks."""
+        """Of the reference's claims that chunks support, the share that the answer contains."""
         return _share(_in_other(one for one in self.reference_claims or () if one.chunk_ids))
 
     @property
     def noise_sensitivity_relevant(self) -> float | None:
-        """Claims that the reference lacks and a relevant chunk supports, of the answer's."""
+        """Share of the answer's claims that a relevant chunk supports and the reference lacks."""
         return self._against_reference(self._is_of_relevant)
 
     @property
     def noise_sensitivity_irrelevant(self) -> float | None:
-        """Claims that the reference lacks and irrelevant chunks alone support, of the answer's."""
+        """Share of the answer's claims that only irrelevant chunks support, not the reference."""
         return self._against_reference(
             lambda one: bool(one.chunk_ids) and not self._is_of_relevant(one)
         )
 
     @property
     def hallucination(self) -> float | None:
-        """Claims that neither chunks nor the reference say, of the answer's."""
+        """Share of the answer's claims that neither the chunks nor the reference support."""
         return self._against_reference(lambda one: not one.chunk_ids)
 
     @property
     def self_knowledge(self) -> float | None:
-        """Claims that the reference says and no chunk, of the answer's."""
+        """Share of the answer's claims that the reference supports but no chunk does."""
         if self.reference_claims is None:
             return None
         return self._of_claims(bool(one.is_in_other and not one.chunk_ids) for one in self.claims)
 
     @property
     def wrong(self) -> list[MatrixClaim]:
-        """Claims of the answer of which the reference says otherwise."""
+        """Claims of the answer that contradict the reference."""
         return [one for one in self.claims if one.is_in_other is False and one.is_contradicted]
 
     @property
     def extra(self) -> list[MatrixClaim]:
-        """Claims of the answer of which the reference says nothing."""
+        """Claims of the answer that the reference does not mention."""
         return [one for one in self.claims if one.is_in_other is False and not one.is_contradicted]
 
     @property
     def missing(self) -> list[MatrixClaim]:
-        """Claims of the reference that the answer does not say."""
+        """Claims of the reference that the answer lacks."""
         return [one for one in self.reference_claims or () if not one.is_in_other]
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Sentences were left out, or one of the texts claims nothing."""
+        """The reason if sentences were left out or one of the texts claims nothing."""
         if self.left_out:
             return "answer_not_covered"
         if not self.claims:
@@ -252,7 +252,7 @@ class MatrixResult(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Drift, one text twice, and a language that the verifier was not made for."""
+        """Drift, repeated claims, and a language that the verifier was not made for."""
         same = ["answer and reference are the same text"] if self.is_same_text else []
         return [*self.drift, *same, *filter(None, [self.language_warning])]
 
@@ -260,7 +260,7 @@ class MatrixResult(Result):
         return None if self.chunk_count is None else _share(counts)
 
     def _of_ranks(self, number: float | None) -> float | None:
-        # A search that found nothing of what the reference says has failed: 0, and not left out.
+        # If retrieval found nothing that the reference says, it failed: the number is 0, not None.
         return (number or 0.0) if self.reference_claims and self.chunk_count is not None else None
 
     def _against_reference(self, counts: Callable[[MatrixClaim], bool]) -> float | None:
@@ -291,7 +291,7 @@ def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Do the steps of several flows in the same rounds; return what they return, in order."""
+    """Run several flows in the same rounds; return their results in order."""
     ended: dict[int, T] = {}
     steps: dict[int, Sequence[Step]] = {}
 
@@ -315,10 +315,10 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
-    """Fills the table: one call about the answer, and one about the reference where there is one.
+    """Fills the table with one call for the answer and one for the reference, if there is one.
 
-    The other text is the last of the sources that a call shows, so that a reply has the form of
-    every grader of statements.
+    The other text is the last source in each call, so the reply has the same form as for other
+    graders of statements.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (
@@ -340,12 +340,12 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         """Check the prompt; nothing is sent.
 
         Args:
-            prompt: Instructions, for samples with a reference.
-            result_model: What `grade` returns.
-            reads_chunks: The chunks are columns too, and a reference may be lacking: such samples
-                are asked about as `Faithfulness` asks.
-            beta: Weight of recall against precision in the score, above 0: 2 counts it twice.
-            options: As for every grader of a prompt.
+            prompt: Instructions for samples with a reference.
+            result_model: Class of the result of `grade`.
+            reads_chunks: True if the chunks are columns too. Samples without a reference are then
+                graded as by `Faithfulness`.
+            beta: Weight of recall relative to precision in the score, above 0.
+            options: See `PromptOptions`.
         """
         super().__init__(prompt, ComparedText, result_model, **options)
         self.beta = _weight(beta)
@@ -354,15 +354,15 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         self.requires = result_model.requires
 
     def with_beta(self, beta: float) -> Self:
-        """Return this grader with another weight of recall: 2 counts it twice, 0.5 half.
+        """Return this grader with a different weight of recall: 2 is twice that of precision.
 
         Raises:
-            ConfigurationError: It is not a number above 0.
+            ConfigurationError: `beta` is not a number above 0.
         """
         return self._copy_with(beta=_weight(beta))
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return the form that has a verifier decide the texts' own sentences."""
+        """Return the grader that verifies the sentences of both texts with a verifier."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         made = VerifiedMatrix(extractor=SentenceExtractor(), verifier=verifier, name=self.name)
@@ -378,13 +378,13 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        """Render the call about the answer; as `JudgedGrader.messages` otherwise."""
+        """Render the call for the answer; otherwise the same as `JudgedGrader.messages`."""
         if sample.reference is not None:
             sample = _row(sample, self.reads_chunks, sample.answer, sample.reference)
         return super().messages(sample, sentences=sentences, statements=statements)
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Ask about both texts side by side."""
+        """Ask about both texts in parallel."""
         require_fields(sample, self.requires)
         answer, reference = sample.answer, given(sample.reference)
         pairs = [(answer, reference)] + ([(reference, answer)] if reference else [])
@@ -414,11 +414,11 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         return replace(call, is_shared=True)
 
     def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> R:
-        """Make the result of rows: those of the answer, then those of the reference."""
+        """Build the result from the rows of the answer and of the reference."""
         reference = given(sample.reference)
         same = reference is not None and plain_form(sample.answer or "") == plain_form(reference)
         if same:
-            # A judge that denies it would deny that a text says what it says.
+            # A text always supports its own claims, whatever the judge says.
             rows = [[one.model_copy(update={"is_in_other": True}) for one in side] for side in rows]
         return self.result_model(
             claims=rows[0],
@@ -437,12 +437,12 @@ def _weight(beta: object) -> float:
 
 
 def given(text: str | None) -> str | None:
-    """Return a text that says something, else None."""
+    """Return the text, or None if it is empty."""
     return text if text and text.strip() else None
 
 
 def _row(sample: Sample, reads_chunks: bool, text: str | None, other: str | None) -> Sample:
-    """Make the sample of one call: a text, its sources, and the other text as the last of them."""
+    """Build the sample for one call: a text and its sources, the other text last."""
     chunks = list(sample.context) if reads_chunks else []
     sources = [*chunks, *([Chunk(0, other)] if other else [])]
     return Sample(question=sample.question, answer=text, context=sources, language=sample.language)
@@ -463,22 +463,21 @@ def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
 
 
 class VerifiedMatrix(VerifiedFaithfulness):
-    """Has a verifier decide each sentence of both texts: against the chunks, and the other text.
+    """Verifies each sentence of both texts against the chunks and the other text.
 
-    A verifier on this machine decides each chunk by itself as well; of one that asks a judge, the
-    chunks count that it names.
+    A local verifier also checks each chunk separately; a judge names the supporting chunks.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*VerifiedFaithfulness.shapes, "_grader")
 
     def for_grader(self, grader: MatrixGrader[Any]) -> Self:
-        """Return the form that fills the table of a grader."""
+        """Return the verifying version of a grader."""
         return self._copy_with(
             _grader=grader, result_model=grader.result_model, requires=grader.requires
         )
 
     def flow(self, sample: Sample) -> Flow[Any]:
-        """Find the sentences of both texts, then decide all of them in one round."""
+        """Split both texts into sentences, then verify them all in one round."""
         grader: MatrixGrader[Any] = self.__dict__["_grader"]
         require_fields(sample, self.requires)
         verifier = self._verifier_for(sample)
@@ -557,7 +556,7 @@ def _verified(
     verdict = elsewhere or together
     reason = verdict.reason if verdict else None
     if elsewhere and reason:
-        # Its only source is no chunk.
+        # Its only source, the other text, is not a chunk.
         for name, meant in _ONLY_CHUNK.items():
             reason = reason.replace(name, meant)
     return MatrixClaim(
@@ -573,7 +572,7 @@ def _verified(
 
 
 def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
-    """Mark claims that the other text does not say, where one of its claims is on the same."""
+    """Mark unsupported claims as contradicted if the other text has a claim on the same subject."""
     if len(rows) < 2:
         return
     unsaid = [[one for one in side if not one.is_in_other] for side in rows]
@@ -592,7 +591,7 @@ def _content(text: str) -> frozenset[str]:
 def claim_finding(
     one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
 ) -> Finding:
-    """Show a claim with its label."""
+    """Return the finding for a claim."""
     finding = StatementEvaluation(
         statement=one.statement,
         reasoning=one.reasoning,

@@ -17,11 +17,11 @@ Cell = Literal[
     "needless_abstention",
     "right_abstention",
 ]
-"""The five ends: answerable or not, answered or declined, or both in part."""
+"""The five outcomes: answerable or not, answered or declined, or both in part."""
 
 _Degree = Literal["no", "partly", "yes"]
 
-# By whether the context answers the question, and whether the answer declines.
+# Keys: the context answers the question, the answer declines.
 _CELLS: dict[tuple[_Degree, _Degree], Cell] = {
     ("yes", "no"): "answered",
     ("yes", "partly"): "needless_abstention",
@@ -44,7 +44,7 @@ class AbstentionLabel(JudgeModel):
 
 
 class AbstentionResult(Result):
-    """Whether the question could be answered from the context, and whether the answer declines."""
+    """Whether the context answers the question, and whether the answer declines."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
@@ -59,7 +59,7 @@ class AbstentionResult(Result):
 
     @property
     def cell(self) -> Cell:
-        """Which of the five ends it is."""
+        """The outcome."""
         return _CELLS[self.answerable.label, self.abstained.label]
 
     @property
@@ -69,7 +69,7 @@ class AbstentionResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Whether it was right to answer or to decline, then the two labels behind that."""
+        """Whether the answer was right to answer or decline, then the two labels."""
         return (
             Finding(
                 text="the answer declines when, and only when, the context lacks what was asked",
@@ -82,7 +82,7 @@ class AbstentionResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """The two errors, each over the rows in which it could be made."""
+        """The two kinds of error, each out of the rows in which it is possible."""
         if self.answerable.label == "yes":
             return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
         return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}
@@ -91,4 +91,4 @@ class AbstentionResult(Result):
 Abstention = ContextEvaluation(
     prompt=Prompt.shipped("score_abstention"), response_model=AbstentionResult
 )
-"""1.0 when the answer declines exactly where the context does not hold what was asked."""
+"""1.0 if the answer declines exactly when the context lacks what was asked."""

@@ -57,7 +57,7 @@ class CitationsReply(JudgeModel):
 
 
 class Citation(JudgeModel):
-    """One mark of the answer, and whether the chunk behind it supports its sentence."""
+    """One citation mark of the answer, and whether its chunk supports the sentence."""
 
     sentence_id: int = Field(description="Place of the sentence in the answer, from 0.")
     sentence: str = Field(description="The sentence, without its marks.")
@@ -72,7 +72,7 @@ class Citation(JudgeModel):
 
     @property
     def finding(self) -> Finding:
-        """The citation as results show it."""
+        """The finding for this citation."""
         label = yes_or_no("supported", self.is_supported)
         return Finding(
             text=f"{self.sentence} [{self.number}]",
@@ -86,7 +86,7 @@ class Citation(JudgeModel):
 
 
 class CitationFaithfulnessResult(Result):
-    """Which citations of the answer lead to a chunk that supports the sentence."""
+    """Which citations point to a chunk that supports the sentence."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -99,14 +99,14 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def score(self) -> float:
-        """Citations that hold divided by all, 0 to 1; 0.0 when there are none."""
+        """Supported citations divided by all, 0 to 1; 0.0 without citations."""
         if not self.citations:
             return 0.0
         return sum(c.is_supported for c in self.citations) / len(self.citations)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each citation: its chunk supports the sentence, or does not, or is not there."""
+        """Each citation: supported, not supported, or its chunk does not exist."""
         return tuple(citation.finding for citation in self.citations)
 
     @property
@@ -116,7 +116,7 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Marks that lead to no chunk."""
+        """Marks whose chunk does not exist."""
         return [
             f"citation [{c.number}] of sentence {c.sentence_id} leads to no chunk"
             for c in self.citations
@@ -125,13 +125,13 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """Sentences that cite something."""
+        """Sentences with a citation."""
         cited = self.sentence_count - len(self.uncited_sentence_ids)
         return {"sentences with citations": (cited, self.sentence_count)}
 
 
 class _Mark(NamedTuple):
-    """One citation as the answer has it."""
+    """One citation mark in the answer."""
 
     sentence_id: int
     sentence: str
@@ -140,11 +140,11 @@ class _Mark(NamedTuple):
 
 
 class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
-    """Asks for each citation whether its chunk supports its sentence; code finds the citations.
+    """Code finds the citations; the judge decides whether each chunk supports its sentence.
 
     Attributes:
-        first_number: The number that cites the first chunk.
-        marks: What a mark looks like, a pattern; None for the usual ones.
+        first_number: The number that refers to the first chunk.
+        marks: Regular expression for marks; None for the usual ones.
     """
 
     shapes = (*JudgedGrader.shapes, "first_number", "marks")
@@ -155,12 +155,12 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         self.marks: str | None = None
 
     def with_options(self, *, first_number: int | None = None, marks: str | None = None) -> Self:
-        r"""Return the same grader for answers that cite in another way; None keeps the present one.
+        r"""Return the same grader for a different citation style; None keeps an option.
 
         Args:
-            first_number: The number that cites the first chunk, 0 or 1.
-            marks: A regular expression for marks that are not the usual ones; its groups hold the
-                numbers, as in `r"\(doc(\d+)\)"`. Only what it matches is a mark then.
+            first_number: The number that refers to the first chunk, 0 or 1.
+            marks: A regular expression that replaces the usual marks; its groups capture the
+                numbers, as in `r"\(doc(\d+)\)"`.
         """
         if first_number not in (None, 0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
@@ -170,7 +170,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         return self._copy_with(**{name: v for name, v in given.items() if v is not None})
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
-        """Ask for the citations that lead to a chunk; an answer without any needs no call."""
+        """Ask about citations whose chunk exists; an answer without any needs no call."""
         require_fields(sample, self.requires)
         pattern = None if self.marks is None else _read_pattern(self.marks)
         citing = citing_sentences(sample.answer or "", pattern)
@@ -224,4 +224,4 @@ def _citation(mark: _Mark, verdict: CitationVerdict | None) -> Citation:
 
 
 CitationFaithfulness = CitationGrader(Prompt.shipped("score_citations"))
-"""The share of the answer's citations whose chunk supports the sentence that cites it."""
+"""The share of citations whose chunk supports the citing sentence."""

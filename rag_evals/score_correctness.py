@@ -12,27 +12,27 @@ __all__ = ["AnswerCorrectness", "AnswerCorrectnessResult", "CorrectnessGrader"]
 
 
 class AnswerCorrectnessResult(MatrixResult):
-    """Which claims of the answer the reference says, and which of the reference the answer says."""
+    """Which claims the answer and the reference share, and which only one of them has."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "reference")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
     @property
     def score(self) -> float:
-        """The F-score of precision and recall, 0 to 1; 0.0 where one of the texts claims nothing.
+        """The F-score of precision and recall, 0 to 1; 0.0 if one of the texts has no claims.
 
-        A weight `beta` above 1 counts what is missing more than what is wrong or extra.
+        With `beta` above 1, missing claims count more than wrong or extra ones.
         """
         return self.f_score or 0.0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each claim of the answer: correct, wrong or extra; of the reference: said or missing."""
+        """Claims of the answer (correct, wrong, extra) and of the reference (said, missing)."""
         return tuple(self._findings())
 
     @property
     def tallies(self) -> Tallies:
-        """Claims that are wrong, extra and missing, of all claims of their text."""
+        """Wrong, extra and missing claims, out of all claims of their text."""
         claims, own = len(self.claims), len(self.reference_claims or ())
         return {
             "wrong": (len(self.wrong), claims),
@@ -49,12 +49,12 @@ class AnswerCorrectnessResult(MatrixResult):
 
 
 class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
-    """Compares answer and reference with a prompt of your own.
+    """Compares answer and reference.
 
     Args:
         prompt: Instructions for the comparison; None takes the shipped prompt.
         beta: As for `MatrixGrader`.
-        options: As for every grader of a prompt.
+        options: See `PromptOptions`.
     """
 
     def __init__(
@@ -74,4 +74,4 @@ class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
 
 
 AnswerCorrectness = CorrectnessGrader()
-"""How far answer and reference make the same claims: the F-score of precision and recall."""
+"""F-score of precision and recall over the claims of answer and reference."""

@@ -14,8 +14,8 @@ __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 
 
 def _verified(verifier: Verifier) -> "VerifiedFaithfulness":
-    """Make the form without a prompt: the answer's own sentences, each decided by a verifier."""
-    # Importing the package has a budget, and most graders ask a judge.
+    """Build the grader for verifiers: each sentence of the answer is verified."""
+    # Keeps the import of the package fast; most graders ask a judge.
     from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 
     return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)

@@ -1,9 +1,9 @@
-"""Does the context support the answer, and can the judge prove it? With checked quotes.
+"""Faithfulness with proof: the judge quotes the chunks, and code checks the quotes.
 
-`AuditReply` and `VerdictsReply` are what a judge fills; a reply is accepted only when every
-sentence is covered and every quote is found. `AuditedFaithfulnessResult` is what a user gets.
-A quote that fails is asked again with its fault. On the last attempt the reply is taken all the
-same, and the statement is unverified: nobody knows what the chunks say about it.
+The judge fills `AuditReply` or `VerdictsReply`. A reply is valid only if it covers every sentence
+and every quote occurs in its chunk; otherwise the judge is asked again with the fault. If a quote
+still fails at the last attempt, its statement is unverified. `AuditedFaithfulnessResult` is the
+result.
 """
 
 from collections import Counter
@@ -56,18 +56,18 @@ __all__ = [
 ]
 
 VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
-"""What the chunks say about a statement: that it is so, that it is not so, or nothing."""
+"""A judge's verdict on a statement."""
 
 AuditedVerdict = VerdictOfThree | Literal["unverified"]
-"""What a result says about a statement: a verdict, or that no quote shows what the judge says."""
+"""A verdict in a result; `unverified` if no quote proves the judge's verdict."""
 
 CanaryVerdict = VerdictOfThree | Literal["no_claim"]
-"""What a judge may say of a false sentence that was planted."""
+"""A judge's verdict on the planted false sentence."""
 
 CountsAgainst = Literal["unsupported", "contradicted"]
-"""What lowers the score: every statement that is not supported, or contradicted ones only."""
+"""What lowers the score: every unsupported statement, or only contradicted ones."""
 
-# The quotes of one reply are of a few chunks, and each may be asked for several times.
+# A reply quotes few chunks, and each is looked up several times.
 _quotable = lru_cache(maxsize=32)(Quotable)
 _WISHES = {
     "absent": "copy the chunk's own words, whole words only",
@@ -100,7 +100,7 @@ _REASONING = "Why, in one or two sentences."
 
 
 class ClaimedQuote(JudgeModel):
-    """Words of a chunk that decide a statement, as the judge copied them."""
+    """A quote that decides a statement, as the judge copied it."""
 
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     quote: str = Field(
@@ -123,7 +123,7 @@ class ClaimedQuote(JudgeModel):
 
 
 class AuditedClaim(JudgeModel):
-    """One claim of the answer, where it stands, and what the chunks say about it."""
+    """One claim of the answer with its sentences and verdict."""
 
     sentence_ids: list[SentenceId] = Field(
         description="Ids of the sentences that the claim comes from."
@@ -146,7 +146,7 @@ class AuditedClaim(JudgeModel):
 
 
 class AuditReply(JudgeModel):
-    """Every sentence of the answer: broken into claims, or said to claim nothing."""
+    """Every sentence of the answer, with its claims or marked as claiming nothing."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -171,7 +171,7 @@ class AuditReply(JudgeModel):
 
     @property
     def stated(self) -> tuple[list[Stated], list[int]]:
-        """The statements with their sentences, and the sentences that have none."""
+        """The statements with their sentences, and the ids of sentences without statements."""
         stated = [
             Stated(one.statement, tuple(one.sentence_ids), one.verdict == "supported")
             for one in self.statements
@@ -180,7 +180,7 @@ class AuditReply(JudgeModel):
 
 
 class NumberedVerdict(JudgeModel):
-    """What the chunks say about one numbered statement."""
+    """The verdict on one numbered statement."""
 
     statement_id: int = Field(description="The statement's id, as given.")
     reasoning: Reasoning = Field(default=None, description=_REASONING)
@@ -207,7 +207,7 @@ class VerdictsReply(JudgeModel):
 
 
 class AuditedStatement(StatementEvaluation):
-    """One statement of the answer with its verdict and the places that decide it."""
+    """One statement of the answer with its verdict and quotes."""
 
     sentence_ids: OptionalList[int] = Field(
         default_factory=list, description="Places of its sentences in the answer, from 0."
@@ -226,7 +226,7 @@ class AuditedStatement(StatementEvaluation):
 
     @property
     def finding(self) -> Finding:
-        """The statement as results show it, with the quotes that decide it."""
+        """The finding, with the quotes that decide it."""
         return replace(
             super().finding,
             label=self.verdict.replace("_", " "),
@@ -236,7 +236,7 @@ class AuditedStatement(StatementEvaluation):
 
     @property
     def missing_numbers(self) -> list[str]:
-        """Numbers of a supported statement that its quotes do not have, sorted."""
+        """Numbers of a supported statement that do not occur in its quotes, sorted."""
         if self.verdict != "supported":
             return []
         quoted = numbers_of(" ".join(quote.text for quote in self.evidence))
@@ -244,9 +244,9 @@ class AuditedStatement(StatementEvaluation):
 
 
 class AuditedFaithfulnessResult(FaithfulnessResult):
-    """Which statements the context supports or contradicts, with the words that decide it."""
+    """Which statements the context supports or contradicts, with quotes."""
 
-    # A list is invariant; nobody puts another kind of statement into a result.
+    # list is invariant; results contain only this kind of statement.
     statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
         description="Every claim of the answer, in the order of the answer."
     )
@@ -261,9 +261,9 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def score(self) -> float:
-        """Supported statements divided by all, or, by `counts_against`, those not contradicted.
+        """Supported statements divided by all; or those not contradicted, see `counts_against`.
 
-        Unverified statements count as not supported in both readings.
+        Unverified statements never count as supported.
         """
         if not self.statements:
             return 0.0
@@ -272,30 +272,30 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each statement with its quotes; what counts against the score is up to the options."""
+        """Each statement with its quotes; `counts_against` decides which lower the score."""
         return self.with_turns(
             [replace(s.finding, verdict=self._counts(s)) for s in self.statements]
         )
 
     @property
     def contradiction_rate(self) -> float:
-        """Contradicted statements divided by all, 0 to 1; 0.0 when there are none."""
+        """Contradicted statements divided by all, 0 to 1; 0.0 without statements."""
         return self._contradicted / len(self.statements) if self.statements else 0.0
 
     @property
     def coverage(self) -> float:
-        """Sentences that gave a statement divided by all, 0 to 1; 0.0 without a sentence."""
+        """Sentences with a statement divided by all, 0 to 1; 0.0 without sentences."""
         return self._covered / self.sentence_count if self.sentence_count else 0.0
 
     @property
     def flip_rate(self) -> float | None:
-        """Statements whose samples disagree divided by all; None when each was asked once."""
+        """Statements whose samples disagree divided by all; None if each was asked once."""
         sampled = [s.agreement for s in self.statements if s.agreement is not None]
         return sum(share < 1 for share in sampled) / len(sampled) if sampled else None
 
     @property
     def warnings(self) -> list[str]:
-        """Unverified statements, numbers without evidence, and a canary that was passed over."""
+        """Unverified statements, numbers without evidence, and an ignored canary."""
         found = [
             f"statement {number} is unverified: {statement.fault}"
             for number, statement in enumerate(self.statements)
@@ -326,7 +326,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
         )
 
     def _counts(self, statement: AuditedStatement) -> bool:
-        """Say whether a statement counts towards the score; an unverified one never does."""
+        """True if a statement raises the score; an unverified one never does."""
         if self.counts_against == "contradicted":
             return statement.verdict not in ("contradicted", "unverified")
         return statement.verdict == "supported"
@@ -341,7 +341,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
 
 def _check_unmixed(claims: Sequence[AuditedClaim], own: Sequence[int]) -> None:
-    """Refuse claims that mix a sentence which must stand alone with others."""
+    """Reject claims that combine the planted sentence with others."""
     for claim in claims:
         for sentence_id in set(claim.sentence_ids) & set(own):
             if len(set(claim.sentence_ids)) > 1:
@@ -352,7 +352,7 @@ def _check_unmixed(claims: Sequence[AuditedClaim], own: Sequence[int]) -> None:
 
 
 class _Fault(NamedTuple):
-    """Why a quote is no evidence."""
+    """Why a quote is not evidence."""
 
     kind: Literal["absent", "denial", "short"]
     quote: str
@@ -377,10 +377,10 @@ def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:
 def _check_agreement(
     verdict: VerdictOfThree, evidence: Sequence[ClaimedQuote], info: ValidationInfo
 ) -> None:
-    """Refuse a verdict whose evidence is missing, or that should have none.
+    """Reject a verdict whose evidence is missing or should be empty.
 
     Raises:
-        ValueError: With what the judge is to change.
+        ValueError: The message tells the judge what to change.
     """
     if verdict == "not_in_context" and evidence:
         raise ValueError(
@@ -395,7 +395,7 @@ def _check_agreement(
 
 
 def quotes_of(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
-    """Find the places of quotes; a quote in parts has several, one that fails has none."""
+    """Find quotes in their chunks; a quote with gaps has several places, a failed one none."""
     return [
         Quote(chunk_id=claimed.chunk_id, start=span.start, end=span.end, text=span.text)
         for claimed in evidence
@@ -410,10 +410,10 @@ def why_unverified(
     evidence: Sequence[ClaimedQuote],
     chunks: Sequence[str],
 ) -> str | None:
-    """Say why quotes do not show what a judge says, in the statement's language.
+    """Return why the quotes do not prove the verdict, in the statement's language.
 
     Returns:
-        None when all of them stand in their chunks, and where no quote is needed.
+        None if all quotes are found or none is needed.
     """
     if verdict == "not_in_context":
         return None
@@ -425,7 +425,7 @@ def why_unverified(
     return words["unverified"].format(verdict=words.get(verdict, verdict), fault=told)
 
 
-# People, places and treaties that do not exist, so that no context can speak of them.
+# Invented people, places and treaties, which no context mentions.
 _MADE_UP = {
     "en": (
         "The Ostrelian census of 1794 counted 6,217 windmills in the province of Vardel.",
@@ -442,7 +442,7 @@ _MADE_UP = {
 
 @dataclass(frozen=True, slots=True)
 class _Planted:
-    """A sample whose answer has one false sentence more, at the place `sentence_id` from 0."""
+    """A sample whose answer contains an additional false sentence, number `sentence_id` from 0."""
 
     sample: Sample
     sentences: tuple[str, ...]
@@ -450,12 +450,12 @@ class _Planted:
     sentence_id: int
 
     def original_id(self, sentence_id: int) -> int:
-        """Return the place that a sentence has in the answer as it was given."""
+        """Return the number of a sentence in the original answer."""
         return sentence_id - 1 if sentence_id > self.sentence_id else sentence_id
 
 
 class _Judged(NamedTuple):
-    """What was found out about one statement."""
+    """The verdict on one statement, combined from all samples."""
 
     claim: AuditedClaim
     verdict: VerdictOfThree
@@ -466,12 +466,12 @@ class _Judged(NamedTuple):
 
 
 class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
-    """Faithfulness whose judge must show its work, and code checks the work.
+    """Faithfulness with quotes that code checks.
 
     Attributes:
-        samples: How often verdicts are asked; 1 takes those of the first call.
-        canary: A false sentence is added to the answer, to see whether the judge supports it.
-        counts_against: What lowers the score.
+        samples: How often the judge is asked for verdicts; 1 uses those of the first call.
+        canary: True adds a false sentence to the answer, to see whether the judge supports it.
+        counts_against: Which statements lower the score.
     """
 
     shapes = (*JudgedGrader.shapes, "_verdicts", "samples", "canary", "counts_against")
@@ -490,15 +490,15 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         canary: bool | None = None,
         counts_against: CountsAgainst | None = None,
     ) -> Self:
-        """Return the same grader with other options; None keeps the present one.
+        """Return the same grader with different options; None keeps an option.
 
         Args:
-            samples: How often the verdicts of the numbered statements are asked, at least 1. From 2
-                on they are asked in calls of their own, side by side, and the majority counts; of
-                equally frequent verdicts the one that is worst for the answer.
-            canary: Add a false sentence to the answer; a judge that supports it fails the row.
-            counts_against: `"unsupported"` (ours and ragas' reading: every statement that is not
-                supported lowers the score) or `"contradicted"` (deepeval's: only these do).
+            samples: How often the judge is asked for the verdicts, at least 1. From 2 on, separate
+                calls run in parallel and the majority counts; of equally frequent verdicts, the
+                worst for the answer.
+            canary: Add a false sentence to the answer; the row fails if the judge supports it.
+            counts_against: `"unsupported"` (every statement that is not supported lowers the
+                score, as in ragas) or `"contradicted"` (only contradicted ones, as in deepeval).
         """
         known = get_args(CountsAgainst)
         if samples is not None and samples < 1:
@@ -510,20 +510,20 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the options here
-        """Two when verdicts are asked again in calls of their own."""
+        """Two if the verdicts take separate calls."""
         return 1 if self.samples == 1 else 2
 
     def verdict_grader(self) -> ContextEvaluation[VerdictsReply]:
-        """Return what asks the verdicts of numbered statements, by this grader's criteria."""
+        """Return the grader that asks for verdicts on numbered statements."""
         return self._verdicts._copy_with(
             model=self.model, language=self.language, _hardened=self._hardened
         )
 
     def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
-        """Ask for statements and verdicts, then for more samples of the verdicts, if any.
+        """Ask for statements and verdicts, then for further samples of the verdicts, if any.
 
         Raises:
-            CanaryError: The judge supports the sentence that was made up.
+            CanaryError: The judge supports the invented sentence.
         """
         require_fields(sample, self.requires)
         spans = split_sentences(sample.answer or "")
@@ -531,7 +531,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         if not sentences:
             return AuditedFaithfulnessResult(statements=[], counts_against=self.counts_against)
         planted = _plant(sample, sentences) if self.canary else None
-        # The claim of the false sentence must be kept apart from those of the answer.
+        # The claim of the false sentence must be separate from the others.
         own = {} if planted is None else {"own_sentence_ids": [planted.sentence_id]}
         asked = sample if planted is None else planted.sample
         shown = sentences if planted is None else planted.sentences
@@ -561,7 +561,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
     def _sampled(self, sample: Sample, claims: Sequence[AuditedClaim]) -> Flow[list[_Judged]]:
         texts = [claim.statement for claim in claims]
         asked = self.verdict_grader()
-        # At our usual 0, all samples would be the same one.
+        # With the default temperature of 0, all samples would be equal.
         settings = {"temperature": None, **self.settings}
         calls = [
             asked.call(
@@ -617,7 +617,7 @@ def _same(number: int) -> int:
 
 
 def _claiming(answer: str, planted: _Planted | None) -> set[int]:
-    """Return which of the sentences that are asked about claim something."""
+    """Return the ids of sentences that claim something, including the planted one."""
     found = claiming_sentences(answer)
     if planted is None:
         return set(found)
@@ -625,10 +625,10 @@ def _claiming(answer: str, planted: _Planted | None) -> set[int]:
 
 
 def _verdict_prompt(prompt: Prompt) -> Prompt:
-    """Return the prompt that asks verdicts, with the criteria of the one that asked statements."""
+    """Return the prompt for verdicts, with the criteria of the prompt for statements."""
     name = "score_faithfulness_audited_verdicts"
     shipped = Prompt.shipped(name)
-    # Without a task to replace, the user's words would ask for statements once more.
+    # Without a task block to replace, the user's prompt would ask for statements again.
     if prompt.shipped_name is not None or prompt.places_data or "task" not in prompt.blocks():
         return shipped
     return shipped.in_language(prompt.header.language).on_top_of(prompt)
@@ -669,7 +669,7 @@ def _majority(
     counts = Counter(verdict.verdict for verdict in verdicts)
     chosen = max(_WORST_FIRST, key=lambda verdict: counts[verdict])
     said = [verdict for verdict in verdicts if verdict.verdict == chosen]
-    # One sample whose quotes stand in the chunks is enough to show the verdict.
+    # One sample with valid quotes is enough to prove the verdict.
     shown = min(
         said,
         key=lambda one: why_unverified(claim.statement, chosen, one.evidence, chunks) is not None,
@@ -679,9 +679,9 @@ def _majority(
 
 
 def _plant(sample: Sample, sentences: Sequence[str]) -> _Planted:
-    """Add a false sentence to an answer, at a place that the judge cannot foresee.
+    """Add a false sentence to an answer, at a position that the judge cannot predict.
 
-    The same sample always gets the same sentence in the same place, so that a cached reply fits.
+    A sample always gets the same sentence at the same position, so that cached replies match.
     """
     number = int(sample.content_hash(), 16)
     language = "ru" if has_russian(sample.answer or "") else "en"
@@ -694,7 +694,7 @@ def _plant(sample: Sample, sentences: Sequence[str]) -> _Planted:
 
 
 def _said_of_canary(judged: Sequence[_Judged], planted: _Planted) -> CanaryVerdict:
-    """Return the judge's word on the canary; CanaryError where it supports any part of it."""
+    """Return the verdict on the canary; CanaryError if the judge supports any part of it."""
     for one in judged:
         if one.verdict == "supported":
             raise CanaryError(
@@ -705,4 +705,4 @@ def _said_of_canary(judged: Sequence[_Judged], planted: _Planted) -> CanaryVerdi
 
 
 AuditedFaithfulness = AuditedGrader(Prompt.shipped("score_faithfulness_audited"))
-"""The share of the answer's statements that quotes from the context support."""
+"""The share of the answer's statements that checked quotes support."""

@@ -24,20 +24,20 @@ __all__ = [
 
 
 class TwoStepGrader(VerifiedFaithfulness):
-    """Faithfulness as its inventors graded it: extract the statements, then verify each."""
+    """Faithfulness as in the original paper: extract the statements, then verify each."""
 
     usual_name = "faithfulness_two_step"
     description = "Is every statement supported? Extracted first, then verified."
 
 
 class HHEMGrader(VerifiedFaithfulness):
-    """Faithfulness with verdicts of Vectara's HHEM-2.1-Open, a classifier that runs here.
+    """Faithfulness with Vectara's HHEM-2.1-Open, a classifier that runs locally.
 
     Args:
         device: As for `ClassifierVerifier`.
         batch_size: As for `ClassifierVerifier`.
         extractor: As for `VerifiedFaithfulness`.
-        model: A copy of the model elsewhere, or its folder.
+        model: Model id on the hub, or a local folder.
         threshold: Support from which a statement counts as supported, 0 to 1.
         name: As for `VerifiedFaithfulness`.
         language: As for `VerifiedFaithfulness`.
@@ -69,7 +69,7 @@ class HHEMGrader(VerifiedFaithfulness):
         model: str | None = None,
         threshold: float | None = None,
     ) -> Self:
-        """Return the same grader with other options of HHEM; None keeps the present one."""
+        """Return the same grader with different options of HHEM; None keeps an option."""
         given: dict[str, Any] = {
             "device": device,
             "batch_size": batch_size,
@@ -86,4 +86,4 @@ TwoStepFaithfulness = TwoStepGrader()
 """The share of the answer's statements that a verifier supports; a judge extracts them first."""
 
 HHEMFaithfulness = HHEMGrader()
-"""The share of the answer's statements that HHEM-2.1-Open supports, on this machine."""
+"""The share of the answer's statements that HHEM-2.1-Open supports; runs locally."""

@@ -1,4 +1,4 @@
-"""Where does a RAG system fail: in the search, in the answer, or in both? Every number at once."""
+"""All numbers of a RAG row from one table, and a diagnosis: retrieval, answer or both."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +19,9 @@ Diagnosis = Literal[
     "from a chunk, not in the reference",
     "right but not from the sources",
 ]
-"""What is wrong with a claim of the reference, then of the answer; the first found is a row's."""
+"""Faults of reference claims, then of answer claims; the first one found is the diagnosis."""
 
-# The less there is of them, the better: as the score of a grader they are turned round.
+# Lower is better; as the score of a grader they are inverted.
 _FAULTS = (
     "noise_sensitivity_relevant",
     "noise_sensitivity_irrelevant",
@@ -37,10 +37,10 @@ _NUMBERS = (
 
 
 class RagResult(MatrixResult):
-    """Claims of answer and reference, which chunks support each, and all numbers over them.
+    """Claims of answer and reference, the chunks that support them, and all numbers.
 
     Attributes:
-        number: Which of them is the score; None takes the F-score of correctness where there is a
+        number: The number used as score; None means the F-score of correctness if there is a
             reference, else faithfulness.
     """
 
@@ -51,7 +51,7 @@ class RagResult(MatrixResult):
 
     @property
     def score(self) -> float:
-        """The number that was asked for, 0 to 1; a number of faults is turned round."""
+        """The chosen number, 0 to 1; numbers for which lower is better are inverted."""
         if self.number is None:
             value = self.f_score if self.reference_claims is not None else self.faithfulness
         else:
@@ -70,7 +70,7 @@ class RagResult(MatrixResult):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """What is wrong first: the search, then the answer; None where nothing is."""
+        """The first fault: of retrieval, then of the answer; None without faults."""
         labels = self._labels()
         return next((one for one in get_args(Diagnosis) if labels[one]), None)
 
@@ -78,13 +78,13 @@ class RagResult(MatrixResult):
     def findings(self) -> tuple[Finding, ...]:
         """The diagnosis, then each claim of the answer and of the reference with its label."""
         fault = self.diagnosis
-        # It sums up the claims, which count themselves.
+        # It summarises the claims, which are counted themselves.
         first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 
     @property
     def tallies(self) -> Tallies:
-        """Claims with each fault, of those that could have it."""
+        """Claims with each fault, out of the claims that can have it."""
         labels, claims = self._labels(), len(self.claims)
         own = len(self.reference_claims or ())
         search = get_args(Diagnosis)[:2]
@@ -120,12 +120,12 @@ def _label(one: MatrixClaim) -> str:
 
 
 class RagGrader(MatrixGrader[RagResult]):
-    """Fills the table with a prompt of your own.
+    """Computes all numbers of a row.
 
     Args:
-        prompt: Instructions where there is a reference; None takes the shipped prompt.
+        prompt: Instructions for rows with a reference; None uses the shipped prompt.
         beta: As for `MatrixGrader`.
-        options: As for every grader of a prompt.
+        options: See `PromptOptions`.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*MatrixGrader.shapes, "number")
@@ -150,13 +150,13 @@ class RagGrader(MatrixGrader[RagResult]):
         return super()._result(sample, rows, number=self.number, **more)
 
     def only(self, number: str) -> Self:
-        """Return a grader whose score is one of the numbers, and whose name is that number's.
+        """Return a grader whose score and name are one of the numbers.
 
-        Several of them in one run ask once for each row. Of noise sensitivity, hallucination and
-        self-knowledge the score is 1 less the number, so that more is better.
+        Several of them in one run share their judge calls. For noise sensitivity, hallucination and
+        self-knowledge the score is 1 minus the number, so that higher is better.
 
         Raises:
-            UnknownNameError: There is no such number.
+            UnknownNameError: The number is unknown.
         """
         if number not in _NUMBERS:
             raise UnknownNameError.of("number", str(number), _NUMBERS)
@@ -164,4 +164,4 @@ class RagGrader(MatrixGrader[RagResult]):
 
 
 Rag = RagGrader()
-"""Every number of a row from one table; its score is the F-score of correctness."""
+"""All numbers of a row from one table; the score is the F-score of correctness."""

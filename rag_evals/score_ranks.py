@@ -1,4 +1,4 @@
-"""Did the search find what it should, and near the top? By ids of chunks, without a judge."""
+"""Ranking metrics of retrieval by chunk ids, without a judge."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -15,7 +15,7 @@ __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 
 
 class RetrievalRanksResult(Result):
-    """Which chunks are relevant, in the order of retrieval, and which relevant ones are missing."""
+    """Relevant chunks in the order of retrieval, and missing relevant chunks."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
 
@@ -26,22 +26,22 @@ class RetrievalRanksResult(Result):
 
     @property
     def relevant(self) -> list[bool]:
-        """For each chunk, whether it is relevant."""
+        """True for each relevant chunk."""
         return [one in self.relevant_ids for one in self.ids]
 
     @property
     def missing(self) -> list[str]:
-        """Relevant ids that are not among the chunks."""
+        """Relevant ids that were not retrieved."""
         return [one for one in self.relevant_ids if one not in self.ids]
 
     @property
     def score(self) -> float:
-        """NDCG at k, 0 to 1: the gain of the first k chunks, divided by that of the best order."""
+        """NDCG at k, 0 to 1: the gain of the first k chunks divided by that of the ideal order."""
         return ndcg_at(self.relevant, self.k, len(self.relevant_ids)) or 0.0
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Hit and recall at k, average precision and reciprocal rank; as trec_eval has them."""
+        """Hit and recall at k, average precision and reciprocal rank, as in trec_eval."""
         found, total = self.relevant, len(self.relevant_ids)
         numbers = {
             "hit_at_k": hit_at(found, self.k, total),
@@ -53,7 +53,7 @@ class RetrievalRanksResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each chunk, relevant or not, then each relevant id that was not found."""
+        """Each chunk, relevant or not, then each relevant id that was not retrieved."""
         chunks = [
             Finding(f"chunk {one}", found, "relevant" if found else "not relevant", about="chunk")
             for one, found in zip(self.ids, self.relevant, strict=True)
@@ -63,16 +63,16 @@ class RetrievalRanksResult(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Ids that came twice, and chunks without ids."""
+        """Repeated ids, and chunks without ids."""
         return self.oddities
 
 
 class RanksGrader(Grader[RetrievalRanksResult]):
-    """Compares the ids of chunks with a sample's `relevant_ids`; asks nobody.
+    """Compares chunk ids with a sample's `relevant_ids`; needs no judge.
 
     Args:
-        k: How many of the first chunks count, at least 1; it may be more than there are.
-        name: What results call it.
+        k: Number of top chunks that count, at least 1; may exceed the number of chunks.
+        name: Name in results.
     """
 
     shapes: ClassVar[tuple[str, ...]] = ("k",)
@@ -82,22 +82,22 @@ class RanksGrader(Grader[RetrievalRanksResult]):
     judge_rounds = 0
 
     def __init__(self, k: int = 10, *, name: str = "retrieval_ranks") -> None:
-        ndcg_at([], k)  # refuses a k that is none
+        ndcg_at([], k)  # rejects an invalid k
         self.k = k
         self.name = name
 
     def with_k(self, k: int) -> Self:
-        """Return this grader with another k."""
+        """Return this grader with a different k."""
         ndcg_at([], k)
         return self._copy_with(k=k)
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return itself: nothing is left to decide."""
+        """Return the grader itself, because it needs no verdicts."""
         del verifier
         return self
 
     def flow(self, sample: Sample) -> Flow[RetrievalRanksResult]:
-        """Compare ids at once; a search that found nothing has the score 0.
+        """Compare ids; a search without results has the score 0.
 
         Raises:
             NotScorableError: The sample has no relevant ids.
@@ -124,4 +124,4 @@ class RanksGrader(Grader[RetrievalRanksResult]):
 
 
 RetrievalRanks = RanksGrader()
-"""NDCG, hit, recall, average precision and reciprocal rank of a search, by ids of the relevant."""
+"""NDCG, hit, recall, average precision and reciprocal rank by ids of relevant chunks."""

@@ -28,7 +28,7 @@ class AspectEvaluation(JudgeModel):
         return _VALUES[self.label]
 
     def finding(self, aspect: str) -> Finding:
-        """Return the aspect as results show it: how far it holds, and no yes or no."""
+        """Return the finding: a rating without a yes or no."""
         return Finding(
             text=aspect,
             verdict=None,
@@ -39,7 +39,7 @@ class AspectEvaluation(JudgeModel):
 
 
 class AnswerRelevanceResult(Result):
-    """How well the answer addresses the question, whether it is true or not."""
+    """How well the answer addresses the question, regardless of whether it is true."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
@@ -52,7 +52,7 @@ class AnswerRelevanceResult(Result):
 
     @property
     def score(self) -> float:
-        """Mean of the three aspects, 0 to 1; 0 for an answer to another question."""
+        """Mean of the three aspects, 0 to 1; 0 if the answer is off topic."""
         if self.topical_match.label == "no":
             return 0.0
         return fmean((self.topical_match.value, self.completeness.value, self.conciseness.value))
@@ -70,4 +70,4 @@ class AnswerRelevanceResult(Result):
 AnswerRelevance = ContextEvaluation(
     prompt=Prompt.shipped("score_relevance"), response_model=AnswerRelevanceResult
 )
-"""The mean of topical match, completeness and conciseness; 0 where the topic is another."""
+"""Mean of topical match, completeness and conciseness; 0 if the answer is off topic."""

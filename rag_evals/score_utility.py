@@ -1,4 +1,4 @@
-"""Was each retrieved chunk used in the answer? One label for each chunk."""
+"""Whether the answer uses each retrieved chunk."""
 
 from collections.abc import Iterator
 from typing import ClassVar

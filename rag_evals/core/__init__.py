@@ -1,4 +1,4 @@
-"""Which types do all rooms share? Samples, results, findings, steps, verdicts, verifiers."""
+"""The shared types: samples, results, findings, steps, verdicts and verifiers."""
 
 from rag_evals import lazy_names
 
@@ -75,6 +75,6 @@ NAMES = {
         "phrases",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,4 +1,4 @@
-"""Is an argument, a setting of the judge, a variable or a file what it must be?"""
+"""Checks of arguments, judge settings, environment variables and files."""
 
 import difflib
 import math
@@ -14,7 +14,7 @@ from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNa
 
 
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse keywords that a function or class does not know, and name the nearest one."""
+    """Reject unknown keywords and suggest the closest known one."""
     for name in given:
         if name not in known:
             near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
@@ -22,14 +22,14 @@ def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> 
 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
-    """Return a number from 0 to 1; refuse text, True and NaN. `otherwise` ends the message."""
+    """Return a number from 0 to 1; reject text, True and NaN. `otherwise` ends the message."""
     if not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number that is at least `least`; refuse text, True and 3.0."""
+    """Return a whole number of at least `least`; reject text, True and 3.0."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ConfigurationError(f"{name} is {value!r}; expected a whole number, at least {least}")
     if int(value) < least:
@@ -38,17 +38,16 @@ def require_whole(name: str, value: object, *, least: int = 1) -> int:
 
 
 class JudgeSettings(TypedDict, total=False):
-    """What a judge model is asked with.
+    """Settings that are sent with a request to a judge model.
 
     Attributes:
-        temperature: 0 to 2, and 0 by default; None leaves it to the model.
-        max_tokens: The most tokens of a reply.
-        seed: The same seed gives the same reply, where the provider keeps that promise.
-        top_p: The share of likely tokens to choose from, 0 to 1.
-        window: Tokens that the model reads in one call, prompt and reply; sources that are longer
-            are graded in packs. Not sent.
-        reasoning_effort: How long a reasoning model thinks: `low`, `medium`, `high`, or the
-            provider's own word.
+        temperature: 0 to 2, default 0; None uses the model's own default.
+        max_tokens: Maximum number of tokens in a reply.
+        seed: The same seed gives the same reply, if the provider supports it.
+        top_p: Probability mass for nucleus sampling, 0 to 1.
+        window: Context window of the model in tokens, prompt and reply together; longer sources
+            are graded in several packs. Not sent to the provider.
+        reasoning_effort: `low`, `medium`, `high`, or a value that only your provider knows.
     """
 
     temperature: float | None
@@ -66,7 +65,7 @@ _DEFAULT_MAX_MB = 1000.0
 
 
 def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Check the settings of a judge, and return them in a dictionary of their own."""
+    """Check judge settings and return them as a new dictionary."""
     if given is not None and not isinstance(given, Mapping):
         raise ConfigurationError(
             f"settings is {given!r}; expected a dictionary, such as {{'temperature': 0}}"
@@ -75,7 +74,7 @@ def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Read settings as the command line has them, such as `temperature=0`; twice is an error."""
+    """Parse `NAME=VALUE` settings of the command line; a repeated name is an error."""
     settings: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -117,12 +116,11 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class CacheVariables(NamedTuple):
-    """The settings of the caches in the environment.
+    """Cache settings from environment variables.
 
     Attributes:
-        mode: `RAG_EVALS_STATEMENT_CACHE`: whether verdicts are kept, `off` or `exact`; empty where
-            it is not set.
-        megabytes: `RAG_EVALS_CACHE_MAX_MB`: the size from which a cache forgets its oldest entries.
+        mode: `RAG_EVALS_STATEMENT_CACHE`: `off` or `exact`; empty if the variable is not set.
+        megabytes: `RAG_EVALS_CACHE_MAX_MB`: above this size a cache deletes its oldest entries.
     """
 
     mode: str
@@ -133,7 +131,7 @@ def cache_variables() -> CacheVariables:
     """Read and check the environment variables of the caches.
 
     Raises:
-        ConfigurationError: A variable has no meaning.
+        ConfigurationError: A variable has an invalid value.
     """
     mode, written = (os.environ.get(name) or "" for name in _CACHE_VARIABLES)
     try:
@@ -155,7 +153,7 @@ _PRIVATE = 0o600
 
 
 def fault_of(path: Path) -> str | None:
-    """Say why a path cannot be read as a file; None for an ordinary file."""
+    """Return why a path cannot be read as a file, or None for a regular file."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -165,16 +163,16 @@ def fault_of(path: Path) -> str | None:
     if stat.S_ISDIR(mode):
         return "is a folder"
     if not stat.S_ISREG(mode):
-        return "is a pipe or a device, which may never end; write what it gives into a file first"
+        return "is a pipe or a device, which may never end; save its output to a file first"
     return None
 
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that only its owner can read, in a folder that is made where missing.
+    """Open a file for writing that only its owner can read; create its folder if it is missing.
 
     Raises:
-        ConfigurationError: The file cannot be written, or is a link to another one.
+        ConfigurationError: The file cannot be written, or is a symbolic link.
     """
     try:
         if path.is_symlink() and (path.is_file() or not path.exists()):
@@ -183,12 +181,12 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
                 "that file"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        # A pipe that nobody reads is an error, not an endless wait.
+        # Without a reader, opening a pipe fails at once instead of blocking for ever.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         number = os.open(path, flags, _PRIVATE)
         os.set_blocking(number, True)
         if stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "fchmod"):
-            # A file that was there has the mode that it had.
+            # An existing file keeps its old mode.
             os.fchmod(number, _PRIVATE)
         with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
             yield file

@@ -1,4 +1,4 @@
-"""What did a grader find? Each thing with its verdict, the same for all; and how lines show it."""
+"""Findings: what a grader decided about each statement or chunk, and how to display it."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ About = Literal["statement", "reference", "citation", "chunk", "answer", "turn"]
 answer as a whole, or a turn of a conversation."""
 
 CONTRADICTED = "contradicted"
-"""The label of a statement that the chunks show to be wrong; pages colour it apart."""
+"""Label of a statement that the chunks contradict; pages give it a colour of its own."""
 
 UNVERIFIED = "unverified"
-"""The label of a statement whose verdict nobody can trust; it counts as not supported."""
+"""Label of a statement whose verdict cannot be trusted; it counts as not supported."""
 
 _TEXTS = ("statement", "claim", "text", "sentence", "criterion", "name")
 _REASONS = ("reasoning", "reason", "explanation")
@@ -35,7 +35,7 @@ _STATEMENTS = ("statement", "claim", "sentence")
 class Quote:
     """Words of a chunk: `chunk.text[start:end] == text`, in code points; None where unknown."""
 
-    # What newer versions store is passed over.
+    # Fields stored by newer versions are ignored.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     chunk_id: int
@@ -44,23 +44,24 @@ class Quote:
     text: str
 
     def __repr__(self) -> str:
-        """One line; long words are cut."""
+        """Show one line; long text is shortened."""
         where = "" if self.start is None else f", {self.start} to {self.end}"
         return f"Quote(chunk {self.chunk_id}{where}: {shortened(self.text, 60)!r})"
 
 
 @dataclass(frozen=True, slots=True)
 class EvidencePassage:
-    """Words of a chunk at which a finding can be checked: `chunk.text[start:end] == text`.
+    """The passage of a chunk to check a finding against: `chunk.text[start:end] == text`.
 
     Attributes:
-        chunk_id: Of the chunk, from 0.
-        start: Where they begin, in characters.
-        end: Where they end, not part of them.
-        text: The words.
-        is_nearest: Whether they were looked for afterwards; False for words that the judge quoted.
-        differs: What they say otherwise, in the statement's language, such as "'1923' is not in any
-            chunk; chunk 1 says '1889'"; empty where nothing does, or the judge said it itself.
+        chunk_id: Number of the chunk, from 0.
+        start: First character.
+        end: End, exclusive.
+        text: The passage.
+        is_nearest: True if we searched for it after grading; False if the judge quoted it.
+        differs: How the passage differs from the statement, in the statement's language, such as
+            "'1923' is not in any chunk; chunk 1 says '1889'"; empty if it does not differ or if
+            the judge explains it.
     """
 
     chunk_id: int
@@ -71,33 +72,32 @@ class EvidencePassage:
     differs: str = ""
 
     def words(self, say: Phrases, most: int = 300) -> str:
-        """Show them with their chunk: "nearest chunk 1: …", or "chunk 1: “…”" for a quote."""
+        """Show the passage with its chunk: "nearest chunk 1: …", or "chunk 1: “…”" for a quote."""
         name = "nearest" if self.is_nearest else "quote"
         return say(f"notebook.{name}", id=self.chunk_id, text=shortened(self.text, most))
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a grader decided: on a statement, a chunk, a citation or the whole answer.
+    """One decision of a grader: on a statement, a chunk, a citation or the whole answer.
 
     Attributes:
-        text: What was decided on, such as the statement.
-        verdict: True counts towards the score, False against it; None where there is no yes or no,
-            as in a rating.
-        label: The word that people read, such as "supported", "not covered" or "4 of 5".
+        text: What the decision is about, such as the statement.
+        verdict: True raises the score, False lowers it; None if there is no yes or no, as in a
+            rating.
+        label: The verdict in words, such as "supported", "not covered" or "4 of 5".
         reasoning: Why, in words.
-        chunk_ids: The chunks that it rests on or is about, from 0.
-        quotes: Words of chunks that decide it.
+        chunk_ids: Chunks that support it or that it is about, from 0.
+        quotes: Quotes from chunks that decide it.
         sentence_ids: Its sentences in the answer, from 0.
-        start: Where its sentence begins in the answer, or in the reference, in characters; None
-            where nobody knows.
-        end: Where it ends, not part of it; None as above.
-        support: How far it holds, 0 to 1: a verifier's support, or the value of a rating.
-        decided_by: Name of the verifier that decided, where it is known.
-        about: What it is about.
+        start: First character of its sentence in the answer or the reference; None if unknown.
+        end: End of its sentence, exclusive; None if unknown.
+        support: 0 to 1: the verifier's support, or the value of a rating.
+        decided_by: Name of the verifier that decided, if known.
+        about: The kind of thing that was decided.
     """
 
-    # As above.
+    # Fields stored by newer versions are ignored.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     text: str
@@ -114,56 +114,56 @@ class Finding:
     end: int | None = None
 
     def __repr__(self) -> str:
-        """One line: the text, and its label."""
+        """Show the text and its label on one line."""
         return f"Finding({shortened(self.text, 60)!r}, {self.label!r})"
 
     @property
     def counts_against(self) -> bool:
-        """Whether it lowers the score: a no, or a rating below the best."""
+        """True if it lowers the score: a no, or a rating below the best."""
         if self.verdict is not None:
             return not self.verdict
         return self.support is not None and self.support < 1
 
 
 def findings_of(result: BaseModel) -> tuple[Finding, ...]:
-    """Return a result's own property `findings`, else what its fields show.
+    """Return a result's `findings` property if it defines one, else findings from its fields.
 
     Raises:
-        ConfigurationError: The property has values that are not findings.
+        ConfigurationError: The property returns something other than findings.
     """
     model = type(result)
     if not hasattr(model, "findings") or "findings" in model.model_fields:
         return default_findings(result)
-    own: Iterable[object] = result.findings  # type: ignore[attr-defined]  # looked for above
+    own: Iterable[object] = result.findings  # type: ignore[attr-defined]  # checked above
     found = tuple(own)
     for one in found:
         if not isinstance(one, Finding):
             raise ConfigurationError(
                 f"{model.__name__}.findings holds {one!r}; expected rag_evals.core.Finding values"
             )
-    return found  # type: ignore[return-value]  # each was looked at
+    return found  # type: ignore[return-value]  # each was checked
 
 
 def read_findings(stored: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """Read findings back from parsed JSON; ValueError where they are none."""
+    """Read findings back from parsed JSON; ValueError if the JSON holds something else."""
     found: tuple[Finding, ...] = _reader().validate_python(stored)
     return found
 
 
 def yes_or_no(word: str, verdict: bool) -> str:
-    """Return the label of a verdict: the word, or the word denied."""
+    """Return the label of a verdict: the word, or "not" and the word."""
     return word if verdict else f"not {word}"
 
 
 def default_findings(result: BaseModel) -> tuple[Finding, ...]:
-    """Read findings from a model that says nothing: its one list of labelled things.
+    """Derive findings from the fields of a result that defines none.
 
-    A labelled thing is a model with one field that is true or false, and a text or a chunk id.
-    What true means for the score is tried out: the score is computed with all of them true and
-    all of them false. Where both are the same, the findings have a label and no verdict.
+    The model must have one list of labelled items: models with one boolean field and a text or
+    a chunk id. To learn what True means for the score, the score is computed with all items True
+    and with all items False. If both scores are equal, the findings have a label but no verdict.
 
-    A model without such a list has a finding without verdict for each of its fields that is a
-    label: true or false, one of some words, or a model with a field `label`.
+    A model without such a list gets one finding without a verdict for each field that is a
+    label: a boolean, a `Literal`, or a model with a field `label`.
     """
     shape = _shape(type(result))
     if shape is None:
@@ -174,13 +174,13 @@ def default_findings(result: BaseModel) -> tuple[Finding, ...]:
 
 
 def has_statements(model: type[BaseModel]) -> bool:
-    """Say whether a model has one list of labelled things, each with a text named `statement`."""
+    """True if a model has one list of labelled items, each with a text named `statement`."""
     shape = _shape(model)
     return shape is not None and shape.text == "statement"
 
 
 def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
-    """Return the statements of a result, each with its label; its model `has_statements`."""
+    """Return the statements of a result with their labels; requires `has_statements`."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
     things = getattr(result, shape.list_name)
@@ -188,7 +188,7 @@ def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
-    """Return a result with some of its statements, of which some count against the score."""
+    """Return a result with some of its statements, some of them counted as unsupported."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
     things: Sequence[BaseModel] = getattr(result, shape.list_name)
@@ -219,7 +219,7 @@ def _reason(thing: object) -> str | None:
 
 
 class _Shape(NamedTuple):
-    """Where a model keeps its labelled things, and what their fields are called."""
+    """The field that holds a model's labelled items, and the names of the item's fields."""
 
     list_name: str
     label: str
@@ -254,7 +254,7 @@ def _shape_of_list(name: str, annotation: Any) -> _Shape | None:
 
 
 def _towards(result: BaseModel, shape: _Shape, things: Sequence[BaseModel]) -> bool | None:
-    """Say whether true counts towards the score (True), against it (False), or neither (None)."""
+    """Return whether a True label raises the score (True), lowers it (False) or neither (None)."""
     scores = []
     for value in (True, False):
         changed = [thing.model_copy(update={shape.label: value}) for thing in things]
@@ -284,7 +284,7 @@ def _default_finding(thing: BaseModel, shape: _Shape, towards: bool | None) -> F
 
 @cache
 def _reader() -> Any:
-    from pydantic import TypeAdapter  # noqa: PLC0415 - only who reads a run needs it
+    from pydantic import TypeAdapter  # noqa: PLC0415 - needed only when a run is read
 
     return TypeAdapter(tuple[Finding, ...])
 
@@ -310,7 +310,7 @@ def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> st
 
 
 def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> list[str]:
-    """Write a line for each finding: a sign, the text, the label, and why."""
+    """Format each finding on one line: a sign, the text, the label and the reason."""
     say = say or phrases()
     return [
         "  ".join(
@@ -328,11 +328,11 @@ def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> l
 
 
 PassageWords = Callable[[Finding, Phrases], Sequence[str]]
-"""Says where a reader checks a finding."""
+"""Finds the passage to check a finding against."""
 
 
 def _findings_html(findings: Sequence[Finding], passages: PassageWords) -> str:
-    """Write findings as coloured lines; of many, those that count against the score come first."""
+    """Format findings as coloured lines; of many, those that lower the score come first."""
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
     say = notebook_phrases()
@@ -346,7 +346,7 @@ def _findings_html(findings: Sequence[Finding], passages: PassageWords) -> str:
 
 
 def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
-    """Say with the phrase `more_{what}` how many are not shown; nothing where all are."""
+    """Return the phrase `more_{what}` with the number of items not shown, or an empty string."""
     return say(f"notebook.more_{what}", count=say.whole(total - shown)) if total > shown else ""
 
 
@@ -357,7 +357,7 @@ def result_html(
     warnings: Sequence[str] = (),
     passages: PassageWords | None = None,
 ) -> str:
-    """Write a result: its class or row, the score with counts, its findings and warnings."""
+    """Format a result: its class or row, the score with counts, findings and warnings."""
     passages = passages or _quote_words
     say = notebook_phrases()
     shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
@@ -366,7 +366,7 @@ def result_html(
 
 
 def _item_html(tone: _Tone, text: str, label: str, notes: Iterable[str]) -> str:
-    """Write one coloured line with its label, and notes below it; all are plain text."""
+    """Format one coloured line with its label, and notes below it; all arguments are plain text."""
     colour = _COLOURS[tone]
     below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes if note)
     return (

@@ -1,4 +1,4 @@
-"""What may a grader ask for? Steps for a driver, replies, costs and watchers; and verifiers."""
+"""What a grader may ask of its driver: steps, replies, usage, watchers, and verifiers."""
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -26,14 +26,14 @@ _MOST_BEFORE = 3
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim of an answer, and where its words get their meaning from.
+    """One claim of an answer, with the text needed to understand it.
 
     Attributes:
-        text: What is decided.
-        sentence: The sentence of the answer that it comes from, word for word; None for a claim
-            that comes from no answer.
-        before: What the answer says before it, as far as the claim depends on that, or None.
-        question: What was asked; None where nothing was.
+        text: The claim to verify.
+        sentence: The sentence of the answer that it comes from, verbatim; None if it does not
+            come from an answer.
+        before: The preceding text of the answer that the claim depends on, or None.
+        question: The question, or None.
     """
 
     text: str
@@ -43,14 +43,14 @@ class Claim:
 
     @property
     def leaning(self) -> Leaning | None:
-        """What keeps the text from being understood by itself; None where nothing does."""
+        """Why the text cannot be understood alone; None if it can."""
         return leaning_of(self.text)
 
     @property
     def setting(self) -> tuple[str | None, str | None, str | None]:
-        """Sentence, before and question where the text leans on them, else None each.
+        """Sentence, before and question if the text depends on them, else three times None.
 
-        A verdict may be shared by claims of equal text and equal setting.
+        Claims with equal text and equal setting may share a verdict.
         """
         if stands_alone(self.text):
             return None, None, None
@@ -63,9 +63,9 @@ class Claim:
 
 
 def text_before(claims: Sequence[Claim]) -> str | None:
-    """Return the text that the next claim of an answer may depend on; None where there is none.
+    """Return the text that the next claim of an answer may depend on, or None.
 
-    It reaches back to the last claim that stands alone, at most three claims.
+    It goes back to the last self-contained claim, at most three claims.
     """
     texts: list[str] = []
     for claim in reversed(claims[-_MOST_BEFORE:]):
@@ -76,7 +76,7 @@ def text_before(claims: Sequence[Claim]) -> str | None:
 
 
 def as_claims(statements: Sequence[str | Claim]) -> list[Claim]:
-    """Return claims as they are, and texts as claims that come from no answer."""
+    """Turn texts into claims without an answer; claims are returned unchanged."""
     return [one if isinstance(one, Claim) else Claim(one) for one in statements]
 
 
@@ -94,21 +94,21 @@ class Verdict:
     """Whether the chunks support one statement.
 
     Attributes:
-        support: From 0 (no evidence for it) to 1; the embedded verifier's is calibrated, so that
-            about that share of such statements is supported.
-        is_supported: The support reaches the verifier's threshold, and something carries it.
-        chunk_ids: The chunks that carry the evidence, best first, from 0; may be empty.
+        support: From 0 (no evidence) to 1. The embedded verifier's support is calibrated: of
+            statements with support 0.8, about 80 % are supported.
+        is_supported: True if the support reaches the verifier's threshold and a chunk backs it.
+        chunk_ids: Chunks that contain the evidence, best first, from 0; may be empty.
         reason: Why, in words, in the statement's language.
-        evidence: The sentences that were read as evidence, best first.
-        decided_by: Name of the verifier that decided; None until one of several has said so.
-        windows: Pieces of context that a classifier read for it; None for other verifiers.
-        from_cache: True when it was decided earlier and kept.
-        taken_from: The statement it was decided for, where that is another one.
-        similarity: Cosine between the two statements, -1 to 1; None for the same statement.
-        doubt: What kept the verifier from deciding the claim: how its words lean on others, or
-            `declined`; None where nothing did. A cascade asks its second verifier, whatever the
+        evidence: Sentences that were read as evidence, best first.
+        decided_by: Name of the verifier that decided; None if there is only one.
+        windows: Number of context windows that a classifier read; None for other verifiers.
+        from_cache: True if the verdict comes from a cache.
+        taken_from: The similar statement whose verdict was reused, if any.
+        similarity: Cosine similarity of the two statements, -1 to 1; None for the same statement.
+        doubt: Why the verifier could not decide: how the claim depends on other text, or
+            `declined`; None if it could. A cascade then asks its second verifier, whatever the
             support.
-        is_sure: Whether a cascade may leave it at that; None leaves it to the band of support.
+        is_sure: True if a cascade may stop here; None lets the band of support decide.
     """
 
     support: float
@@ -132,17 +132,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Counts of what was asked and answered.
+    """Calls and tokens used.
 
     Attributes:
-        calls: Replies received from the endpoint, re-asks among them.
-        reasks: Replies that were invalid and asked again.
-        retries: Requests that the transport sent again; known for clients that we build.
-        prompt_tokens: Tokens sent, as the endpoint counted them; see `uncounted`.
+        calls: Replies received from the endpoint, including replies to re-asks.
+        reasks: Invalid replies for which the judge was asked again.
+        retries: Requests that were sent again; known only for clients that we build.
+        prompt_tokens: Tokens sent, as the endpoint reports them; see `uncounted`.
         completion_tokens: Tokens received.
-        cached_tokens: The part of `prompt_tokens` that the provider had cached.
-        cache_hits: Calls that were answered from our own cache; they cost nothing.
-        uncounted: Replies whose tokens the endpoint did not count: what they cost is unknown.
+        cached_tokens: The part of `prompt_tokens` that the provider read from its cache.
+        cache_hits: Calls answered from our own cache, at no cost.
+        uncounted: Replies for which the endpoint reports no tokens, so their cost is unknown.
     """
 
     calls: int = 0
@@ -160,7 +160,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> Self:
-        """Add field by field."""
+        """Add each field."""
         return type(self)(
             self.calls + other.calls,
             self.reasks + other.reasks,
@@ -174,7 +174,7 @@ class Usage:
 
 
 class Message(TypedDict):
-    """One chat message, rendered: its text is sent byte for byte."""
+    """One rendered chat message; its text is sent unchanged."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -182,7 +182,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """A reply, parsed as the call's reply model, and what it cost with its re-asks."""
+    """A reply parsed into the call's reply model, and its usage including re-asks."""
 
     parsed: BaseModel
     usage: Usage = field(default_factory=Usage)
@@ -193,15 +193,15 @@ class JudgeCall(Generic[M]):
     """One question to a judge.
 
     Attributes:
-        messages: What it reads.
-        reply_model: What it must fill.
-        facts: What validators of the reply may know, as `info.context`; never sent.
+        messages: The chat messages.
+        reply_model: The model that the reply must fill.
+        facts: Context for validators of the reply, passed as `info.context`; never sent.
         settings: Sampling settings to send, such as `temperature`.
-        model: Model that the grader wants to be asked; None leaves it to the client.
-        sample_index: Number of this call among equal ones, from 0, where one is asked several
-            times on purpose; a cache keeps their answers apart.
-        endpoint: Judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
-        is_shared: Several graders of a row may ask it; a run asks it once, and all get the reply.
+        model: Model that the grader wants; None uses the client's.
+        sample_index: Number of this call among identical calls, from 0, if the same question is
+            asked several times on purpose; a cache stores their replies separately.
+        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the run's judge.
+        is_shared: True if several graders of a row may ask it; a run asks only once.
     """
 
     messages: tuple[Message, ...]
@@ -214,14 +214,14 @@ class JudgeCall(Generic[M]):
     is_shared: bool = False
 
     def read(self, reply: object) -> M:
-        """Take the reply to this call, typed; TypeError for the reply to another call."""
+        """Return the typed reply; TypeError if it belongs to a different call."""
         if isinstance(reply, JudgeReply) and isinstance(reply.parsed, self.reply_model):
             return reply.parsed
         raise TypeError(f"expected a reply of {self.reply_model.__name__}, got {reply!r}")
 
 
 class LocalVerifier(Protocol):
-    """Decides claims on this machine, without a judge."""
+    """Verifies claims on this machine, without a judge."""
 
     def verify(self, claims: Sequence[Claim], chunks: Sequence[str], /) -> list[Verdict]:
         """Return one verdict for each claim, in order."""
@@ -230,42 +230,42 @@ class LocalVerifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VerifyCall:
-    """Claims to decide against chunks on this machine."""
+    """Claims to verify against chunks on this machine."""
 
     verifier: LocalVerifier
     claims: Sequence[Claim]
     chunks: Sequence[str]
 
     def run(self, _judge: str | None = None) -> list[Verdict]:
-        """Decide in this thread, which takes long, and check the verdicts (`VerifierError`)."""
+        """Verify in this thread, which may take long, and check the verdicts (`VerifierError`)."""
         verdicts = self.verifier.verify(self.claims, self.chunks)
         check_verdicts(self.claims, self.chunks, verdicts)
         return verdicts
 
     def read(self, reply: Any) -> list[Verdict]:
-        """Take the reply to this call, typed."""
+        """Return the typed reply."""
         return list(reply)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalCall(Generic[T]):
-    """Work on this machine that is not verifying, such as looking into a cache file.
+    """Other work on this machine, such as a cache lookup.
 
     Attributes:
-        work: Gets the identity of the judge that the driver asks (None where it has none, or does
-            not know), and returns the reply.
-        reply_when_skipped: The reply of a driver that only estimates and does no work.
+        work: Receives the identity of the driver's judge (None if it has none or does not know
+            it) and returns the reply.
+        reply_when_skipped: The reply that a driver uses if it only estimates.
     """
 
     work: Callable[[str | None], T]
     reply_when_skipped: T
 
     def run(self, judge: str | None) -> T:
-        """Do the work; it may wait for a file or a server, so drivers do it in a thread."""
+        """Do the work; drivers use a thread because it may wait for a file or a server."""
         return self.work(judge)
 
     def read(self, reply: Any) -> T:
-        """Take the reply to this call, typed."""
+        """Return the typed reply."""
         returned: T = reply
         return returned
 
@@ -273,14 +273,14 @@ class LocalCall(Generic[T]):
 def check_verdicts(
     claims: Sequence[Claim], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Refuse verdicts that are impossible, or not one for each claim (`VerifierError`)."""
+    """Reject impossible verdicts and a wrong number of verdicts (`VerifierError`)."""
     if len(verdicts) != len(claims):
         raise VerifierError(
             f"the verifier returned {len(verdicts)} verdicts for {len(claims)} statements; "
             "expected one for each, in order"
         )
     for claim, verdict in zip(claims, verdicts, strict=True):
-        # Written so that NaN is refused as well.
+        # Written so that NaN is rejected too.
         if not 0 <= verdict.support <= 1:
             raise VerifierError(
                 f"the verifier gave {claim.text!r} a support of {verdict.support!r}; expected a "
@@ -296,20 +296,20 @@ def check_verdicts(
 
 Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]
 Flow = Generator[Sequence[Step], Sequence[Any], R]
-"""Yields steps that may be done side by side, receives their replies in order, returns a result."""
+"""Yields steps that may run concurrently, receives their replies in order, returns a result."""
 
 
 class Meter:
-    """Adds up the usage of one grading, also of calls that failed in the end.
+    """Adds up the usage of one grading, including calls that failed.
 
     Attributes:
-        by_judge: Usage by endpoint and model as calls name them; None is the judge that grades,
-            and the model that it asks by itself.
-        answered_by: Models that replies say they are from, each once.
-        waited_seconds: How long replies were waited for so far, the run's gate left out.
-        row_seconds: For all calls of the grading together; None where somebody else, such as the
-            session of a run, sees to that.
-        last_fault: What went wrong last, in words, while the row was tried again; empty at first.
+        by_judge: Usage by endpoint and model as calls name them; None means the run's judge and
+            its default model.
+        answered_by: Models named in replies, each once.
+        waited_seconds: Time spent waiting for replies, without waiting for the rate limiter.
+        row_seconds: Time limit for all calls of the grading; None if someone else, such as the
+            session of a run, enforces one.
+        last_fault: The latest error while the row is retried; empty at first.
     """
 
     def __init__(self, row_seconds: float | None = None) -> None:
@@ -321,12 +321,12 @@ class Meter:
 
     @property
     def seconds_left(self) -> float | None:
-        """The seconds left for further calls of the grading; None without a limit."""
+        """Seconds left for further calls of the grading; None without a limit."""
         return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
 
     @property
     def total(self) -> Usage:
-        """What was used so far, of all judges."""
+        """Usage so far, of all judges."""
         used = tuple(self.by_judge.values())
         return used[0] if len(used) == 1 else sum(used, Usage())
 
@@ -338,7 +338,7 @@ class Meter:
         model: str | None = None,
         answered_by: Iterable[str] = (),
     ) -> None:
-        """Count one reply, or several, of a call that names this endpoint and this model."""
+        """Add the usage of a call to this endpoint and model."""
         asked = (endpoint, model)
         before = self.by_judge.get(asked)
         self.by_judge[asked] = usage if before is None else before + usage
@@ -347,14 +347,14 @@ class Meter:
 
 @dataclass(slots=True)
 class Work:
-    """A piece of work.
+    """A unit of work that watchers observe.
 
     Attributes:
-        kind: A whole run, the grading of one row by one grader, or one call of a judge.
-        name: Of the graders; empty for a call.
+        kind: A run, the grading of one row by one grader, or one judge call.
+        name: Name of the graders; empty for a call.
         subject: The identity of a run, the row as it was read, or the call.
-        by: The judge of a call; None for others.
-        result: The run, the outcome or the reply; None until it is there, or where it failed.
+        by: The judge of a call, else None.
+        result: The run, the outcome or the reply; None before it exists and after a failure.
     """
 
     kind: Literal["run", "row", "call"]
@@ -365,15 +365,15 @@ class Work:
 
 
 Watcher = Callable[[Work], AbstractContextManager[object]]
-"""Is entered when a piece of work begins, and left when it ended; an exception passes through."""
+"""A context manager around each unit of work; exceptions pass through."""
 
 _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> Callable[[], None]:
-    """Enter a watcher's context for each piece of work of this process from now on.
+    """Enter a watcher's context for each unit of work of this process from now on.
 
-    Returns a function that ends it.
+    Returns a function that stops the watcher.
     """
     _watchers.append(watcher)
 
@@ -386,7 +386,7 @@ def watch(watcher: Watcher) -> Callable[[], None]:
 
 @contextmanager
 def watched(work: Work) -> Iterator[Work]:
-    """Do a piece of work inside; the caller sets its result."""
+    """Run the body inside all watchers; the caller sets the result."""
     with ExitStack() as stack:
         for watcher in tuple(_watchers):
             stack.enter_context(watcher(work))
@@ -394,7 +394,7 @@ def watched(work: Work) -> Iterator[Work]:
 
 
 async def watching(work: Work, doing: Coroutine[Any, Any, T]) -> T:
-    """Do a piece of work that is awaited, and return its result."""
+    """Await the work inside all watchers and return its result."""
     if not _watchers:
         return await doing
     with watched(work):
@@ -404,31 +404,31 @@ async def watching(work: Work, doing: Coroutine[Any, Any, T]) -> T:
 
 
 CacheMode = Literal["exact", "semantic"]
-"""Which statements share a verdict: equal ones, or also ones that say the same."""
+"""Which statements share a verdict: equal ones only, or also paraphrases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierTraits:
-    """What a verifier declares about itself; the defaults hold for one that works alone and here.
+    """What a verifier declares about itself; the defaults fit one that runs alone and locally.
 
     Attributes:
-        asks_judge: It needs the client that grades.
-        reads_question: Verdicts depend on the question also for claims that stand alone.
-        is_instant: It decides faster than a cache could look the verdict up.
-        threshold: Support from which a statement counts as supported, 0 to 1; None where its
-            support is only 0 or 1.
-        endpoints: The judges that it names itself, such as `openai/gpt-4o`.
-        batches: Who makes calls, and how many statements one call decides.
-        untuned: Names of those that decide by a threshold that nobody has fitted.
-        stages: The verifiers that decide, the first one first; empty for one that decides alone.
-        unsure: For each stage of a cascade but the last, the band of support, both ends included,
-            that is left to the next one.
-        cache_mode: How it looks for verdicts before it decides; None where none are stored.
-        answer_support: Returns how surely all statements of an answer hold, from their supports,
-            all 0 to 1; None where nothing is known of that.
-        warn: Returns why verdicts on these texts are not to be trusted, a line for each reason.
-        check: Finds out before the first call whether it can work; else a `ConfigurationError`.
-        languages: Codes of the languages that its verdicts hold in; None for all.
+        asks_judge: It needs the run's judge client.
+        reads_question: Verdicts depend on the question even for self-contained claims.
+        is_instant: It decides faster than a cache lookup.
+        threshold: Support from which a statement counts as supported, 0 to 1; None if the support
+            is always 0 or 1.
+        endpoints: Judges that it names itself, such as `openai/gpt-4o`.
+        batches: Which judge it calls, and how many statements one call decides.
+        untuned: Names of verifiers whose threshold nobody has fitted.
+        stages: The verifiers of a cascade in order; empty for a single verifier.
+        unsure: For each stage of a cascade but the last, the band of support (both ends included)
+            that is passed on to the next stage.
+        cache_mode: Which cached verdicts it reuses; None without a cache.
+        answer_support: Computes the probability that all statements of an answer hold from their
+            supports, all 0 to 1; None if the verifier cannot say.
+        warn: Returns reasons not to trust verdicts on these texts, one line each.
+        check: Raises `ConfigurationError` before the first call if the verifier cannot work.
+        languages: Language codes in which its verdicts are valid; None for all.
     """
 
     asks_judge: bool = False
@@ -448,17 +448,17 @@ class VerifierTraits:
 
     @property
     def deciders(self) -> list[str]:
-        """Names of the verifiers that share the work; empty for one that does it alone."""
+        """Names of the verifiers of a cascade; empty for a single verifier."""
         return [stage.name for stage in self.stages] if len(self.stages) > 1 else []
 
     def calls_for(self, statements: int) -> int:
-        """Return the judge calls that so many statements take at most; 0 for local verifiers."""
+        """Return the maximum number of judge calls for so many statements; 0 if local."""
         return sum(-(-statements // size) for _, size in self.batches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """What a verifier reads of one row; `language` is what `language_in` finds in the answer."""
+    """The texts of one row that a verifier reads; `language` is detected in the answer."""
 
     question: str | None
     answer: str
@@ -468,14 +468,14 @@ class VerifiedTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierChanges:
-    """What is to differ in a verifier; it ignores what means nothing to it.
+    """Changes for `adapt`; a verifier ignores those that do not apply to it.
 
     Attributes:
-        language: Language to ask in, such as `ru`; None leaves it.
-        settings: What a judge is asked with, such as `{"temperature": 0}`; others stay.
-        hardened: False leaves data unescaped, to measure what escaping is worth.
-        may_decline: True for the first place of a cascade: a claim that it declines gets a verdict
-            with `doubt`, and fails no row.
+        language: Prompt language, such as `ru`; None keeps the present one.
+        settings: Judge settings to change, such as `{"temperature": 0}`; the others stay.
+        hardened: False turns escaping off, to measure its effect.
+        may_decline: True for the first stage of a cascade: a claim that it declines gets a verdict
+            with `doubt` instead of failing the row.
     """
 
     language: str | None = None
@@ -486,29 +486,29 @@ class VerifierChanges:
 
 @runtime_checkable
 class Verifier(Protocol):
-    """Decides statements against chunks; its flow says what it needs for that.
+    """Verifies statements against chunks; its flow yields the steps it needs.
 
-    Any object with these five members is one; ours are frozen dataclasses.
+    Any object with these five members is a verifier; ours are frozen dataclasses.
     """
 
     @property
     def name(self) -> str:
-        """What results and manifests call it."""
+        """Name in results and manifests."""
 
     @property
     def traits(self) -> VerifierTraits:
-        """What it declares about itself."""
+        """What the verifier declares about itself."""
 
     def fingerprint(self) -> str:
-        """Return a hash of all that can change a verdict, the client that grades left out."""
+        """Return a hash of everything that can change a verdict, except the run's judge client."""
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Describe the work; returns one verdict for each claim, in order."""
+        """Yield the steps; return one verdict for each claim, in order."""
 
     def adapt(self, changes: VerifierChanges) -> "Verifier":
-        """Return the verifier with changes; itself where none of them means anything to it."""
+        """Return the verifier with changes applied, or itself if none applies."""
 
 
 def stages_in(verifier: Verifier) -> tuple[Verifier, ...]:
-    """Return the verifiers that decide, the first one first; itself for one that decides alone."""
+    """Return the stages of a cascade in order, or the verifier itself if it is not a cascade."""
     return verifier.traits.stages or (verifier,)

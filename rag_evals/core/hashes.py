@@ -1,4 +1,4 @@
-"""Did anything change? One hash of the values that shape a result, the same on any machine."""
+"""Stable hashes of everything that can change a result, equal on every machine."""
 
 import hashlib
 import json
@@ -10,39 +10,39 @@ from pydantic_core import to_json
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return 64 hex digits that name some values: equal values, equal digits.
+    """Return a hash of 64 hex digits; equal values give equal digits.
 
-    Parts are anything that JSON has, nested. What JSON has not (a path, a date) counts by its text;
-    the keys of a mapping count in any order, and its items without a plain key do not count.
+    Parts may be nested JSON values. Other values (a path, a date) count by their text. The order of
+    a mapping's keys does not matter; items whose key is not a plain value are ignored.
 
     Raises:
-        ValueError: A part refers to itself.
+        ValueError: A part contains itself.
         RecursionError: A part is nested too deeply.
     """
     try:
         packed = _packed(parts, sort_keys=True)
-    except TypeError:  # the keys of a mapping are of several types, and have no order
+    except TypeError:  # keys of several types cannot be sorted
         packed = _packed(parts, sort_keys=False)
-    # Metadata and templates may hold what UTF-8 cannot.
+    # Metadata and templates may contain lone surrogates, which UTF-8 cannot encode.
     return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
-    """Return 64 hex digits for the attributes of a thing that shape what it returns.
+    """Return 64 hex digits for the attributes that can change what an object returns.
 
-    A part counts by its own `fingerprint()` where it has one, a response model by its schema, a
-    dataclass by all its fields; a set counts in any order.
+    A part with a `fingerprint()` method counts by that, a response model by its schema, a
+    dataclass by all its fields. The order of a set does not matter.
     """
     return fingerprint({name: _plain(getattr(thing, name)) for name in names})
 
 
 def fingerprint_of_texts(*parts: Any) -> str:
-    """Return what `fingerprint` does of texts, None and lists of these, in a third of the time."""
+    """Equal to `fingerprint` for texts, None and lists of them, in a third of the time."""
     return hashlib.sha256(to_json(parts)).hexdigest()
 
 
 def written_out(value: object) -> str:
-    """Write a dataclass with all its fields, which its own `repr` may cut, those inside it too."""
+    """Format a dataclass with all its fields at every depth; its own `repr` may shorten them."""
     if isinstance(value, tuple) and type(value) is tuple:
         inner = ", ".join(map(written_out, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -1,4 +1,4 @@
-"""What does a grader return? Models that a judge fills, with a score computed from its labels."""
+"""Base classes of results: models that a judge fills, with a score computed from its labels."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -44,14 +44,14 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
-    """Return what a validator may know of the call, or None when no judge was asked.
+    """Return the facts about the call for a validator, or None if no judge was asked.
 
     The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
-    `context` (the same as a list of `{"id": 0, "chunk": "text"}`), `chunk_count`, `sentences`
-    (those of the answer, texts) and `criteria` (names); a grader may add its own.
+    `context` (the chunks as a list of `{"id": 0, "chunk": "text"}`), `chunk_count`, `sentences`
+    (texts of the answer's sentences) and `criteria` (names); a grader may add its own.
     """
     context = info.context
-    # A dict first: this is asked for every field of a reply, and finding out the rest is costly.
+    # The common case first: this runs for every field of a reply, and the other check is slow.
     if context is None or not (type(context) is dict or isinstance(context, Mapping)):
         return None
     return context if "chunk_count" in context else None
@@ -61,16 +61,16 @@ _LAST_ATTEMPT = "is_last_attempt"
 
 
 def is_last_attempt(info: ValidationInfo) -> bool:
-    """Say whether a reply will not be asked again: what code can mark is then better than nothing.
+    """True if the judge will not be asked again, so that a faulty reply is marked, not rejected.
 
-    True also for a reply that was taken earlier and kept.
+    Also true for a stored reply.
     """
     facts = facts_of(info)
     return facts is not None and bool(facts.get(_LAST_ATTEMPT))
 
 
 def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
-    """Return the facts of a call as validators of one attempt get them."""
+    """Return the facts of a call for the validators of one attempt."""
     chunks = [{"id": place, "chunk": text} for place, text in enumerate(facts.get("chunks", ()))]
     return {"context": chunks, **facts, _LAST_ATTEMPT: is_last}
 
@@ -91,10 +91,10 @@ def _no_such(noun: str, number: int, count: int) -> ValueError:
 
 
 ChunkId = Annotated[int, _checked_id("chunk", lambda facts: facts["chunk_count"])]
-"""Place of a chunk in the context, from 0; the id of one that was not shown is asked again."""
+"""Number of a chunk in the context, from 0; the judge is asked again for an unknown id."""
 
 SentenceId = Annotated[int, _checked_id("sentence", lambda facts: len(facts["sentences"]))]
-"""Place of a sentence in the answer, from 0; one that does not exist is asked again."""
+"""Number of a sentence of the answer, from 0; the judge is asked again for an unknown id."""
 
 
 _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
@@ -102,21 +102,21 @@ _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
 
 @cache
 def names_chunks(model: type[BaseModel]) -> bool:
-    """Say whether a reply names chunks by id, in a field of one of the usual names."""
+    """True if a reply has a field of chunk ids with one of the usual names."""
     schema = model.model_json_schema(by_alias=False)
     places = [schema, *schema.get("$defs", {}).values()]
     return any(not _CHUNK_ID_FIELDS.isdisjoint(place.get("properties", ())) for place in places)
 
 
 def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
-    """Refuse ids of chunks that were not shown, in any model that names them by a usual name.
+    """Reject ids of chunks that were not shown, in any field of chunk ids with a usual name.
 
     Args:
-        reply: What a judge filled, validated.
-        facts: Of the call; None where no judge was asked.
+        reply: The validated reply.
+        facts: Facts of the call; None if no judge was asked.
 
     Raises:
-        ValidationError: It names each place, for the judge to answer again.
+        ValidationError: It names each field, so that the judge can correct it.
     """
     if facts is None or "chunk_count" not in facts or not names_chunks(type(reply)):
         return
@@ -136,7 +136,7 @@ def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
 
 
 def _named_chunks(value: Any, place: tuple[int | str, ...]) -> Iterator[tuple[Any, int]]:
-    """Yield the ids of chunks in a reply, at any depth, each with the way to it."""
+    """Yield the chunk ids in a reply at any depth, each with its path."""
     parts: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, BaseModel):
         parts = vars(value).items()
@@ -160,7 +160,7 @@ def _not_empty(statement: str, info: ValidationInfo) -> str:
 
 
 StatementText = Annotated[str, AfterValidator(_not_empty)]
-"""One claim in words; an empty one is asked again."""
+"""The text of one claim; if it is empty, the judge is asked again."""
 
 
 def check_each_once(
@@ -172,15 +172,15 @@ def check_each_once(
     repeated: str = "have two verdicts",
     wish: str = "",
 ) -> None:
-    """Refuse a reply that does not mention each thing exactly once.
+    """Reject a reply that does not mention each item exactly once.
 
     Args:
-        things: What they are, in the plural, such as `chunks`.
-        given: Names or numbers that the reply has, in the order to show them.
-        wanted: Those that it must have, in the order to show them.
-        missing: What to say about those that the reply lacks.
-        repeated: What to say about those that it has twice.
-        wish: What the judge shall do instead; empty where the faults say it.
+        things: What the items are, in the plural, such as `chunks`.
+        given: Names or numbers in the reply, in display order.
+        wanted: Names or numbers that the reply must have, in display order.
+        missing: Message for items that the reply lacks.
+        repeated: Message for items that the reply has twice.
+        wish: What the judge should do instead; empty if the messages are enough.
     """
     counts = Counter(given)
     for faulty, fault in (
@@ -193,61 +193,60 @@ def check_each_once(
 
 
 SampleField = Literal["question", "answer", "context", "reference"]
-"""The parts of a sample that a grader may show to a judge."""
+"""Fields of a sample that a grader may show to a judge."""
 
 
 def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
-    """Return the fields of a sample that must not be empty for a response model.
+    """Return the fields of a sample that a response model requires.
 
-    Those of its `requires`; else answer and context where it has statements or names chunks, and
-    the answer for any other.
+    These are its `requires` if declared; otherwise answer and context for models with statements
+    or chunk ids, and only the answer for all others.
     """
     if any("requires" in vars(each) for each in model.__mro__ if each is not Result):
-        return model.requires  # type: ignore[attr-defined, no-any-return]  # as was just looked at
+        return model.requires  # type: ignore[attr-defined, no-any-return]  # checked above
     reads_chunks = "statements" in model.model_fields or names_chunks(model)
     return ("answer", "context") if reads_chunks else ("answer",)
 
 
 def _require_every_property(schema: dict[str, Any]) -> None:
-    """Tell the judge that no field may be left out, whatever Python code may leave out."""
+    """Mark every field as required in the schema for the judge, even fields with defaults."""
     properties = schema.get("properties", {})
     for entry in properties.values():
         entry.pop("default", None)
-        # The property's own name says it; every call would pay for the repetition.
+        # Titles repeat the names and cost tokens in every call.
         entry.pop("title", None)
     schema["required"] = list(properties)
-    # Docstrings are for people; what a judge needs is in the prompt and in the fields.
+    # Docstrings are for people; the judge reads the prompt and the field descriptions.
     for name in ("title", "description"):
         schema.pop(name, None)
 
 
 Tallies = Mapping[str, tuple[int, int]]
-"""Parts of wholes by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
+"""Counts out of totals by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
 
 
 class JudgeModel(BaseModel):
-    """A model that a judge fills: in a reply, every field is required, defaults or not.
+    """A model that a judge fills; in a reply every field is required, even fields with defaults.
 
-    In Python the defaults hold, so that a result can be written by hand.
+    In Python the defaults apply, so you can construct a result by hand.
     """
 
     model_config = ConfigDict(json_schema_extra=_require_every_property)
 
-    # A checker that saw it would no longer read the arguments from the fields.
+    # Type checkers would otherwise take the arguments from this method, not from the fields.
     if not TYPE_CHECKING:
 
         def __init__(self, /, **values: Any) -> None:
-            """Refuse a keyword that is no field; replies and stored results are read without it.
+            """Reject unknown keywords; replies and stored results skip this check.
 
-            A class with `extra` in its configuration, or with a validator before its fields, may
-            take more.
+            A class that configures `extra` or has a "before" validator may accept more keywords.
             """
             known = _keywords(type(self))
             if known is not None:
                 require_known(type(self).__name__, values, known)
             super().__init__(**values)
 
-        # Without this mark pydantic would read every reply through the method above.
+        # Without this mark pydantic would validate every reply through the method above.
         __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="after")
@@ -262,7 +261,7 @@ class JudgeModel(BaseModel):
 
 @cache
 def fields_of_judge(model: type[BaseModel]) -> Mapping[str, object]:
-    """Return the fields that a judge fills, by name; code fills the others."""
+    """Return the fields that the judge fills, by name; code fills the others."""
     return {
         name: field
         for name, field in model.model_fields.items()
@@ -272,11 +271,11 @@ def fields_of_judge(model: type[BaseModel]) -> Mapping[str, object]:
 
 @cache
 def _keywords(model: type[BaseModel]) -> Sequence[str] | None:
-    """Name what a constructor takes; None where the class itself says what becomes of others."""
+    """Return the keywords of a constructor; None if the class handles unknown ones itself."""
     validators = model.__pydantic_decorators__.model_validators.values()
     if model.model_config.get("extra") or any(each.info.mode != "after" for each in validators):
         return None
-    # An alias may be a path into a value; whoever writes one knows the names.
+    # An alias may be a path into a value; its author knows the names.
     if any(entry.validation_alias is not None for entry in model.model_fields.values()):
         return None
     return list(model.model_fields)
@@ -291,7 +290,7 @@ def _given_in_a_reply(value: str | None, info: ValidationInfo) -> str | None:
 Reasoning = Annotated[
     str | None, AfterValidator(_given_in_a_reply), WithJsonSchema({"type": "string"})
 ]
-"""Words before a verdict: required of a judge, None by default in Python."""
+"""Reasoning before a verdict: required from a judge, None by default in Python."""
 
 
 def _or_empty(items: Any) -> Any:
@@ -299,12 +298,12 @@ def _or_empty(items: Any) -> Any:
 
 
 class _NullIsEmpty:
-    """Makes `null` for a list mean an empty one; the schema goes on asking for a list."""
+    """Reads `null` as an empty list; the schema still asks for a list."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
-        # Not a function before the list: it would have strict replies read as Python, not as JSON.
+        # A "before" validator would make pydantic read strict replies as Python instead of JSON.
         nullable = core_schema.nullable_schema(handler(source))
         return core_schema.no_info_after_validator_function(_or_empty, nullable)
 
@@ -318,33 +317,33 @@ class _NullIsEmpty:
 T = TypeVar("T")
 
 ByCode = Annotated[T, SkipJsonSchema()]
-"""A field that code fills; a judge is not asked for it."""
+"""A field that code fills; the judge does not see it."""
 
 OptionalList = Annotated[list[T], _NullIsEmpty()]
-"""A list that may be empty: in a reply and in Python, None is an empty one."""
+"""A list that may be empty; None is read as an empty list in replies and in Python."""
 
 
 _RESERVED = {
-    "score": "a property that is computed from the labels",
-    "findings": "a property that says what was found, one by one",
-    "not_scorable": "a property that says why there is no score",
-    "warnings": "a property that lists oddities",
-    "tallies": "a property that counts parts of wholes",
-    "further_scores": "a property that computes further numbers",
-    "ranking_score": "a property that ranks rows more finely than the score",
-    "decided_by": "a property that names who decided",
+    "score": "the property that is computed from the labels",
+    "findings": "the property that lists what was found",
+    "not_scorable": "the property that says why there is no score",
+    "warnings": "the property that lists warnings",
+    "tallies": "the property that counts parts of totals",
+    "further_scores": "the property that computes further numbers",
+    "ranking_score": "the property that ranks rows more finely than the score",
+    "decided_by": "the property that names the judge",
 }
 
 
 class Result(JudgeModel):
-    """What a grader returns.
+    """The result of a grader.
 
-    A field of a subclass cannot be named as one of its properties.
+    A field of a subclass must not have the name of one of its properties.
 
     Attributes:
-        requires: Fields without which there is nothing to grade.
-        accepts: Further fields that the judge sees when the sample has them.
-        numbered_sentences: The data block shows the answer sentence by sentence, each with its id.
+        requires: Fields that a sample must have.
+        accepts: Further fields that are shown to the judge if the sample has them.
+        numbered_sentences: True if the prompt shows the answer as numbered sentences.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
@@ -352,7 +351,7 @@ class Result(JudgeModel):
     numbered_sentences: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuse fields whose names are taken."""
+        """Reject fields with reserved names."""
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
         for name in sorted(_RESERVED.keys() & declared):
@@ -368,67 +367,67 @@ class Result(JudgeModel):
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Why the score of this result means nothing, or None when it counts."""
+        """Why the score does not count, or None if it counts."""
         return None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The single findings: reports, tables, labels and agreement read only these.
+        """The findings, which reports, tables, labels and agreement read.
 
-        Without a property of its own, a model's one list of labelled things is read; see
+        By default they are derived from the model's one list of labelled items; see
         `rag_evals.core.finding.default_findings`.
         """
         return default_findings(self)
 
     @property
     def warnings(self) -> list[str]:
-        """Oddities in the reply that are not errors, in words."""
+        """Oddities in the reply that are not errors."""
         return []
 
     @property
     def tallies(self) -> Tallies:
-        """Parts of wholes that a run adds up besides the score."""
+        """Counts out of totals that a run adds up in addition to the score."""
         return {}
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Further numbers from 0 to 1 besides the score, by name; those that do not apply left out.
+        """Further numbers from 0 to 1 by name, without those that do not apply.
 
-        A run has the mean of each, with its interval.
+        A run reports the mean of each with its interval.
         """
         return {}
 
     @property
     def ranking_score(self) -> float | None:
-        """A number from 0 to 1 that ranks rows more finely than the score; None where none does."""
+        """A number from 0 to 1 that ranks rows more finely than the score, or None."""
         return None
 
     @cached_property
     def decided_by(self) -> str | None:
-        """Who decided, such as `embedded` or `openai/gpt-4o-mini`; None for one written by hand.
+        """The judge, such as `embedded` or `openai/gpt-4o-mini`; None for results made by hand.
 
-        It is no field: a judge does not fill it, and results that differ in it alone are equal.
+        It is not a field: the judge does not fill it, and equality ignores it.
         """
         return None
 
     def _ending(self, say: Phrases) -> str:
-        """The score; why there is none where it does not count, whatever number it is."""
+        """The score, or why it does not count."""
         if (reason := self.not_scorable) is None:
             return f"score={self.score:.2f}"
         status = say.named("statuses", "not_scorable")
         return say("notebook.ended", status=status, why=say.reason(reason))
 
     def __repr__(self) -> str:
-        """One line: the score, and the findings counted; the fields where there is no score."""
+        """Show the score and the number of findings; the fields if there is no score."""
         try:
             rest = f"{self._ending(phrases())}; {findings_line(self.findings) or 'no findings'}"
             rest += "" if self.decided_by is None else f"; judge: {self.decided_by}"
-        except Exception:  # noqa: BLE001 - what a user's own score raises must not hide the result
+        except Exception:  # noqa: BLE001 - an error in a user's score must not hide the result
             return super().__repr__()
         return f"{type(self).__name__}({rest})"
 
     def __str__(self) -> str:
-        """The same, and a line for each finding and warning."""
+        """Show the score, then one line for each finding and warning."""
         try:
             say = phrases()
             warned = [say("notebook.warning", text=one) for one in self.warnings]
@@ -437,7 +436,7 @@ class Result(JudgeModel):
             return super().__repr__()
 
     def _repr_html_(self) -> str | None:
-        """What a notebook shows: the findings in colours; None where they cannot be read."""
+        """Coloured findings for a notebook; None if they cannot be computed."""
         try:
             say = notebook_phrases()
             counted = findings_line(self.findings, say)
@@ -445,14 +444,14 @@ class Result(JudgeModel):
                 head = say("notebook.score", score=say.number(self.score), findings=counted)
             else:
                 head = "; ".join(filter(None, (self._ending(say), counted)))
-            # `grade` knows the chunks, and leaves how to find passages in them.
+            # `grade` knows the chunks and stores a function that finds passages in them.
             passages = vars(self).get("_passage_words")
             return result_html(type(self).__name__, head, self.findings, self.warnings, passages)
-        except Exception:  # noqa: BLE001 - as above
+        except Exception:  # noqa: BLE001 - an error in a user's score must not hide the result
             return None
 
 
 def sign_result(result: object, judge: str) -> None:
-    """Note on a result who decided; not as a field, which the judge would be asked for."""
+    """Store the judge's name on a result, not as a field, which the judge would have to fill."""
     if judge and isinstance(result, Result) and result.decided_by is None:
         vars(result)["decided_by"] = judge

@@ -1,4 +1,4 @@
-"""What is graded? One sample: texts in any form that people have them, and numbered chunks."""
+"""Samples: the texts of one row, read from the objects of many libraries, with numbered chunks."""
 
 import math
 import re
@@ -22,10 +22,10 @@ _PARTS = ("text", "input_text", "output_text", "message")
 
 
 def required_text(value: object, place: str) -> str:
-    """Return a text as it is; refuse anything else and a lone surrogate (`DataError`)."""
+    """Return a text unchanged; reject other types and lone surrogates (`DataError`)."""
     if not isinstance(value, str):
         raise DataError(f"{place} is {shown(value)}; expected text")
-    # The half of a UTF-16 pair, which `json.loads` lets through.
+    # Half of a UTF-16 pair, which `json.loads` accepts.
     if not value.isascii() and (lone := _SURROGATE.search(value)):
         raise DataError(
             f"{place} has a lone surrogate {lone.group()!a} at character {lone.start()}; "
@@ -35,7 +35,7 @@ def required_text(value: object, place: str) -> str:
 
 
 def text_of(value: object, place: str) -> str:
-    """Return the text of a reply in the form of the library that made it.
+    """Return the text of a reply object of any supported library.
 
     Texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content`, one with a list of
     parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
@@ -43,7 +43,7 @@ def text_of(value: object, place: str) -> str:
     a message, or messages with one of the user.
 
     Raises:
-        DataError: It has none, or several that differ.
+        DataError: It has no text, or several different ones.
     """
     if isinstance(value, str):
         return required_text(value, place)
@@ -55,18 +55,18 @@ def text_of(value: object, place: str) -> str:
     found = _inner_text(value, names, levels=6)
     if found is None:
         raise DataError(f"{place} is {shown(value)}; expected {expected}")
-    # A row that also has a passage in `content` is no message.
+    # A row that also has a passage in `content` is not a message.
     several = _texts_of_fields(value, ("question", *_NAMES) if place == "question" else names)
     if len(set(several.values())) > 1:
         raise DataError(
-            f"{place} has several texts, in {' and '.join(map(repr, several))}; give the one that "
-            "is meant"
+            f"{place} has several texts, in {' and '.join(map(repr, several))}; pass the one you "
+            "mean"
         )
     return required_text(found, place)
 
 
 def _asked(value: Any) -> Any:
-    """Return the only message of a user, where the value is a list of messages."""
+    """Return the only user message of a list of messages."""
     if isinstance(value, list | tuple):
         roles = [field_of(one, "role") or field_of(one, "type") for one in value]
         asking = [one for one, role in zip(value, roles, strict=True) if role in _ASKING]
@@ -75,7 +75,7 @@ def _asked(value: Any) -> Any:
 
 
 def _texts_of_fields(value: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return each text that a mapping or an object has itself, by the name of its field."""
+    """Return the texts that a mapping or an object has as direct fields, by name."""
     own: Any = value
     if not isinstance(value, Mapping):
         own = (*getattr(value, "__dict__", ()), *getattr(value, "__dataclass_fields__", ()))
@@ -86,19 +86,19 @@ def _texts_of_fields(value: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def shown(value: object) -> str:
-    """Name a value and its type in a message, shortened."""
+    """Format a value and its type for a message, shortened."""
     written = ascii(value)
     cut = written if len(written) <= _MOST_SHOWN else written[: _MOST_SHOWN - 3] + "..."
     return f"{cut} ({type(value).__name__})"
 
 
 def field_of(thing: Any, name: str) -> Any:
-    """Return a field of a mapping or an object of any library; None where it has none."""
+    """Return a field of a mapping or an object, or None."""
     if isinstance(thing, Mapping):
         return thing.get(name)
     try:
         return getattr(thing, name, None)
-    except Exception:  # noqa: BLE001 - a property may raise anything; then it has no text
+    except Exception:  # noqa: BLE001 - a property may raise anything; treat it as missing
         return None
 
 
@@ -113,7 +113,7 @@ def _inner_text(value: Any, names: Sequence[str], *, levels: int) -> str | None:
     if isinstance(choices, Sequence) and len(choices) == 1:
         message = field_of(choices[0], "message")
         if message is not None and field_of(message, "content") is None:
-            return ""  # a message of tool calls only, which answers nothing
+            return ""  # a message with tool calls only is not an answer
         return _inner_text(message, names, levels=levels - 1)
     for name in names:
         inner = field_of(value, name)
@@ -123,7 +123,7 @@ def _inner_text(value: Any, names: Sequence[str], *, levels: int) -> str | None:
 
 
 def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str | None:
-    """Join the text parts of one message, or take the only reply of a list."""
+    """Join the text parts of one message, or return the only reply of a list."""
     kinds = [field_of(one, "type") for one in values]
     is_message = len(values) == 1 and field_of(values[0], "content") is not None
     if values and not is_message and all(isinstance(kind, str) for kind in kinds):
@@ -137,14 +137,14 @@ def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str
 
 
 ContextInput = str | Iterable[Any] | None
-"""One text, a list of chunks in any form of a retriever, its whole reply, or such a list as text.
+"""One text, a list of chunks from any retriever, its whole response, or such a list as text.
 
-A chunk is a text, a mapping or an object with a text (`TEXT_NAMES`), or one of them with its score
-as a pair.
+A chunk is a text, a mapping or object with a text (`TEXT_NAMES`), or a pair of a chunk and its
+score.
 """
 
 TEXT_NAMES = ("text", "page_content", "content", "passage", "document.content", "chunk", "snippet")
-"""Where a mapping or an object of a retriever keeps a chunk's text; the first there is counts."""
+"""Fields in which retrievers store a chunk's text; the first one present is used."""
 
 _INNER_NAMES = ("node", "document", "_source")
 _METADATA_NAMES = ("metadata", "meta")
@@ -157,7 +157,7 @@ _KEPT_NAMES = {
     "doc_id": "id",
 }
 _PAIR = 2
-# Where a list that Python printed begins; other text in brackets is text.
+# Start of a printed Python list; any other text in brackets is plain text.
 _LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
 _LONGEST_LIST = 50_000_000
 
@@ -167,9 +167,10 @@ class Chunk:
     """One retrieved passage.
 
     Attributes:
-        id: Its place in the context, from 0; the judge cites it.
-        text: The passage, kept byte for byte.
-        metadata: Whatever came with it, its retriever's `score` and `id` too; a prompt may show it.
+        id: Number in the context, from 0; the judge cites it.
+        text: The passage, unchanged.
+        metadata: Everything else the retriever returned, including its `score` and `id`; a prompt
+            may show it.
     """
 
     id: int
@@ -177,7 +178,7 @@ class Chunk:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """One line; a long text is cut."""
+        """Show one line; a long text is shortened."""
         more = f", metadata={shortened(str(self.metadata), 60)}" if self.metadata else ""
         return f"Chunk({self.id}, {shortened(self.text, 60)!r}{more})"
 
@@ -185,8 +186,8 @@ class Chunk:
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
     """Number the chunks of a context from 0.
 
-    A string is one chunk, unless it holds a list that JSON or Python wrote; None is no chunk; the
-    replies of Chroma and Elasticsearch are read whole.
+    A string is one chunk, unless it contains a list printed by JSON or Python; None means none;
+    responses of Chroma and Elasticsearch are accepted.
 
     Raises:
         DataError: An element has no text.
@@ -200,10 +201,10 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
         context = listed
     if type(context) in (list, tuple):
         return tuple([_chunk(number, element) for number, element in enumerate(context)])
-    body = getattr(context, "body", context)  # what Elasticsearch's client wraps
+    body = getattr(context, "body", context)  # the response of Elasticsearch's client is a wrapper
     if isinstance(body, Mapping):
         context = _of_reply(body)
-    # An array without dimensions has `__iter__`, and cannot be iterated.
+    # An array with 0 dimensions has `__iter__` but cannot be iterated.
     is_scalar = getattr(context, "shape", None) == ()
     if not isinstance(context, Iterable) or isinstance(context, bytes) or is_scalar:
         raise DataError(f"context is {shown(context)}; expected text or a list of texts")
@@ -211,7 +212,7 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
 
 
 def _of_reply(reply: Mapping[str, Any]) -> Iterable[Any]:
-    """Return the chunks of a search's whole reply; a mapping that is none is one chunk."""
+    """Return the chunks of a whole search response; any other mapping is one chunk."""
     hits = reply.get("hits")
     if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
         return list(hits["hits"])
@@ -239,7 +240,7 @@ def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _listed(text: str) -> list[Any] | None:
-    """Read a list that was written as JSON or by Python's `str`; None for any other text."""
+    """Parse a list printed as JSON or by Python's `str`; None for any other text."""
     bare = text.strip()
     if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
         return None
@@ -247,7 +248,7 @@ def _listed(text: str) -> list[Any] | None:
         listed = from_json(bare)
     except ValueError:
         listed = _listed_by_python(bare) if bare.startswith(_LIST_BEGINS) else None
-    # "[1]" and "[2024, 2025]" are text.
+    # "[1]" and "[2024, 2025]" are plain text.
     if not isinstance(listed, list):
         return None
     chunks = [one for one in listed if isinstance(one, str | Mapping) or _is_scored(one)]
@@ -255,7 +256,7 @@ def _listed(text: str) -> list[Any] | None:
 
 
 def _listed_by_python(text: str) -> Any:
-    import ast  # noqa: PLC0415 - few tables hold such lists
+    import ast  # noqa: PLC0415 - rarely needed
 
     try:
         listed = ast.literal_eval(text)
@@ -270,7 +271,7 @@ def _listed_by_python(text: str) -> Any:
 
 
 def _has_neighbours(text: str) -> bool:
-    """Say whether two string literals are adjacent, which Python reads as one."""
+    """True if two string literals are adjacent, because Python joins them."""
     import io  # noqa: PLC0415 - as above
     import tokenize  # noqa: PLC0415 - as above
 
@@ -291,7 +292,7 @@ def _chunk(number: int, element: object) -> Chunk:
         return Chunk(number, required_text(element, place))
     score = None
     if _is_scored(element):
-        element, score = element  # type: ignore[misc]  # a pair, as was just looked at
+        element, score = element  # type: ignore[misc]  # checked above: a pair
     found = _parts(element, place)
     if found is None and isinstance(element, str):
         found = required_text(element, place), {}
@@ -305,7 +306,7 @@ def _chunk(number: int, element: object) -> Chunk:
 
 
 def _is_scored(element: object) -> bool:
-    """Say whether this is a chunk and its score, as vector stores return them."""
+    """True for a pair of a chunk and its score, as vector stores return them."""
     if not isinstance(element, Sequence) or isinstance(element, str | bytes):
         return False
     return (
@@ -314,7 +315,7 @@ def _is_scored(element: object) -> bool:
 
 
 def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
-    """Return text and metadata of a mapping or an object; None when it has no text."""
+    """Return text and metadata of a mapping or an object; None if it has no text."""
     for name in _INNER_NAMES:
         inner = field_of(element, name)
         if inner is not None and not isinstance(inner, str):
@@ -323,14 +324,14 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
                 return found[0], _metadata(element, {name}) | found[1]
     for name in (*TEXT_NAMES, *_INNER_NAMES):
         text = field_of(element, name)
-        # An object may have a method of that name; a mapping's value has to be text.
+        # An object may have a method of that name; the value of a mapping must be text.
         if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
             return required_text(text, f"{place}.{name}"), _metadata(element, {name})
     return None
 
 
 def _metadata(values: object, used: set[str]) -> dict[str, Any]:
-    """Return what is next to the text: the metadata themselves, the score and the id."""
+    """Return the fields next to the text: metadata, score and id."""
     rest: dict[str, Any] = {}
     if isinstance(values, Mapping):
         rest = {key: value for key, value in values.items() if key not in used}
@@ -353,11 +354,11 @@ def _metadata(values: object, used: set[str]) -> dict[str, Any]:
 _ID_DIGITS = 16
 
 TextInput = str | object | None
-"""A text, or a reply in the form of the library that made it, such as `AIMessage`."""
+"""A text, or a reply object of a library, such as `AIMessage`."""
 
 
 RelevantIds = str | int | Iterable[str | int] | None
-"""Ids of chunks: one, a list of them, or such a list as text."""
+"""One chunk id, a list of ids, or such a list as text."""
 
 
 def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
@@ -390,11 +391,11 @@ _ROLES = {
     **dict.fromkeys(("assistant", "ai", "AIMessageChunk", "model"), "assistant"),
     **dict.fromkeys(("tool", "function"), "tool"),
     **dict.fromkeys(("function_call_output", "file_search_call"), "tool"),
-    # What is said to the assistant, and what it asks of tools, is neither asked nor a source.
+    # Instructions and tool calls are neither questions nor sources.
     **dict.fromkeys(("system", "developer", "function_call", "reasoning"), "none"),
     **dict.fromkeys(("web_search_call", "mcp_call", "custom_tool_call"), "none"),
 }
-# Parts and items with what a tool returned, and the fields where it is.
+# Parts and items that contain tool output, and the fields that hold it.
 _TOOL_OUTPUTS = ("tool_result", "tool_call_response", "function_call_output", "file_search_call")
 _OUTPUT_NAMES = ("output", "response", "result", "results", "content")
 _SAYING = {"user": "question", "assistant": "reply"}
@@ -412,9 +413,9 @@ class Turn:
     """One reply in a conversation.
 
     Attributes:
-        question: What the user said since the reply before, or None.
+        question: What the user said since the previous reply, or None.
         answer: The reply.
-        context: What this reply was written from: chunks, and outputs of tools.
+        context: Sources of this reply: chunks and tool outputs.
     """
 
     question: str | None
@@ -423,7 +424,7 @@ class Turn:
 
     @property
     def said(self) -> str:
-        """What the user states: their sentences that are no questions; empty for none."""
+        """The user's sentences that are not questions; may be empty."""
         spans = split_sentences(self.question or "")
         return "\n".join(one.text for one in spans if not one.text.rstrip(" \"'»”)").endswith("?"))
 
@@ -436,7 +437,7 @@ def _messages_in(value: Any) -> list[Any]:
 
 
 def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
-    """Return the turns of messages, and what the user said after the last reply."""
+    """Split messages into turns; also return what the user said after the last reply."""
     turns: list[Turn] = []
     asked: list[str] = []
     said: list[str] = []
@@ -463,7 +464,7 @@ def _turn(asked: list[str], said: list[str], sources: list[Chunk]) -> Turn:
 
 
 def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield what a message brings, in order: `source` with chunks, `question` or `reply`."""
+    """Yield the parts of a message in order: `source` with chunks, `question` or `reply`."""
     named, role, content = _role_and_content(message)
     if role is None:
         role, content = "assistant", field_of(message, "answer")
@@ -491,12 +492,12 @@ def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
-    """Return what a message is called, whose it is, and what it holds; None for no message."""
+    """Return name, role and content of a message; None if it is not a message."""
     if isinstance(message, tuple) and len(message) == _PAIR:
         return "", _ROLES.get(message[0]), message[1]
     named = field_of(message, "role") or field_of(message, "type")
     named = str(getattr(named, "value", named))
-    # LangChain's two ways to write a message as JSON.
+    # LangChain's two JSON formats for messages.
     inner = field_of(message, "data") or field_of(message, "kwargs")
     if isinstance(inner, Mapping) and "content" in inner:
         return "", _ROLES.get(str(inner.get("type") or named)), inner["content"]
@@ -505,7 +506,7 @@ def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
 
 
 def _tool_output(item: Any) -> tuple[Chunk, ...]:
-    """Return what a tool gave back as chunks; one text is one, unless it holds a list."""
+    """Return the output of a tool as chunks; a text is one chunk unless it contains a list."""
     found = (field_of(item, name) for name in _OUTPUT_NAMES)
     output = next((one for one in found if one is not None), "")
     text = _inner_text(output, _NAMES_OF_MESSAGES, levels=6)
@@ -516,7 +517,7 @@ def _tool_output(item: Any) -> tuple[Chunk, ...]:
 
 
 def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
-    """Return what a user asked in a turn, with the turns before it that it refers to."""
+    """Return the question of a turn, with the earlier turns that it refers to."""
     found: list[str] = []
     for turn in turns[last::-1]:
         if turn.question is not None:
@@ -527,13 +528,13 @@ def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
 
 
 class _Conversation:
-    """Turns as the fields of one sample: their transcript, and all sources, numbered once."""
+    """A conversation as one sample: the transcript, and all sources numbered together."""
 
     def __init__(self, turns: Any, question: Any, answer: Any, context: ContextInput) -> None:
         messages = _messages_in(turns)
         self.turns, asked = _turns_in(messages)
         if answer is not None:
-            # The turns are what was said before: a question and its answer follow them.
+            # The turns come first; the question and its answer follow.
             replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
             replies = replies or [("assistant", text_of(answer, "answer"))]
             if question is not None and text_of(question, "question") not in asked:
@@ -550,10 +551,10 @@ class _Conversation:
 
 
 def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
-    """Write turns one below the other, what users said quoted as Markdown does it.
+    """Join turns into one text, with the user's words as Markdown quotes.
 
     Returns:
-        The text, and where in it each reply begins, in characters.
+        The text, and the first character of each reply.
     """
     text, starts = "", []
     for turn in turns:
@@ -566,7 +567,7 @@ def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
 
 
 def _numbered(turns: Sequence[Turn]) -> tuple[Chunk, ...]:
-    """Return every source once, with the turns that it is of; what a user states is one, too."""
+    """Return every source once with its turns; statements of the user are sources too."""
     found: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
     for number, turn in enumerate(turns, 1):
         said = [Chunk(0, turn.said, {"said_by": "user"})] if turn.said else []
@@ -585,15 +586,15 @@ class Sample:
     """One row to grade.
 
     Attributes:
-        question: What was asked, or None.
-        answer: What the RAG system said, or None.
-        context: The chunks it was given, numbered from 0 in the order given.
-        reference: The right answer, where one is known.
-        id: The row's name in results; None lets the run make one from the content.
+        question: The user's question, or None.
+        answer: The answer of the RAG system, or None.
+        context: The retrieved chunks, numbered from 0 in the given order.
+        reference: The correct answer, if known.
+        id: Name of the row in results; None derives one from the content.
         language: Two-letter code of the answer's language, or None.
         relevant_ids: Ids of the chunks that a search should find, or None.
-        turns: Of a conversation, whose `answer` is the transcript, and whose `context` is every
-            source of any turn, once; empty for most.
+        turns: Turns of a conversation; then `answer` is the transcript and `context` contains
+            the sources of all turns. Empty for single questions.
     """
 
     question: str | None
@@ -620,18 +621,18 @@ class Sample:
         """Check every field and number the chunks.
 
         Args:
-            question: As below; with turns, what was asked after them.
-            answer: As below; with turns, the reply that follows them.
-            context: As below; with turns, what every reply may be written from.
-            reference: As below.
-            id: As below.
-            language: As below.
-            relevant_ids: As below.
-            turns: Messages of OpenAI, Anthropic, LangChain or OpenTelemetry, the list as JSON, or
-                mappings with question, answer and context.
+            question: The user's question; with turns, the question that follows them.
+            answer: The answer; with turns, the reply that follows them.
+            context: The retrieved chunks; with turns, sources that every reply may use.
+            reference: The correct answer.
+            id: Name of the row in results.
+            language: Two-letter code of the answer's language.
+            relevant_ids: Ids of the chunks that a search should find.
+            turns: Messages of OpenAI, Anthropic, LangChain or OpenTelemetry, such a list as JSON,
+                or mappings with question, answer and context.
 
         Raises:
-            DataError: A field has no text, or holds a lone surrogate.
+            DataError: A field has no text or contains a lone surrogate.
         """
         talk: tuple[Turn, ...] = ()
         if turns is not None:
@@ -651,7 +652,7 @@ class Sample:
         object.__setattr__(self, "relevant_ids", _ids_from(relevant_ids))
 
     def __repr__(self) -> str:
-        """One line; long texts are cut, and chunks counted."""
+        """Show one line: long texts are shortened and chunks counted."""
         return f"Sample({', '.join(f'{name}={value}' for name, value in self._parts())})"
 
     def _parts(self) -> list[tuple[str, str]]:
@@ -669,11 +670,11 @@ class Sample:
         return [*parts, ("context", f"[{count} chunk{'' if count == 1 else 's'}]")]
 
     def turn_sample(self, number: int, earlier: Sequence[str]) -> "Sample":
-        """Return one turn of a conversation as a sample of its own.
+        """Return one turn of a conversation as a separate sample.
 
         Args:
-            number: Of the turn, from 0.
-            earlier: What else of the conversation is a source, by turn; empty texts are none.
+            number: Number of the turn, from 0.
+            earlier: Further sources from the conversation, by turn; empty texts are ignored.
         """
         turn = self.turns[number]
         said = [one.said for one in self.turns[: number + 1]]
@@ -685,13 +686,13 @@ class Sample:
         )
 
     def content_hash(self) -> str:
-        """Return 16 hex digits that name the content: the same for the same row anywhere."""
+        """Return a hash of the content, 16 hex digits: equal rows have equal hashes anywhere."""
         return fingerprint(*self._texts())[:_ID_DIGITS]
 
     def fingerprint(self) -> str:
-        """Return 16 hex digits over all that a prompt may show: texts, language, metadata.
+        """Return a hash of all that a prompt may show (texts, language, metadata), 16 hex digits.
 
-        DataError where metadata refers to itself, or is nested too deeply.
+        Raises `DataError` if metadata contains itself or is nested too deeply.
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
         if not any(chunk.metadata for chunk in self.context):

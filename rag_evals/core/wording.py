@@ -1,7 +1,7 @@
-"""What does a reader see, in which language?
+"""Phrases shown to users, in English and Russian.
 
-The tables are `_data/phrases/en.json` and `ru.json`: sections of phrases by name. A phrase that
-counts something has a form for each plural of its language.
+The tables are `_data/phrases/en.json` and `ru.json`: sections of phrases by name. A phrase with
+a count has one form for each plural category of its language.
 """
 
 import json
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from rag_evals.errors import ConfigurationError
 
 LANGUAGES = ("en", "ru")
-"""What can be shown: the languages that have a table."""
+"""Languages with a table of phrases."""
 
 LANGUAGE_VARIABLE = "RAG_EVALS_LANGUAGE"
-"""The variable of the environment that names the reader's language."""
+"""Environment variable for the display language."""
 
 _FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
 _FEW = range(2, 5)
@@ -29,11 +29,11 @@ _DECIDED_BY = "decided by "
 
 
 class Phrase(NamedTuple):
-    """A phrase that is said later, in the language of whoever reads it.
+    """A phrase to be formatted later, in the reader's language.
 
     Attributes:
         key: Section and name, as for `Phrases`.
-        values: What goes into its braces, by name; a `grader` is named in the reader's language.
+        values: Values for its placeholders; a `grader` gets its name in the reader's language.
     """
 
     key: str
@@ -41,15 +41,15 @@ class Phrase(NamedTuple):
 
     @classmethod
     def of(cls, key: str, **values: "str | Phrase") -> "Phrase":
-        """Make one of a key and what it is said of."""
+        """Create a phrase from its key and values."""
         return cls(key, tuple(values.items()))
 
     def said(self, say: "Phrases") -> str:
-        """Say it in a language."""
+        """Format the phrase in a language."""
         return say(self.key, **self.said_values(say))
 
     def said_values(self, say: "Phrases") -> dict[str, str]:
-        """Say in a language what its braces hold."""
+        """Format its values in a language."""
         said = {
             name: value.said(say) if isinstance(value, Phrase) else value
             for name, value in self.values
@@ -59,19 +59,19 @@ class Phrase(NamedTuple):
         return said
 
     def __str__(self) -> str:
-        """In English."""
+        """Format the phrase in English."""
         return self.said(phrases())
 
 
 class Phrases:
-    """All that is shown in one language, whose code is `language`."""
+    """All phrases of one language, whose code is `language`."""
 
     def __init__(self, language: str, table: Mapping[str, Mapping[str, Any]]) -> None:
         self.language = language
         self._table = table
 
     def __call__(self, key: str, /, **values: Any) -> str:
-        """Say one phrase, such as `summary.line`; the value `count` also chooses the plural."""
+        """Format one phrase, such as `summary.line`; the value `count` selects the plural form."""
         section, _, name = key.partition(".")
         phrase = self._table[section][name]
         if not isinstance(phrase, str):
@@ -79,15 +79,15 @@ class Phrases:
         return str(phrase.format(**values))
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """Return a whole section, for a page that says its phrases itself."""
+        """Return a whole section, for pages that format their own phrases."""
         return self._table[name]
 
     def named(self, section: str, name: str) -> str:
-        """Say what a name of ours is called, such as a grader; another's stays as it is."""
+        """Translate one of our names, such as a grader's; a user's own name is unchanged."""
         return str(self._table[section].get(name, name))
 
     def reason(self, reason: str) -> str:
-        """Say why rows have no score, such as "empty_context in both" of a comparison."""
+        """Translate why rows have no score, such as "empty_context in both" of a comparison."""
         name, _, where = reason.partition(" in ")
         key = f"in_{where.replace(' ', '_')}"
         if name == "only":
@@ -96,14 +96,14 @@ class Phrases:
         return self(f"compare.{key}", reason=said) if key in self._table["compare"] else said
 
     def label(self, label: str) -> str:
-        """Say the label of a finding; one of a user's own grader stays as it is."""
+        """Translate the label of a finding; labels of a user's own grader are unchanged."""
         step = _STEP.fullmatch(label)
         if step is not None:
             return self("items.of", part=step[1], whole=step[2])
         return self._numbered("labels", self._table["reasons"].get(label, label))
 
     def text(self, text: str) -> str:
-        """Say what a finding is on, where the words are ours and not the data's."""
+        """Translate the text of a finding if it is ours, not the data's."""
         return self._numbered("texts", text)
 
     def _numbered(self, section: str, text: str) -> str:
@@ -113,28 +113,28 @@ class Phrases:
         )
 
     def tally(self, name: str) -> str:
-        """Say the name of a part of a whole."""
+        """Translate the name of a tally."""
         if name.startswith(_DECIDED_BY):
             return self("items.decided_by", name=name.removeprefix(_DECIDED_BY))
         return self.named("tallies", name)
 
     def number(self, value: float, digits: int = 2) -> str:
-        """Write a number with the language's sign before the fraction."""
+        """Format a number with the language's decimal separator."""
         written = f"{value:.{digits}f}"
         return written.replace(".", ",") if self.language == "ru" else written
 
     def whole(self, value: int) -> str:
-        """Write a whole number with the language's sign between thousands."""
+        """Format a whole number with the language's thousands separator."""
         return f"{value:,}".replace(",", "\u00a0" if self.language == "ru" else ",")
 
     def written(self, text: str) -> str:
-        """Write numbers that are text already, "0.68 [0.62, 0.72]", as the language does."""
+        """Convert numbers in a text such as "0.68 [0.62, 0.72]" to the language's format."""
         if self.language != "ru":
             return text
         return _FRACTION.sub(",", text.replace(", ", "; "))
 
     def percent(self, share: float) -> str:
-        """Write a share of 1 as percent, with one digit where it is not whole."""
+        """Format a fraction as a percentage, with one digit if it is not whole."""
         digits = 0 if round(share * 100, 1) == round(share * 100) else 1
         return f"{self.number(share * 100, digits)} %"
 
@@ -148,7 +148,7 @@ class Phrases:
 
 @cache
 def phrases(language: str = "en") -> Phrases:
-    """Return what is shown to a reader of a language, `en` or `ru`."""
+    """Return the phrases of a language, `en` or `ru`."""
     if language not in LANGUAGES:
         raise ConfigurationError(
             f"language {language!r} cannot be shown; there are {', '.join(LANGUAGES)}"
@@ -158,7 +158,7 @@ def phrases(language: str = "en") -> Phrases:
 
 
 def notebook_phrases() -> Phrases:
-    """Return what a notebook shows: in the language that the environment names, else English."""
+    """Return the phrases for notebooks: the language set in the environment, else English."""
     named = os.environ.get(LANGUAGE_VARIABLE)
-    # A value that shows itself must not fail: commands are where a wrong language is refused.
+    # A repr must not fail; commands reject an unknown language.
     return phrases(named if named in LANGUAGES else "en")

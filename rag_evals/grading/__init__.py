@@ -1,4 +1,4 @@
-"""How does a grader do its work? The base class, the drivers, and the parts of two steps."""
+"""The base class of graders, the drivers that run them, and two-step grading."""
 
 from rag_evals import lazy_names
 
@@ -19,6 +19,6 @@ NAMES = {
         "language_warning",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

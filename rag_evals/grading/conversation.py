@@ -1,7 +1,7 @@
-"""How is a conversation graded? Turn by turn: what an earlier one showed is a source of later ones.
+"""Grading of conversations, turn by turn; supported statements become sources of later turns.
 
-A turn is graded against its own sources, what the user stated so far, and the supported statements
-of earlier turns. The result is one of the grader's own, over the statements of all turns.
+A turn is graded against its own sources, the user's statements so far, and the supported
+statements of earlier turns. The grader's result then covers the statements of all turns.
 """
 
 import re
@@ -19,7 +19,7 @@ from rag_evals.response_models import ByStatement, FaithfulnessResult
 from rag_evals.response_models.statements import TurnVerdict
 from rag_evals.text import split_sentences
 
-# In a reason: "all 4 content words are in chunk 0".
+# As in the reason "all 4 content words are in chunk 0".
 _NAMED_CHUNKS = re.compile(r"\b(?:chunks?|фрагмент\w*) \d+(?:(?:, | and | и )\d+)*", re.IGNORECASE)
 _UNCHANGED: Mapping[str, Callable[[Any], Any]] = {}
 _NOWHERE: Mapping[str, Any] = {"start": None, "end": None}
@@ -30,14 +30,14 @@ AnswerFlow = Callable[[Any, Sample], Flow[Any]]
 
 
 def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any]:
-    """Describe the work on a conversation.
+    """Grade a conversation.
 
-    A grader that finds no statements and names no chunks grades the last turn.
+    A grader without statements and chunk ids grades only the last turn.
 
     Args:
         grader: A `Grader`.
-        sample: With turns.
-        answer_flow: Describes its work on one answer.
+        sample: A sample with turns.
+        answer_flow: The grader's flow for one answer.
 
     Raises:
         DataError: The grader cannot grade a conversation.
@@ -55,7 +55,7 @@ def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any
 
 
 def grades_turns(grader: Any) -> bool:
-    """Say whether each turn of a conversation is graded, in a call of its own."""
+    """True if the grader grades every turn, each in its own call."""
     return issubclass(grader.result_model, FaithfulnessResult)
 
 
@@ -100,7 +100,7 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
 
 
 class _Places:
-    """Where sentences and chunks of a turn are in the whole conversation."""
+    """Positions of a turn's sentences and chunks in the whole conversation."""
 
     def __init__(self, sample: Sample) -> None:
         text, self._starts = transcript(sample.turns)
@@ -110,12 +110,12 @@ class _Places:
     def in_transcript(
         self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
     ) -> dict[str, Any]:
-        """Return the fields of a turn's result with the conversation's numbers.
+        """Convert the fields of a turn's result to the numbering of the conversation.
 
         Args:
-            result: Its fields.
-            number: Of the turn, from 0.
-            known: For each chunk that the turn's call showed, those of the conversation.
+            result: Fields of the result.
+            number: Number of the turn, from 0.
+            known: For each chunk shown in the turn's call, its chunks in the conversation.
         """
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
@@ -134,12 +134,12 @@ def renumbered(
     known: Sequence[tuple[int, ...]],
     change: Mapping[str, Callable[[Any], Any]] = _UNCHANGED,
 ) -> dict[str, Any]:
-    """Return the fields of a result with other numbers of its chunks.
+    """Renumber the chunks in the fields of a result.
 
     Args:
-        result: Its fields.
-        known: For each chunk, its numbers in the result to make.
-        change: Makes further values, by the name of their field.
+        result: Fields of the result.
+        known: For each chunk, its new numbers.
+        change: Converts other values, given the name of their field.
     """
 
     def in_words(named: re.Match[str]) -> str:
@@ -160,11 +160,11 @@ def renumbered(
 
 
 def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mapping[str, Any]:
-    """Return a quote with the conversation's number of its chunk; anything else as it is."""
+    """Return a quote with its chunk's number in the conversation; other values are unchanged."""
     if not isinstance(value.get("chunk_id"), int):
         return value
     own = known[value["chunk_id"]]
-    # Words of an earlier reply are not in the sources of that reply.
+    # Quotes from an earlier reply have no position in that reply's sources.
     return {"text": value["text"], "chunk_id": own[0] if own else 0, **_NOWHERE}
 
 
@@ -173,7 +173,7 @@ def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Make the fields of one result of those of several: lists joined, counts added."""
+    """Merge the fields of several results: lists are joined, counts added."""
     return {name: _joined_values([part[name] for part in parts]) for name in parts[0]}
 
 

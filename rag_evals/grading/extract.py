@@ -1,4 +1,4 @@
-"""What does an answer claim? Its own sentences, or statements that a judge extracts."""
+"""The claims of an answer: its own sentences, or statements that a judge extracts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,15 +41,15 @@ from rag_evals.text import Span, split_sentences
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """One claim, and the sentence of the answer that it comes from.
+    """One claim and the sentence of the answer that it comes from.
 
     Attributes:
-        text: What results show: the sentence itself, or what a judge made of it.
-        claim: What is verified: the text, without a lead such as "Based on the context,", with the
-            sentence, what comes before it, and the question.
+        text: The text in results: the sentence itself, or the judge's statement.
+        claim: The text to verify, without a lead such as "Based on the context,", together with the
+            sentence, the preceding text, and the question.
         sentence_id: Number of the sentence in the answer, from 0.
         span: The sentence: `answer[span.start:span.end] == span.text`.
-        fault: Why nobody can trust that the answer says so; None for most.
+        fault: Why the statement may not be what the answer says; usually None.
     """
 
     text: str
@@ -61,13 +61,13 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an answer claims; every sentence is in one of the two.
+    """The claims of an answer; each sentence has statements, is passed over, or is left out.
 
     Attributes:
-        statements: In the order of the answer.
-        passed_over: Sentences without a statement.
-        drift: Where the statements differ from the sentences, though asked again.
-        left_out: Ids of the sentences that claim something and have no statement.
+        statements: The statements in the order of the answer.
+        passed_over: Sentences that claim nothing.
+        drift: Differences between statements and sentences that remain after asking again.
+        left_out: Ids of sentences that claim something but have no statement.
     """
 
     statements: tuple[ExtractedStatement, ...]
@@ -79,7 +79,7 @@ class Extraction:
 def unclear_sentences(
     extraction: Extraction, verdicts: Sequence[Verdict]
 ) -> list[PassedOverSentence]:
-    """Return the sentences that say yes or no to a question that could not be read."""
+    """Return the sentences that answer yes or no to a question that could not be interpreted."""
     return [
         PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
         for one, verdict in zip(extraction.statements, verdicts, strict=True)
@@ -88,35 +88,35 @@ def unclear_sentences(
 
 
 class Extractor(ABC):
-    """Finds the statements of an answer; its flow says what it needs for that."""
+    """Finds the statements of an answer; its flow yields the steps it needs."""
 
     asks_judge: ClassVar[bool] = False
-    """True when it needs the client that grades."""
+    """True if it needs the run's judge client."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of all that can change a statement, the client that grades left out."""
+        """Return a hash of all that can change a statement, except the run's judge client."""
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Describe the work on the answer of one sample."""
+        """Extract the statements of one sample's answer."""
 
     def adapt(self, changes: VerifierChanges) -> "Extractor":
-        """Return the extractor with another language or settings; itself if it asks no judge."""
+        """Return the extractor with changes applied; itself if it asks no judge."""
         del changes
         return self
 
 
 class SentenceExtractor(Extractor):
-    """Takes the answer's own sentences, word for word; asks nobody."""
+    """Uses the answer's own sentences, verbatim; needs no judge."""
 
     def fingerprint(self) -> str:
-        """Return a hash that names the way; it has no settings."""
+        """Return a constant hash, because the extractor has no settings."""
         return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Return at once."""
-        # Its patterns take a while to build; most programs that import the package ask a model.
+        """Split the answer; there are no steps to yield."""
+        # Its regular expressions are slow to compile, and most programs ask a model instead.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         statements, passed_over = [], []
@@ -130,7 +130,7 @@ class SentenceExtractor(Extractor):
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
                 )
-        # A flow without steps is a generator all the same.
+        # This makes the function a generator, as a flow must be.
         yield from ()
         return Extraction(tuple(statements), tuple(passed_over))
 
@@ -145,7 +145,7 @@ class StatementOfSentence(JudgeModel):
 
 
 class ExtractionReply(JudgeModel):
-    """Every sentence of the answer, broken into statements or set aside."""
+    """Every sentence of the answer, with its statements or marked as claiming nothing."""
 
     statements: list[StatementOfSentence] = Field(
         description="All statements, in the order of the answer."
@@ -165,16 +165,16 @@ class ExtractionReply(JudgeModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StatementExtractor(Extractor):
-    """Has a judge break every numbered sentence of the answer into statements.
+    """Asks a judge to break every numbered sentence of the answer into statements.
 
     Args:
-        model: Model to ask; None leaves it to the client.
-        language: Language of samples that name none, such as `ru`; None is English.
+        model: Model to ask; None uses the client's.
+        language: Language of samples that do not name one, such as `ru`; None means English.
         prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
-            None); None takes the shipped one.
-        examples: Few-shot examples, each with `answer`, `result` and, if you like, `question`; None
-            takes those of the prompt. The shipped prompt has two in its text, which come first.
-        settings: What the judge is asked with, such as `{"temperature": 0}`.
+            None); None uses the shipped one.
+        examples: Few-shot examples, each with `answer`, `result` and optionally `question`; None
+            uses those of the prompt. The shipped prompt has two in its text, which come first.
+        settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
         PromptError: The prompt does not parse, does not show the sentences, or an example does not
@@ -197,7 +197,7 @@ class StatementExtractor(Extractor):
             check_shown(self._template, ("sentences",), self._render_made_up, reader="an extractor")
 
     def adapt(self, changes: VerifierChanges) -> "StatementExtractor":
-        """Return the same extractor, asking in a language and with further settings."""
+        """Return the same extractor with a different language or further settings."""
         settings = {**(self.settings or {}), **check_settings(changes.settings)}
         return replace(self, language=changes.language or self.language, settings=settings)
 
@@ -219,11 +219,11 @@ class StatementExtractor(Extractor):
 
     @cached_property
     def _examples(self) -> dict[str, list[Example]]:
-        """The examples of the prompt in each language; they are read once."""
+        """Cache of the prompt's examples by language."""
         return {}
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Ask one call; an answer without sentences needs none."""
+        """Make one call; an answer without sentences needs none."""
         sentences = split_sentences(sample.answer or "")
         if not sentences:
             return Extraction(())
@@ -235,7 +235,7 @@ class StatementExtractor(Extractor):
         guard = Guard(texts, sample.question, chunks, claiming)
         (found,) = yield from ask_guarded([GuardedCall(call, guard, _stated)])
         reply, unverified = found.reply, found.unverified
-        # Stable: the statements of one sentence stay in the judge's order.
+        # The sort is stable, so statements of one sentence stay in the judge's order.
         order = sorted(found.places, key=lambda place: reply.statements[place].sentence_id)
         statements = [reply.statements[place] for place in order]
         faults = [unverified.get(place) for place in order]
@@ -285,7 +285,7 @@ class StatementExtractor(Extractor):
         return self._render(self._template, question, texts["sentences"])
 
     def _shown(self, prompt: Prompt) -> list[Example]:
-        """Return the examples of a prompt in one language; they are read once."""
+        """Return the examples of a prompt in one language, from the cache if possible."""
         if prompt.origin not in self._examples:
             read = examples_of(prompt, self.examples, ExtractionReply, needs=("answer",))
             self._examples[prompt.origin] = read

@@ -1,4 +1,4 @@
-"""What is a grader? A name, a fingerprint and a flow; grading one answer is the same for all."""
+"""The base class of graders, `grade` and `agrade`, and the drivers that run flows."""
 
 import copy
 import os
@@ -78,22 +78,22 @@ R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
 
 OpenCache = Callable[[], StatementCache | None]
-"""Opens a cache for verdicts when a grader wants one; None when there is to be none."""
+"""Opens a verdict cache if a grader wants one; returns None if caching is off."""
 
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
-"""Environment variable with the judge to use where none is named."""
+"""Environment variable with the default judge."""
 
 
 class GradeOptions(TypedDict, total=False):
     """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
-        model: Model to ask; None takes the grader's, else the client's own.
-        timeout: Seconds for all calls together, waits that the endpoint asks for included.
-        settings: What the judge is asked with, such as `{"temperature": 0, "seed": 7}`; they come
-            before those of the grader. Without any, the temperature is 0.
-        reasks: How often an invalid reply is asked again.
-        tuned: Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier.
+        model: Model to ask; None uses the grader's, else the client's.
+        timeout: Seconds for all calls together, including waits that the endpoint asks for.
+        settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override those of
+            the grader. The default temperature is 0.
+        reasks: How often the judge is asked again after an invalid reply.
+        tuned: Files of `rag-evals judge tune`, or results of `tune`: one for each verifier.
     """
 
     model: str | None
@@ -112,9 +112,9 @@ _EMPTY: dict[SampleField, NotScorableReason] = {
 
 
 class _Finished(ABCMeta):
-    """Marks a grader as finished once all constructors have run."""
+    """Metaclass that marks a grader as finished when all constructors have run."""
 
-    # Checkers take a call of a class for its constructor, and should.
+    # Hidden from type checkers, which should check calls against the constructor.
     if not TYPE_CHECKING:
 
         def __call__(cls, *args: object, **kwargs: object) -> object:
@@ -124,21 +124,21 @@ class _Finished(ABCMeta):
 
 
 class _FixedOnceMade(ABC, metaclass=_Finished):
-    """Base of what does not change after its constructor; a copy with other values is made.
+    """Base of objects that cannot change after construction; changes make a copy.
 
     Attributes:
-        name: What messages call it.
+        name: Name in messages.
     """
 
     name: str
 
-    # A checker that saw it would take any attribute for one that may be set.
+    # Hidden from type checkers, which would otherwise allow setting any attribute.
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse to change a finished grader: the shipped ones are shared by a whole program.
+            """Refuse to change a finished grader, because the shipped ones are shared.
 
-            A grader of the user's own may change what it has.
+            A user's own grader may change its own attributes.
             """
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
@@ -147,32 +147,32 @@ class _FixedOnceMade(ABC, metaclass=_Finished):
             super().__setattr__(name, value)
 
     def _copy_with(self, **values: object) -> Self:
-        """Return a copy with other values for some attributes."""
+        """Return a copy with some attributes changed."""
         changed = copy.copy(self)
         changed.__dict__.update(values)
         return changed
 
 
 class Grader(_FixedOnceMade, Generic[R]):
-    """Base of every grader; a subclass says what to ask and how to read the answer.
+    """Base of every grader; a subclass defines what to ask and how to read the reply.
 
     Attributes:
-        name: What results call it.
+        name: Name in results.
         description: What it measures, in one line; may be empty.
-        requires: Fields without which a sample is not scorable.
-        result_model: What `grade` returns.
-        model: Model to ask when `grade` names none, or None.
-        wants_cache: True when a statement cache would serve it, and it has none yet.
-        endpoints: Judges of its own that it asks, such as `openai/gpt-4o`; none for most.
-        untuned: Names of verifiers whose threshold nobody has fitted; none for most.
-        settings: What its judge is asked with, such as `temperature`.
-        judge_rounds: Rounds of judge calls for one sample: 0 asks nobody, 1 is known beforehand,
-            with 2 the replies to the first decide what is asked in the second.
-        reads_turns: Whether its flow reads the turns of a conversation itself.
-        window: Tokens that its judge reads in one call, reply included; None where only the judge
-            itself knows.
-        shapes: Attributes that shape a result, by name; its fingerprint is made of them.
-        source: Hash of the Python files it comes from; None where the command line loaded none.
+        requires: Fields that a sample must have to be scorable.
+        result_model: Class of the result.
+        model: Model to ask if `grade` names none, or None.
+        wants_cache: True if a statement cache would help and none is set.
+        endpoints: Judges that it names itself, such as `openai/gpt-4o`; usually empty.
+        untuned: Names of verifiers whose threshold nobody has fitted; usually empty.
+        settings: Judge settings, such as `temperature`.
+        judge_rounds: Rounds of judge calls for one sample. 0: no calls; 1: all calls are known
+            beforehand; 2: replies of the first round decide the calls of the second.
+        reads_turns: True if its flow reads the turns of a conversation itself.
+        window: Context window of its judge in tokens, reply included; None if unknown.
+        shapes: Names of the attributes that can change a result; the fingerprint covers them.
+        source: Hash of the Python files it was loaded from; None if it was not loaded by the
+            command line.
     """
 
     shapes: ClassVar[tuple[str, ...]] = ()
@@ -192,10 +192,10 @@ class Grader(_FixedOnceMade, Generic[R]):
     settings: Mapping[str, Any] = MappingProxyType({})
 
     def fingerprint(self) -> str:
-        """Return a hash of all that shapes a result, the judge left out: of the parts in `shapes`.
+        """Return a hash of the attributes in `shapes`, which covers all but the judge.
 
         Raises:
-            ConfigurationError: None is declared, and a grader of your own has no such method.
+            ConfigurationError: `shapes` is empty and the method is not overridden.
         """
         if not self.shapes:
             raise ConfigurationError(
@@ -206,13 +206,13 @@ class Grader(_FixedOnceMade, Generic[R]):
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[R]:
-        """Describe the work on one sample; see `rag_evals.verify.Flow`."""
+        """Yield the steps for one sample and return the result; see `rag_evals.core.Flow`."""
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return the form of this grader that asks a verifier instead of a judge.
+        """Return this grader with a verifier in place of a judge.
 
         Raises:
-            ConfigurationError: It has none.
+            ConfigurationError: The grader cannot use a verifier.
         """
         raise ConfigurationError(
             f"grader {self.name!r} asks a judge model and has no form for {verifier.name!r}, which "
@@ -221,22 +221,22 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader for samples that do not name their language.
+        """Return the same grader with a default language for samples that do not name one.
 
         Args:
-            language: Code such as `ru`; a grader that asks no prompt stays as it is.
+            language: Code such as `ru`; a grader without a prompt is unchanged.
         """
         del language
         return self
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return this grader with other settings of the judge, such as `temperature=0.3`.
+        """Return this grader with different judge settings, such as `temperature=0.3`.
 
         Args:
-            settings: Those to change; the others stay.
+            settings: Settings to change; the others stay.
 
         Raises:
-            ConfigurationError: A setting is unknown or out of its range, or the grader has none.
+            ConfigurationError: A setting is unknown or out of range, or the grader has no settings.
         """
         del settings
         raise ConfigurationError(
@@ -245,14 +245,14 @@ class Grader(_FixedOnceMade, Generic[R]):
 
     @property
     def stages(self) -> list[dict[str, Any]]:
-        """Who decides statements, by which labels, as a manifest has it; nobody for most."""
+        """The verifiers and their tuning, as stored in a manifest; usually empty."""
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return this grader with a verifier that follows its tuned files.
+        """Return this grader with its verifiers tuned by these files.
 
         Raises:
-            ConfigurationError: It has no verifier, or a file is of another one.
+            ConfigurationError: The grader has no verifier, or a file belongs to a different one.
         """
         raise ConfigurationError(
             f"grader {self.name!r} has no verifier to use the tuned file of "
@@ -260,10 +260,10 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a verifier that looks into a statement cache first.
+        """Return this grader with a verifier that checks a statement cache first.
 
         Raises:
-            ConfigurationError: It has no verifier.
+            ConfigurationError: The grader has no verifier.
         """
         del cache
         raise ConfigurationError(
@@ -272,11 +272,11 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_source(self, source: str | None) -> Self:
-        """Return this grader with a hash of the Python files that it comes from."""
+        """Return this grader with a hash of the Python files that it was loaded from."""
         return self._copy_with(source=source)
 
     def __repr__(self) -> str:
-        """One line: the name, the fields it needs, and what was set on it."""
+        """Show the name, the required fields and the changed attributes on one line."""
         named = repr(str(getattr(self, "name", None) or type(self).__name__))
         *first, last = self.requires or ("nothing",)
         needs = f"{', '.join(first)} and {last}" if first else last
@@ -284,7 +284,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         return f"{type(self).__name__}({', '.join([named, f'needs {needs}', *own])})"
 
     def _own_parts(self) -> Iterator[tuple[str, str]]:
-        """Yield what was set on this grader, and who decides besides the judge."""
+        """Yield the changed attributes, and the verifiers that decide in addition to the judge."""
         if self.model:
             yield "model", self.model
         verifier = getattr(self, "verifier", None)
@@ -297,10 +297,10 @@ class Grader(_FixedOnceMade, Generic[R]):
             yield "settings", ", ".join(f"{name}={value}" for name, value in self.settings.items())
 
     def check(self) -> None:
-        """Find out before the first call whether it can work; nothing to find out for most.
+        """Check before the first call whether the grader can work; does nothing by default.
 
         Raises:
-            ConfigurationError: It cannot.
+            ConfigurationError: The grader cannot work.
         """
 
     def grade(
@@ -317,25 +317,25 @@ class Grader(_FixedOnceMade, Generic[R]):
         """Grade one answer.
 
         Args:
-            question: What was asked; some graders need it. Or a `Sample`, which stands for
+            question: The user's question, which some graders need; or a `Sample`, which replaces
                 question, answer, context, reference and language.
-            answer: What the RAG system said.
-            context: The chunks it was given: texts, or things with `text`, `page_content` or
+            answer: The answer of the RAG system.
+            context: The retrieved chunks: texts, or objects with `text`, `page_content` or
                 `content`.
             client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, a sync instructor
-                client, or one of OpenAI's, Anthropic's or Google's own; None takes
-                `RAG_EVALS_JUDGE`, else `"embedded"`.
-            reference: The right answer, where one is known.
+                client, or a client of OpenAI, Anthropic or Google; None uses `RAG_EVALS_JUDGE`,
+                else `"embedded"`.
+            reference: The correct answer, if known.
             language: Two-letter code of the answer's language.
             options: `model`, `timeout`, `settings`, `reasks` and `tuned`; see `GradeOptions`.
 
         Returns:
-            The validated result; its `score` runs from 0 to 1.
+            The validated result; its `score` is between 0 and 1.
 
         Raises:
             NotScorableError: A required field is empty.
-            GradingError: No valid reply; the subclass says why.
-            ConfigurationError: The client or the model does not fit.
+            GradingError: The judge gave no valid reply; the subclass says why.
+            ConfigurationError: The client or the model does not fit the grader.
             DataError: A field is not text.
         """
         fields = (question, answer, context, reference, language)
@@ -357,7 +357,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         language: str | None = None,
         **options: Unpack[GradeOptions],
     ) -> R:
-        """Grade one answer with an async client; as `grade` otherwise."""
+        """Grade one answer with an async client; otherwise the same as `grade`."""
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "agrade", fields, client, options)
         judge: AsyncJudge | None = None
@@ -368,7 +368,7 @@ class Grader(_FixedOnceMade, Generic[R]):
 
 
 class _Work(NamedTuple, Generic[R]):
-    """What a driver needs to grade one answer."""
+    """Everything a driver needs to grade one answer."""
 
     flow: Flow[R]
     client: Client
@@ -379,14 +379,14 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
-    """Say where a reader checks a finding; compared when it is shown, not when it is graded."""
-    from rag_evals.embedded import evidence_words  # noqa: PLC0415 - only a notebook asks
+    """Find the passage to check a finding against; computed when it is shown."""
+    from rag_evals.embedded import evidence_words  # noqa: PLC0415 - needed only in notebooks
 
     return evidence_words(finding, chunks, say, 120)
 
 
 def _signed(result: R, work: _Work[R]) -> R:
-    """Note who decided, and warn of a number that would be read though it does not count."""
+    """Store the judge's name on the result; warn if its score does not count."""
     sign_result(result, work.judge)
     if isinstance(result, Result):
         vars(result)["_passage_words"] = partial(_passage_words, chunks=work.chunks)
@@ -397,7 +397,7 @@ def _signed(result: R, work: _Work[R]) -> R:
 
 
 def judge_name(client: Client, model: str | None) -> str:
-    """Name the judge as well as can be done without asking it."""
+    """Return the best name for the judge that is known without asking it."""
     if isinstance(client, str):
         return client if model is None else f"{client} ({model})"
     kind = "async client" if is_async(client) else "client"
@@ -420,7 +420,7 @@ def _prepare(
         client = as_instructor(client, asynchronous=caller == "agrade")
     tunings: Sequence[Tuning] = ()
     if (tuned := options.get("tuned")) is not None:
-        # Importing the package has a budget, and most judges are not tuned.
+        # Keeps the import of the package fast; most judges are not tuned.
         from rag_evals.verify import read_tunings  # noqa: PLC0415
 
         tunings = read_tunings(tuned)
@@ -444,24 +444,24 @@ def resolve(
     tunings: "Sequence[Tuning]" = (),
     open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
-    """Return the grader with its client, or its form with a verifier.
+    """Return the grader to run and the client it needs, if any.
 
     Args:
-        grader: What is to be driven.
+        grader: The grader as configured.
         client: As for `Grader.grade`.
         model: As for `Grader.grade`.
         settings: As for `Grader.grade`, checked.
-        tunings: What labels say of the verifiers that decide.
-        open_cache: Opens the cache of a grader that has a verifier and no cache of its own.
+        tunings: Tuned files of the verifiers.
+        open_cache: Opens a cache for a grader that has a verifier but no cache.
 
     Returns:
-        The grader to drive, and the client it needs; None when a verifier decides alone.
+        The grader, and its client; the client is None if a verifier decides alone.
 
     Raises:
-        ConfigurationError: The grader has no form for the verifier, a model or a setting is named
-            and none is asked, or an environment variable of the caches has no meaning.
+        ConfigurationError: The grader cannot use the verifier, a model or setting is given though
+            no model is asked, or a cache variable of the environment is invalid.
     """
-    # Here too, because few graders open a cache: what a variable says is never passed over.
+    # Few graders open a cache, so the variables are checked here for all of them.
     cache_variables()
     if client is None:
         client = default_judge()
@@ -489,12 +489,12 @@ def _in_window(grader: Grader[R], settings: Mapping[str, Any] | None) -> Grader[
 
 
 def _packs(grader: Grader[Any]) -> bool:
-    """Say whether a grader's statements can be graded against some chunks at a time."""
+    """True if a grader can grade statements against some of the chunks at a time."""
     return bool(grader.judge_rounds) and hasattr(grader.result_model, "statements_of")
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
-    # First: a grader that cannot work must leave no cache file.
+    # Check first, so that a grader that cannot work creates no cache file.
     grader.check()
     cache = open_cache() if grader.wants_cache else None
     if cache is None:
@@ -505,7 +505,7 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 
 
 def default_judge() -> str:
-    """Return the judge that is used where none is named."""
+    """Return the default judge."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
 
 
@@ -513,7 +513,7 @@ _WARNED = threading.Event()
 
 
 def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
-    """Warn that nobody named a judge, once a process, where the embedded one decides then."""
+    """Warn once per process that the embedded judge is used because no judge is named."""
     decides = any(stage["name"] == EMBEDDED for grader in graders for stage in grader.stages)
     if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
         return
@@ -525,7 +525,7 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
 
 
 def _warn_caller(text: str) -> None:
-    """Warn at the line of the program that called this package."""
+    """Warn with the location of the caller outside this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("rag_evals."):
         level, frame = level + 1, frame.f_back
@@ -556,10 +556,10 @@ def _sample(
     reference: str | None,
     language: str | None,
 ) -> Sample:
-    """Return the sample that was given as such, or by its fields.
+    """Return the given sample, or build one from its fields.
 
     Raises:
-        ConfigurationError: A sample and fields of one.
+        ConfigurationError: Both a sample and single fields are given.
     """
     if not isinstance(question, Sample):
         return Sample(
@@ -580,7 +580,7 @@ def _sample(
 
 
 def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
-    """Describe the work on a sample, which may be a conversation.
+    """Grade a sample, which may be a conversation.
 
     Raises:
         DataError: The grader cannot grade a conversation.
@@ -589,14 +589,14 @@ def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
         return grader.flow(sample)
     if not sample.turns:
         return _answer_flow(grader, sample)
-    # Importing the package has a budget, and most samples are one answer.
+    # Keeps the import of the package fast; most samples are not conversations.
     from rag_evals.grading.conversation import turns_flow  # noqa: PLC0415
 
     return turns_flow(grader, sample, _answer_flow)
 
 
 def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
-    """Describe the work on one answer, in packs where the judge reads no more."""
+    """Grade one answer, in packs if the sources exceed the judge's window."""
     window = grader.window
     if window is None:
         try:
@@ -605,14 +605,14 @@ def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
             if error.window_tokens is None or not _packs(grader):
                 raise
             window = error.window_tokens
-    # As above, and most sources fit.
+    # Keeps the import of the package fast; most sources fit.
     from rag_evals.grading.packing import packed_flow  # noqa: PLC0415
 
     return (yield from packed_flow(grader, sample, window))
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
-    """Stop before any call when a field has nothing in it.
+    """Raise an error before any call if a required field is empty.
 
     Raises:
         NotScorableError: The first empty field, in the order of `fields`.
@@ -624,22 +624,22 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
             raise NotScorableError(_EMPTY[name])
 
 
-# Who runs a flow: one driver for sync clients, one for async ones. Graders know neither.
+# Two drivers run flows, one for sync and one for async clients. Graders know neither.
 
 NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
-"""Finds the judge that a call names, such as `openai/gpt-4o`."""
+"""Returns the judge for a name in a call, such as `openai/gpt-4o`."""
 
 
 def drive(
     flow: Flow[T], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
 ) -> T:
-    """Carry out a flow, one step after the other.
+    """Run a flow, one step after the other.
 
     Args:
-        flow: A grader's or a verifier's flow, not yet started.
-        judge: Who answers judge calls; None where the flow makes none.
-        meter: Counts what was asked, also when the flow fails.
-        named: Finds the judge of calls that name their own endpoint.
+        flow: The flow of a grader or verifier, not yet started.
+        judge: Answers judge calls; None if the flow makes none.
+        meter: Counts usage, even if the flow fails.
+        named: Returns the judge for calls that name their own endpoint.
 
     Raises:
         GradingError: A step failed and the flow did not handle it.
@@ -662,7 +662,7 @@ def drive(
 async def drive_async(
     flow: Flow[T], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
 ) -> T:
-    """Carry out a flow, the steps of one round side by side; as `drive` otherwise."""
+    """Run a flow, with the steps of each round in parallel; otherwise the same as `drive`."""
     try:
         steps = next(flow)
         while True:
@@ -695,21 +695,21 @@ async def _do_all(
 ) -> list[Any]:
     if len(steps) == 1:
         return [await _do_async(steps[0], judge, meter, named)]
-    # Importing the package has a budget, and this would be a tenth of it.
+    # Importing asyncio would take a tenth of the package's import time.
     import asyncio  # noqa: PLC0415
 
     tasks = [asyncio.ensure_future(_do_async(step, judge, meter, named)) for step in steps]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        # After one failure the others would go on being paid for.
+        # Cancel the other calls after a failure; they still cost money.
         for task in tasks:
             task.cancel()
 
 
 async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: NamedJudge) -> Any:
     if isinstance(step, VerifyCall | LocalCall):
-        import asyncio  # noqa: PLC0415 - as above
+        import asyncio  # noqa: PLC0415 - slow import
 
         return await asyncio.to_thread(step.run, _identity(judge))
     if step.endpoint is not None:
@@ -720,7 +720,7 @@ async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: N
 
 
 def _identity(judge: Judge | AsyncJudge | None) -> str | None:
-    """Name who is asked; a judge that does not say so must not share verdicts with another."""
+    """Return the judge's identity; judges without one must not share cached verdicts."""
     return getattr(judge, "identity", None)
 
 

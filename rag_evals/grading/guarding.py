@@ -1,9 +1,9 @@
-"""How is an answer graded by its statements, and how is a reply about them believed?
+"""Sentence-by-sentence grading, and the guard that compares each reply with the answer.
 
-The answer is asked about sentence by sentence, at most 40 in one call. Code compares every reply
-with the answer: one that says something else is asked again once, with its faults. What a judge
-insists on is unverified and does not count; an answer of which it leaves a sentence out has no
-score.
+The judge sees the answer as numbered sentences, at most 40 in one call. Code compares every reply
+with the answer; if they differ, the judge is asked again once and told what is wrong. If it
+repeats the error, the statement is marked unverified and does not count; if it leaves a sentence
+out, the answer has no score.
 """
 
 import json
@@ -40,25 +40,25 @@ from rag_evals.text import (
     words,
 )
 
-# Fewer than one sentence in two thousand was broken into more by people.
+# People broke fewer than 1 in 2,000 sentences into more statements.
 MOST_STATEMENTS = 20
-# At least this share of a statement's words stands in the answer or the question.
+# At least this share of a statement's words must occur in the answer or the question.
 _LEAST_SHARED = 0.3
-# Names and numbers outlive a translation; other words do not.
+# Names and numbers survive translation; other words do not.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# Of the words that the answer lacks, and of all: what makes a statement one of the context.
+# A statement is copied from the context above these shares of words that the answer lacks.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
-# The same for one that is a chunk's sentence word for word.
+# The same for a verbatim sentence of a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
-# A statement of a sentence has at least this share of its words, where no id says whose it is.
+# Without an id, a statement belongs to a sentence if it shares at least this many words.
 _LEAST_COVERED = 0.3
-# "US", "TV": they stand for what the answer writes out. "Argentinian" is "Argentine".
+# "US" and "TV" abbreviate words of the answer; "Argentinian" and "Argentine" are the same.
 _LONGEST_SHORT_NAME, _ROOT = 3, 5
-# "One part is …", "his first film": hardly numbers.
+# As in "one part" or "his first film": not really numbers.
 _ARTICLES = frozenset(("0", "1"))
-# "Der Turm wurde 1889 in Paris gebaut" has one word in seven that is a function word in English.
+# In "Der Turm wurde 1889 in Paris gebaut", 1 word in 7 is also an English function word.
 # "[1]", "[2, 3]": citations.
 _MARKS = re.compile(r"[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】]")
 _FEW_STOPS, _MANY_STOPS, _LEAST_WORDS = 0.15, 0.25, 5
@@ -79,16 +79,16 @@ DRIFT_NAMES = (
     "left out",
     "long sentence",
 )
-"""What a fault begins with; a run's summary counts warnings by these."""
+"""Prefixes of faults; the summary of a run counts warnings by prefix."""
 
 
 class Stated(NamedTuple):
-    """One statement that a judge made of sentences.
+    """One statement in a judge's reply.
 
     Attributes:
-        text: Its words.
-        sentence_ids: The sentences that the judge names, from 0; empty where it names none.
-        verdict: Whether it holds; None where the reply does not say.
+        text: The text of the statement.
+        sentence_ids: Its sentences as the judge numbers them, from 0; may be empty.
+        verdict: The judge's verdict, or None.
     """
 
     text: str
@@ -97,13 +97,13 @@ class Stated(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """How a statement, or the statements of a sentence, differ from the answer.
+    """A difference between statements and the answer.
 
     Attributes:
         name: One of `DRIFT_NAMES`.
-        told: What is wrong, in words that a judge can act on.
-        statement: Its place in the reply; None for a fault of a sentence.
-        sentence: The sentence of which something is missing; None for a fault of a statement.
+        told: What is wrong, so that a judge can correct it.
+        statement: Index of the statement in the reply; None for a fault of a sentence.
+        sentence: Number of the incomplete sentence; None for a fault of a statement.
     """
 
     name: str
@@ -112,19 +112,19 @@ class Fault(NamedTuple):
     sentence: int | None = None
 
     def __str__(self) -> str:
-        """Return what a result's warning says."""
+        """Format the fault as a warning of the result."""
         return f"{self.name}: {self.told}"
 
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """What code knows of the text that statements are of.
+    """The text that statements are compared with.
 
     Attributes:
-        sentences: Of the answer, or of the reference.
-        question: What it answers, or None.
-        chunks: Texts of the context, from which a statement may be copied.
-        claiming: Returns the ids of the sentences that claim something, as code reads them.
+        sentences: Sentences of the answer or of the reference.
+        question: The question, or None.
+        chunks: Texts of the context, which a judge may have copied.
+        claiming: Returns the ids of the sentences that claim something according to our rules.
     """
 
     sentences: Sequence[str]
@@ -133,12 +133,12 @@ class Guard:
     claiming: Callable[[], Collection[int]] = field(default=tuple)
 
     def faults(self, statements: Sequence[Stated], passed_over: Iterable[int] = ()) -> list[Fault]:
-        """Compare statements with the sentences.
+        """Compare statements with the sentences and return the differences.
 
         Args:
-            statements: Of a reply; those without ids are compared with the whole text.
-            passed_over: Ids of the sentences that the judge says claim nothing; where no statement
-                names a sentence, those that it did not speak of are found by their words.
+            statements: Statements of a reply; those without ids are compared with the whole text.
+            passed_over: Ids of sentences that claim nothing according to the judge. If statements
+                have no ids, uncovered sentences are found by their words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -154,7 +154,7 @@ class Guard:
         for one in placed:
             for number in set(one.sentence_ids):
                 by_sentence.setdefault(number, []).append(one)
-        # Where code found the sentences, a statement may be of another one.
+        # If code assigned the sentence, the statement may belong to a different one.
         is_named = placed is statements
         every = "" if is_named else " ".join(one.text for one in placed)
         for number, own in sorted(by_sentence.items()):
@@ -176,21 +176,21 @@ class Guard:
         return found
 
     def are_sentences(self, statements: Sequence[Stated]) -> bool:
-        """Say whether statements are the sentences as they stand, each once."""
+        """True if the statements are exactly the sentences, each once."""
         return len(statements) == len(self.sentences) and all(
             one.sentence_ids == (number,) and one.text == self.sentences[number]
             for number, one in enumerate(statements)
         )
 
     def place(self, text: str) -> int | None:
-        """Return the sentence with which a statement shares most words; None where with none."""
+        """Return the sentence that shares most words with a statement, or None."""
         own = _content(text)
         shares = [len(own & known) for known in self._contents]
         best = max(shares, default=0)
         return shares.index(best) if best else None
 
     def _placed(self, statements: Sequence[Stated]) -> tuple[list[Stated], set[int]]:
-        """Find the sentences of statements without ids, and the sentences without a statement."""
+        """Assign statements without ids to sentences; also return sentences without a statement."""
         placed = []
         said: list[set[str]] = [set() for _ in self.sentences]
         for one in statements:
@@ -302,12 +302,12 @@ class Guard:
             )
 
     def _is_of_context(self, own: frozenset[str], missing: int, shared: int) -> bool:
-        """Say whether a statement has the words of a chunk's sentence, and not of the answer.
+        """True if a statement is copied from a chunk instead of the answer.
 
         Args:
-            own: Its words.
-            missing: How many of them the answer and the question lack.
-            shared: How many of them its own sentence and the question have.
+            own: Words of the statement.
+            missing: Number of words that answer and question lack.
+            shared: Number of words that its sentence and the question have.
         """
         if len(own) <= _FEW_WORDS or (missing < _FEW_WORDS and 2 * shared >= len(own)):
             return False
@@ -328,7 +328,7 @@ def _of_sentence(number: int, sentence: str, own: Sequence[Stated], every: str) 
             "lost number", f"no statement of sentence {number} has {', '.join(lost)}", None, number
         )
     keys = {word.key for word in words(f"{said} {every}")}
-    # One word of a name may go ("Ann Field" is "Field"); a whole name is a claim that goes.
+    # Part of a name may be missing ("Ann Field" becomes "Field"), but not the whole name.
     names = _names(sentence)
     missing = [
         name
@@ -353,11 +353,11 @@ def _of_sentence(number: int, sentence: str, own: Sequence[Stated], every: str) 
 
 
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
-    """Find statements that say the same of the same sentences in the same words.
+    """Find repeated statements: the same text for the same sentences.
 
     Returns:
-        The places of the first of each, in order, and a fault for each that came repeatedly; with
-        its place where its verdicts differ.
+        Indexes of the first of each in order, and a fault for each repeated statement, with its
+        index if the verdicts differ.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
@@ -374,7 +374,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of English and Russian function words; short texts have no telling one."""
+    """Return the share of English and Russian function words; None if the text is too short."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -382,7 +382,7 @@ def _stops(text: str) -> float:
 
 
 def _names(text: str) -> list[tuple[str, set[str]]]:
-    """Return the names of a sentence: runs of capitalised words, each with its keys."""
+    """Return the names in a sentence: runs of capitalised words, each with its keys."""
     sequence = words(text)
     names: list[tuple[str, set[str]]] = []
     last = -2
@@ -412,19 +412,19 @@ R = TypeVar("R", bound=BaseModel)
 
 _MOST_NAMED = 5
 _LEAST_WORDS_OF_CLAIM = 5
-# A judge gives at most five claims of a sentence; few have more in fewer words.
+# A judge gives at most five claims for a sentence; shorter sentences rarely have more.
 _MANY_WORDS = 200
 _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedCall(Generic[M]):
-    """A call, and what its reply is compared with.
+    """A judge call and the guard for its reply.
 
     Attributes:
-        call: What is asked.
-        guard: Knows the text; None compares nothing.
-        stated: Returns the statements of a reply, and the ids of sentences that have none.
+        call: The call.
+        guard: The text to compare with; None skips the comparison.
+        stated: Returns the statements of a reply and the ids of sentences without statements.
     """
 
     call: JudgeCall[M]
@@ -432,7 +432,7 @@ class GuardedCall(Generic[M]):
     stated: Callable[[M], tuple[Sequence[Stated], Sequence[int]]]
 
     def examine(self, reply: M) -> "GuardedReply[M]":
-        """Find repeated statements, and the faults of the others."""
+        """Find repeated statements and faults."""
         stated, silent = self.stated(reply)
         if not silent and self.guard is not None and self.guard.are_sentences(stated):
             return GuardedReply(reply, stated, range(len(stated)), (), ())
@@ -442,7 +442,7 @@ class GuardedCall(Generic[M]):
         if self.guard is None:
             return GuardedReply(reply, stated, places, opposed, merged)
         found = self.guard.faults([stated[n] for n in places], silent)
-        # Places are those of the whole reply.
+        # Indexes refer to the whole reply.
         faults = [
             one if one.statement is None else one._replace(statement=places[one.statement])
             for one in found
@@ -452,14 +452,14 @@ class GuardedCall(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class GuardedReply(Generic[M]):
-    """A reply, and how it differs from the text.
+    """A reply and its differences from the text.
 
     Attributes:
-        reply: What the judge said in the end.
-        stated: Its statements.
-        places: Of the statements that say something new, in order.
-        faults: What the judge insists on.
-        merged: Statements that came repeatedly.
+        reply: The judge's last reply.
+        stated: Statements of the reply.
+        places: Indexes of statements without repetitions, in order.
+        faults: Faults that remain after asking again.
+        merged: Faults for repeated statements.
     """
 
     reply: M
@@ -470,19 +470,19 @@ class GuardedReply(Generic[M]):
 
     @property
     def drift(self) -> list[str]:
-        """Every difference, as warnings say it."""
+        """All differences as warnings."""
         return [str(fault) for fault in (*self.faults, *self.merged)]
 
     @property
     def left_out(self) -> list[int]:
-        """The sentences that claim something, of which the reply says nothing."""
+        """Sentences that claim something but are missing from the reply."""
         return [
             n for fault in self.faults if fault.name == "left out" for n in [fault.sentence or 0]
         ]
 
     @property
     def unverified(self) -> Mapping[int, str]:
-        """Which statements nobody can trust, by place, with the reason."""
+        """Statements that cannot be trusted: index and reason."""
         told: dict[int, str] = {}
         for fault in self.faults:
             if fault.statement is not None:
@@ -495,7 +495,7 @@ class GuardedReply(Generic[M]):
 
 
 def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
-    """Ask calls side by side, and those whose replies have faults once again."""
+    """Make calls in parallel; repeat those whose replies have faults, once."""
     answered = yield [one.call for one in asked]
     found = [one.examine(one.call.read(reply)) for one, reply in zip(asked, answered, strict=True)]
     faulty = [place for place, one in enumerate(found) if one.faults]
@@ -519,14 +519,14 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
 
 
 def _as_said(reply: Any) -> str:
-    """Write a reply as its judge did: without what code fills."""
+    """Serialise a reply as the judge wrote it, without the fields that code fills."""
     written: str = reply.model_dump_json(exclude_unset=True)
     return written
 
 
 def claiming_sentences(answer: str) -> list[int]:
-    """Return the ids of the sentences that claim something and hold a number or a verb."""
-    # Its patterns take a while to build, and most replies speak of every sentence.
+    """Return the ids of sentences that claim something and contain a number or a verb."""
+    # Its regular expressions are slow to compile, and most replies cover every sentence.
     from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
     places = {span.start: number for number, span in enumerate(split_sentences(answer))}
@@ -543,12 +543,12 @@ def claiming_sentences(answer: str) -> list[int]:
 
 
 Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
-"""Makes the call about some sentences, which fills a reply model."""
+"""Creates the call for some sentences and a reply model."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """Sentences that one call is about."""
+    """The sentences of one call."""
 
     first: int
     spans: Sequence[Span]
@@ -556,13 +556,13 @@ class _Stretch:
 
 
 def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: Ask) -> Flow[R]:
-    """Describe the work on one sample.
+    """Grade one sample, sentence by sentence.
 
     Args:
-        sample: What is graded.
-        result: A class of `ByStatement`.
-        unit: What gets a verdict.
-        ask: Makes a call.
+        sample: The sample.
+        result: A subclass of `ByStatement`.
+        unit: The unit that gets a verdict.
+        ask: Creates a call.
     """
     kind: Any = result
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
@@ -587,7 +587,7 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
     gathered = _Gathered(kind)
     for part, found in zip(parts, replies, strict=True):
         gathered.add(part, found)
-    # As data: nothing of it is a judge's any more, and no constructor has to look at it.
+    # Without validation, because code and not a judge made these values.
     return result.model_validate(
         {
             "statements": gathered.statements,
@@ -600,9 +600,9 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
 
 
 def _long_sentences(spans: Sequence[Span]) -> Iterator[str]:
-    """Name the sentences of which a judge may have judged a part only."""
+    """Warn about sentences so long that the judge may have skipped a part."""
     for number, span in enumerate(spans):
-        # Most sentences have fewer characters than that.
+        # Quick check: most sentences are shorter than that.
         if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS:
             yield f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
 
@@ -622,12 +622,12 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
 
 
 def _claiming(text: str, first: int, count: int) -> set[int]:
-    """Return which of some sentences claim something, counted from the first of them."""
+    """Return the ids, relative to the first sentence, of sentences that claim something."""
     return {number - first for number in claiming_sentences(text)}.intersection(range(count))
 
 
 def _stated_in(part: _Stretch, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
-    """Return the statements of a reply, and the sentences of which it says nothing."""
+    """Return the statements of a reply and the ids of the sentences it passes over."""
     claims = reply.claims
     said = {one.sentence_id for one in claims}
     return [_stated(one, part) for one in claims], [
@@ -643,7 +643,7 @@ def _stated(claim: JudgedClaim, part: _Stretch) -> Stated:
 
 
 class _Gathered:
-    """What the calls of one answer found, in the answer's own places."""
+    """The combined replies for one answer, with sentence numbers of the whole answer."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
@@ -687,7 +687,7 @@ class _Gathered:
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:
-    """Write the result of a worked example as the judge is to write its reply."""
+    """Convert the result of a few-shot example to the form of a judge's reply."""
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
     guard = Guard([span.text for span in split_sentences(text)])
     own: dict[int, list[dict[str, Any]]] = {n: [] for n in range(len(guard.sentences))}
@@ -715,17 +715,17 @@ def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
 
 
 def _together(claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Make one verdict of those of several claims: the first that denies, else the first."""
+    """Combine the verdicts of several claims: the first negative one, else the first."""
     denied = (one for one in claims if "supported_by" not in one["verdict"])
     chosen = next(denied, claims[0] if claims else {"reasoning": "", "verdict": {}})
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}
 
 
 def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
-    """Ask with a response model of a user's own that has statements, and guard its reply.
+    """Grade with a user's own response model that has statements, and guard its reply.
 
     Raises:
-        NotScorableError: It insists on leaving out a sentence that claims something.
+        NotScorableError: The judge still leaves out a sentence that claims something.
     """
     answer = sample.answer or ""
     guard = Guard(

@@ -1,8 +1,8 @@
-"""How is an answer graded whose sources are longer than the judge's window?
+"""Grading of answers whose sources exceed the judge's context window.
 
-Chunks are cut into passages where they are long, ranked for each sentence as the embedded judge
-ranks them, and packed: a call reads the best passages of some sentences, up to the window. A
-sentence has the verdict of its best pack, and the result says what nobody read.
+Long chunks are cut into passages. The embedded judge ranks them for each sentence, and each call
+reads the best passages of some sentences, up to the window. A sentence gets the verdict of its
+best pack, and the result lists what no call read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ from rag_evals.response_models import ByStatement
 from rag_evals.response_models.statements import Unread
 from rag_evals.text import leaning_of, split_sentences
 
-# Fewer than in most texts: what is packed has to fit at the first try.
+# Below the average of most texts, so that a pack fits at the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# One in so many parts of a pack is the least that a sentence has, and the most of one passage.
+# Minimum share of a pack for a sentence, and maximum share for a passage: 1 in this number.
 _PARTS = 4
 
 
 class _Passage(NamedTuple):
-    """A chunk, or a part of one."""
+    """A chunk or a part of one."""
 
     chunk: int
     text: str
@@ -33,10 +33,10 @@ class _Passage(NamedTuple):
 
 
 def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
-    """Describe the work on an answer by a judge that reads so many tokens in one call.
+    """Grade an answer with a judge whose window has this many tokens.
 
     Raises:
-        JudgeRequestError: They leave no room for sources.
+        JudgeRequestError: The window leaves no room for sources.
     """
     room = window - _other_tokens(grader, sample)
     if room < _LEAST_ROOM:
@@ -48,7 +48,7 @@ def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
 
 
 def in_packs(grader: Any, sample: Sample, room: int) -> Flow[Any]:
-    """Describe the work where the sources of one call may have so many tokens."""
+    """Grade an answer with at most this many tokens of sources in one call."""
     kind: type[ByStatement] = grader.result_model
     if sum(_tokens(chunk.text) for chunk in sample.context) <= room:
         return (yield from grader.flow(sample))
@@ -79,7 +79,7 @@ def _tokens(text: str) -> int:
 
 
 def _other_tokens(grader: Any, sample: Sample) -> int:
-    """Guess what instructions, answer and reply take: a call without sources, and a long reply."""
+    """Estimate the tokens of a call without sources, plus a long reply."""
     bare = Sample(
         question=sample.question,
         answer=sample.answer,
@@ -99,7 +99,7 @@ def _other_tokens(grader: Any, sample: Sample) -> int:
 
 
 def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
-    """Yield chunks, and those of more tokens in parts: whole sentences where they fit."""
+    """Yield chunks, the long ones split into parts, between sentences if possible."""
     for chunk in chunks:
         start = end = 0
         spans = split_sentences(chunk.text) if _tokens(chunk.text) > most else ()
@@ -113,7 +113,7 @@ def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
 
 def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
     text = chunk.text[start:end]
-    # A sentence may be longer than all that a call can read: a table, a file.
+    # A "sentence", such as a table, may be longer than a whole call.
     size = len(text) if _tokens(text) <= max(most, 1) else max(1, int(most * _BYTES_PER_TOKEN) // 4)
     for first in range(0, len(text), max(size, 1)):
         part = text[first : first + size]
@@ -122,7 +122,7 @@ def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
 
 
 def _packs(sentences: Sequence[str], passages: Sequence[_Passage], room: int) -> list[set[int]]:
-    """Choose what each call reads, by the places of passages."""
+    """Choose the passages of each call, by index."""
     whole = [
         f"{before} {own}" if before and leaning_of(own) is not None else own
         for before, own in zip(["", *sentences], sentences, strict=False)
@@ -140,7 +140,7 @@ def _packs(sentences: Sequence[str], passages: Sequence[_Passage], room: int) ->
 def _filled(
     taken: set[int], orders: Sequence[Sequence[int]], passages: Sequence[_Passage], room: int
 ) -> set[int]:
-    """Add passages in turn from each order, best first, as long as they fit."""
+    """Add passages from each ranking in turn, best first, as long as they fit."""
     chosen, left = set(taken), room - _sum(taken, passages)
     for places in zip(*orders, strict=True):
         for place in places:
@@ -155,7 +155,7 @@ def _sum(places: set[int], passages: Sequence[_Passage]) -> int:
 
 
 def _best_by_sentence(parts: Sequence[Mapping[str, Any]], verdict: str) -> dict[str, Any]:
-    """Join results over the same text: each sentence as the pack has it that supports most."""
+    """Merge results for the same text: each sentence from the pack that supports it most."""
     fields = joined(parts)
     fields["calls"] = max(part["calls"] for part in parts)
     if len(parts) == 1:

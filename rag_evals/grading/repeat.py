@@ -1,7 +1,7 @@
-"""How sure is a verdict? The same grader asked several times for each row, and what that came to.
+"""Repeated grading: the same grader asked several times for each row.
 
-Each repeat asks again: its calls carry numbers of their own, so that no cache answers two of them
-with one reply, and verdicts are not kept between them. What no model is asked is not repeated.
+Calls of different repeats carry different numbers, so that a cache never answers two of them with
+the same reply, and they share no verdicts. A grader that asks no model is not repeated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,27 +31,27 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# More than any grader asks one call; the first repeat shares its replies with a run without.
+# More than the samples of any grader; the first repeat shares its replies with a plain run.
 _CALLS_APART = 1000
 
 
 class RepeatedResult(Result):
-    """What a grader returned each time it was asked about one row.
+    """The results of all repeats for one row.
 
-    Its findings, warnings and tallies are those of the first result with the majority's score.
+    Findings, warnings and tallies come from the first result with the majority score.
     """
 
     results: list[Any] = Field(
-        description="What the grader returned each time; mappings where it was read from a folder."
+        description="The result of each repeat; mappings if read from a folder."
     )
     repeated_scores: list[float | None] = Field(
-        description="The score each time, 0 to 1; None where that result had none."
+        description="The score of each repeat, 0 to 1; None if it has no score."
     )
     reason: NotScorableReason | None = Field(
-        default=None, description="Why no result had a score; None where one had."
+        default=None, description="Why no repeat has a score; None if one has."
     )
     shown_findings: list[Finding] = Field(
-        default_factory=list, description="What the result found that stands for the others."
+        default_factory=list, description="Findings of the first result with the majority score."
     )
     shown_warnings: list[str] = Field(default_factory=list, description="Its oddities.")
     shown_tallies: dict[str, tuple[int, int]] = Field(
@@ -60,10 +60,10 @@ class RepeatedResult(Result):
 
     @classmethod
     def of(cls, results: Sequence[BaseModel]) -> "RepeatedResult":
-        """Put the results of one row together."""
+        """Combine the results of one row."""
         reasons = [getattr(result, "not_scorable", None) for result in results]
         scores = [
-            None if reason else float(result.score)  # type: ignore[attr-defined]  # of any grader
+            None if reason else float(result.score)  # type: ignore[attr-defined]  # the result of any grader
             for result, reason in zip(results, reasons, strict=True)
         ]
         scored = [score for score in scores if score is not None]
@@ -85,40 +85,40 @@ class RepeatedResult(Result):
 
     @property
     def majority(self) -> float | None:
-        """The score that came most often; of several the one nearest to the middle."""
+        """The most frequent score; if several are, the one closest to the median."""
         scored = [score for score in self.repeated_scores if score is not None]
         return majority(scored) if scored else None
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Why no result had a score; None where one had."""
+        """Why no repeat has a score; None if one has."""
         return self.reason
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the first result with the majority's score found."""
+        """Findings of the first result with the majority score."""
         return tuple(self.shown_findings)
 
     @property
     def warnings(self) -> list[str]:
-        """Oddities of that result, and how many results had no score."""
+        """Warnings of that result, and the number of repeats without a score."""
         return list(self.shown_warnings)
 
     @property
     def tallies(self) -> Tallies:
-        """Parts of wholes of that result."""
+        """Tallies of that result."""
         return dict(self.shown_tallies)
 
 
 class Repeated(Grader[RepeatedResult]):
-    """A grader that is asked several times for each row.
+    """Asks a grader several times for each row.
 
     Args:
-        grader: Any grader; its name is kept.
-        times: How often, at least 2.
+        grader: Any grader; the name stays the same.
+        times: Number of repeats, at least 2.
 
     Raises:
-        ConfigurationError: `times` is not such a number.
+        ConfigurationError: `times` is not a whole number of at least 2.
     """
 
     shapes = ("grader", "times")
@@ -138,10 +138,10 @@ class Repeated(Grader[RepeatedResult]):
         self.judge_rounds = grader.judge_rounds
 
     def check(self) -> None:
-        """Refuse a grader that asks no model.
+        """Reject a grader that asks no model.
 
         Raises:
-            ConfigurationError: It asks none, or cannot work.
+            ConfigurationError: The grader asks no model or cannot work.
         """
         if not self.judge_rounds:
             raise ConfigurationError(
@@ -152,23 +152,23 @@ class Repeated(Grader[RepeatedResult]):
         self.grader.check()
 
     def with_verifier(self, verifier: Verifier) -> "Repeated":
-        """Return the repeated form of the grader that asks a verifier."""
+        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_verifier(verifier), self.times)
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> "Repeated":
-        """Return the repeated form of the grader that follows its tuned files."""
+        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_tunings(tunings), self.times)
 
     def with_language(self, language: str) -> "Repeated":
-        """Return the repeated grader of that language."""
+        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_language(language), self.times)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> "Repeated":
-        """Return the repeated grader with other settings."""
+        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_settings(**settings), self.times)
 
     def flow(self, sample: Sample) -> Flow[RepeatedResult]:
-        """Ask all repeats side by side, round by round."""
+        """Run all repeats in parallel, round by round."""
         require_fields(sample, self.requires)
         flows = {place: sample_flow(self.grader, sample) for place in range(self.times)}
         results: dict[int, BaseModel] = {}
@@ -187,7 +187,7 @@ def _rounds(
     replies: Mapping[int, Sequence[Any] | None],
     results: dict[int, BaseModel],
 ) -> dict[int, Sequence[Step]]:
-    """Send each flow its replies; return the steps of those that go on, note results of others."""
+    """Send each flow its replies; store finished results and return the steps of the others."""
     steps: dict[int, Sequence[Step]] = {}
     for place, own in replies.items():
         try:

@@ -1,4 +1,4 @@
-"""How is faithfulness graded in two steps? Statements of the answer, then a verdict on each."""
+"""Two-step faithfulness: extract the statements of the answer, then verify each of them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 _CallsMade = Counter[str | None]
-"""Calls by the endpoint that they name; None stands for the judge that grades."""
+"""Number of calls by endpoint; None means the run's judge."""
 
 
 class VerifiedStatement(StatementEvaluation):
-    """One statement, and who decided it how."""
+    """One statement, and how it was decided."""
 
     support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
     decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
@@ -67,12 +67,12 @@ class VerifiedStatement(StatementEvaluation):
 
     @property
     def finding(self) -> Finding:
-        """The statement as results show it, with who decided it how surely."""
+        """The finding, with the verifier's name and its support."""
         return replace(super().finding, support=self.support, decided_by=self.decided_by)
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
-    """Which statements the context supports, who decided each, and what that saved."""
+    """Which statements the context supports, who decided each, and how many calls were saved."""
 
     # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
     statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
@@ -115,13 +115,13 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Oddities of the verdicts, drift, and a language that the verifier was not made for."""
+        """Oddities of the verdicts, drift, and an unsuitable language."""
         more = [] if self.language_warning is None else [self.language_warning]
         return [*super().warnings, *more]
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """`unread_language` where verdicts mean nothing; as for its base otherwise."""
+        """`unread_language` if the verifier does not read the language."""
         return super().not_scorable or ("unread_language" if self.is_unread else None)
 
     @cached_property
@@ -131,12 +131,12 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def ranking_score(self) -> float | None:
-        """`answer_support`: it tells a doubtful answer from a sure one where scores are equal."""
+        """`answer_support`, which separates doubtful from sure answers with equal scores."""
         return self.answer_support
 
     @property
     def tallies(self) -> Tallies:
-        """Who decided, what came from the cache, and the calls that were saved."""
+        """Statements by verifier, statements from the cache, and saved calls."""
         total = len(self.statements)
         decided_by = Counter(statement.decided_by for statement in self.statements)
         counted = {f"decided by {name}": (decided_by[name], total) for name in self.deciders}
@@ -152,19 +152,18 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
 
 class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
-    """Breaks an answer into statements and has each verified; both parts can be swapped.
+    """Breaks an answer into statements and verifies each; both parts can be replaced.
 
     Args:
-        extractor: Finds the statements; None takes a judge's statements where there is a judge,
-            else the answer's own sentences.
-        verifier: Decides them; None takes the judge, in batches, or the verifier that is in
-            for it.
-        cache: Where to look for verdicts first, and to keep new ones; None keeps none.
-        name: What results call it; two of a kind in one run need two names.
-        language: Language of samples that name none, such as `ru`; None is English.
-        prompts: Prompts for the parts that are not given, by the stem of the shipped file:
+        extractor: Finds the statements; None uses statements of the judge if there is one, else
+            the answer's own sentences.
+        verifier: Decides the statements; None uses the judge, or the verifier that replaces it.
+        cache: Stores and reuses verdicts; None disables caching.
+        name: Name in results; two graders of this kind in one run need two names.
+        language: Language of samples that do not name one, such as `ru`; None means English.
+        prompts: Prompts for the default extractor and verifier, by the stem of the shipped file:
             `extract_statements` and `verify_statements`.
-        settings: What the parts that are not given ask a judge with.
+        settings: Judge settings for the default extractor and verifier.
     """
 
     usual_name: ClassVar[str] = "faithfulness"
@@ -207,35 +206,35 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
-        """True when verdicts cost something and none are kept: words are counted faster."""
+        """True if verdicts are not cached and cost more than a cache lookup."""
         traits = self.verifier.traits
         return traits.cache_mode is None and not traits.is_instant
 
     @property
     def asks_judge(self) -> bool:
-        """True when a step of it needs the client that grades."""
+        """True if the extractor or the verifier needs the run's judge client."""
         return self.extractor.asks_judge or self.verifier.traits.asks_judge
 
     @property
     def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        """The judges that its verifier names itself."""
+        """Judges that the verifier names itself."""
         return list(self.verifier.traits.endpoints)
 
     @property
     def untuned(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        """What its verifier says."""
+        """Untuned verifiers."""
         return list(self.verifier.traits.untuned)
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
-        """One for an extractor that asks a judge, one for a verifier that does."""
+        """One round for an extractor that asks a judge, one for a verifier that does."""
         return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return the form for a judge that is a verifier: what was given to this grader stays.
+        """Return this grader with a default verifier; parts that you passed stay.
 
         Raises:
-            ConfigurationError: A given part needs a judge model, and the verifier asks none.
+            ConfigurationError: A part needs a judge model, and the verifier asks none.
         """
         verifier = verifier.adapt(VerifierChanges(settings=self.settings))
         extractor = self._given["extractor"]
@@ -253,15 +252,15 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def stages(self) -> list[dict[str, Any]]:
-        """Its verifiers, and the fingerprint of what finds the statements."""
+        """The verifiers, and the fingerprint of the extractor."""
         prompt = self.extractor.fingerprint()
         return [{**stage, "prompt": prompt} for stage in described_stages(self.verifier)]
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return this grader with a verifier, or a cascade, that follows its tuned files.
+        """Return this grader with its verifier, or the stages of its cascade, tuned.
 
         Raises:
-            ConfigurationError: A file is of another verifier, or of an earlier form of it.
+            ConfigurationError: A file belongs to a different verifier or an earlier version of it.
         """
         own = self._given["verifier"] or self._own_verifier()
         return self._changed(
@@ -269,7 +268,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a verifier that looks into a cache first."""
+        """Return this grader with a verifier that checks a cache first."""
         return self._changed(cache=cache)
 
     def with_parts(
@@ -279,12 +278,12 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Verifier | None = None,
         name: str | None = None,
     ) -> Self:
-        """Return this grader with another extractor or verifier; None keeps the present one.
+        """Return this grader with a different extractor or verifier; None keeps the present one.
 
         Args:
             extractor: Finds the statements.
-            verifier: Decides them.
-            name: What results call it; two graders of this kind in one run need two names.
+            verifier: Decides the statements.
+            name: Name in results; two graders of this kind in one run need two names.
         """
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
@@ -292,44 +291,44 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return self._changed(**{part: value for part, value in parts.items() if value is not None})
 
     def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
-        """Return this grader with other prompts for its own extractor and verifier.
+        """Return this grader with different prompts for its default parts.
 
         Args:
             prompts: By the stem of the shipped file: `extract_statements`, `verify_statements`.
 
         Raises:
-            PromptError: One does not show what it asks for.
+            PromptError: A prompt does not show the data that it asks about.
         """
         return self._changed(prompts=prompts)
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader whose extractor and verifier ask in a language.
+        """Return the same grader with prompts in a language.
 
         Raises:
-            ConfigurationError: It is no code of a language.
+            ConfigurationError: The language code is unknown.
         """
         check_language(language)
         return self._adapted(VerifierChanges(language=language), language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return the same grader whose parts ask with other settings; see `Grader`."""
+        """Return the same grader with different judge settings; see `Grader`."""
         wanted = check_settings(settings)
         changes = VerifierChanges(settings=wanted)
         return self._adapted(changes, settings={**self.settings, **wanted})
 
     def _adapted(self, changes: VerifierChanges, **own: object) -> Self:
-        """Return the grader with changes, which the parts that were given follow too."""
+        """Apply changes to the grader and to the parts that were passed."""
         parts = {part: self._given[part] for part in ("extractor", "verifier")}
         given = {part: one.adapt(changes) for part, one in parts.items() if one is not None}
         return self._changed(**given, **own)
 
     def check(self) -> None:
-        """Check the verifier: statements are paid for before it is asked."""
+        """Check the verifier before paying for the extraction."""
         if check := self.verifier.traits.check:
             check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
-        """Extract, then verify; an answer that claims nothing needs no verdict."""
+        """Extract, then verify; an answer without claims needs no verdict."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
         passed_over = list(extraction.passed_over)
@@ -371,11 +370,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
-        """Return the verifier, asking in the sample's own language."""
+        """Return the verifier for the sample's language."""
         language = sample.language
         if language is None or language == self.language:
             return self.verifier
-        # One for each language: a verifier has a fingerprint to compute.
+        # Cached by language, because computing a verifier's fingerprint takes time.
         if language not in self._in_language:
             self._in_language[language] = self.verifier.adapt(VerifierChanges(language=language))
         return self._in_language[language]
@@ -389,7 +388,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return LLMVerifier(language=self.language, prompt=prompt, settings=self.settings)
 
     def _changed(self, **arguments: object) -> Self:
-        """Return a grader of the same kind with other arguments; subclasses take other ones."""
+        """Return a copy with other arguments; subclasses have different constructors."""
         changed = self._copy_with(_finished=False)
         given: dict[str, Any] = {**self._given, **arguments}
         VerifiedFaithfulness.__init__(changed, **given)
@@ -409,7 +408,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
-    """Return why verdicts on the sample's language or letters are not to be trusted, if so."""
+    """Return why verdicts in the sample's language or script cannot be trusted, or None."""
     warn = verifier.traits.warn
     if warn is None:
         return None
@@ -447,14 +446,14 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
 
 
 def _counting(flow: Flow[list[Verdict]], made: _CallsMade) -> Flow[list[Verdict]]:
-    """Hand a flow's steps on, and count its judge calls in `made`."""
+    """Pass on the steps of a flow and count its judge calls in `made`."""
     try:
         steps = next(flow)
         while True:
             made.update(step.endpoint for step in steps if isinstance(step, JudgeCall))
             try:
                 replies = yield steps
-            except Exception as error:  # noqa: BLE001 - whatever a driver throws belongs to the flow
+            except Exception as error:  # noqa: BLE001 - the flow handles whatever the driver throws
                 steps = flow.throw(error)
             else:
                 steps = flow.send(replies)
@@ -464,21 +463,21 @@ def _counting(flow: Flow[list[Verdict]], made: _CallsMade) -> Flow[list[Verdict]
 
 
 def _calls_by_stage(made: _CallsMade, callers: Sequence[str]) -> dict[str, int]:
-    """Say how many calls each stage of a cascade made.
+    """Count the calls of each stage of a cascade.
 
     Args:
-        made: What was counted.
-        callers: The stages that make calls, by name, the first one first; only the last asks the
-            judge that grades.
+        made: Number of calls by endpoint.
+        callers: Names of the stages that make calls, in order; only the last one asks the run's
+            judge.
 
     Returns:
-        Nothing where fewer than two stages make calls.
+        Calls by stage; empty if fewer than two stages make calls.
     """
     if len(callers) < 2:
         return {}
     counted = dict.fromkeys(callers, 0)
     for endpoint, calls in made.items():
-        # A stage has its endpoint at the end of its name, or as its name.
+        # The name of a stage is its endpoint or ends with it.
         named = (name for name in callers if endpoint is not None and name.endswith(endpoint))
         counted[next(named, callers[-1])] += calls
     return counted

@@ -113,7 +113,7 @@ SEVERAL: dict[str, tuple[dict[str, Any], str]] = {
     "two questions": ({"question": [{"role": "user", "content": "a"}] * 2}, "text or a message"),
     "two answers": (
         {"answer": {"answer": "a", "content": "b"}},
-        "answer has several texts, in 'content' and 'answer'; give the one that is meant",
+        "answer has several texts, in 'content' and 'answer'; pass the one you mean",
     ),
     "two answers of a class": ({"answer": Thing(answer="a", text="b")}, "answer has several texts"),
     "two references": ({"reference": {"result": "a", "text": "b"}}, "reference has several texts"),
