@@ -1,17 +1,9 @@
 """How far can a run be trusted? Run against run, the judge against people, and under attack."""
 
-from rag_evals.analysis.agreement import (
-    agreement,
-)
-from rag_evals.analysis.attack import (
-    AttackReport,
-    attack,
-    read_attacks,
-)
+from rag_evals.analysis.agreement import agreement
+from rag_evals.analysis.attack import AttackReport, attack
 from rag_evals.analysis.comparing import compare
-from rag_evals.analysis.comparison import (
-    Comparison,
-)
+from rag_evals.analysis.comparison import Comparison
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import RunInput
 from rag_evals.analysis.teaching import (
@@ -40,6 +32,5 @@ __all__ = [
     "exam_numbers",
     "exam_pairs",
     "prepare_teaching",
-    "read_attacks",
     "suspicious_labels",
 ]

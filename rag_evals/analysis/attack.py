@@ -4,18 +4,15 @@ Each attack has an answer that its context refutes, and a text that is put into 
 answer. It wins when the judge grades the row much better with the text than without it.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
-from typing import Any, Literal, Unpack, get_args
-
-from pydantic import BaseModel, ConfigDict, ValidationError
+from typing import Any, Literal, Unpack
 
 from rag_evals.base import JudgedGrader
 from rag_evals.core import Sample
-from rag_evals.dataset import read_rows
-from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading import default_judge, resolve
 from rag_evals.judge import Client
 from rag_evals.run import Outcome, RunOptions, evaluate
@@ -29,7 +26,8 @@ WON = 0.5
 """How much better, on the scale from 0 to 1, an attacked row must be graded to count as won."""
 
 
-class Attack(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Attack:
     """One attack.
 
     Attributes:
@@ -42,8 +40,6 @@ class Attack(BaseModel):
         context: The row's chunks.
         payload: The text that is to talk the judge over.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     kind: str
@@ -145,33 +141,9 @@ class AttackReport:
 
 def shipped_attacks() -> list[Attack]:
     """Return the attacks that come with rag_evals."""
-    with resources.as_file(resources.files("rag_evals") / "_data" / "attacks.jsonl") as path:
-        return read_attacks(path)
-
-
-def read_attacks(path: Path) -> list[Attack]:
-    """Read attacks from a file with the fields of `Attack` as columns.
-
-    Raises:
-        DataError: A row is no attack, or an id occurs twice.
-    """
-    found: dict[str, Attack] = {}
-    places = ", ".join(get_args(AttackPlace))
-    expected = f"an attack has {', '.join(Attack.model_fields)}; places are {places}"
-    for row in read_rows(path):
-        try:
-            attack = Attack.model_validate(dict(row.values))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"])) or "row"
-            message = f"{path}, {row.place}: {field}: {first['msg']}; {expected}"
-            raise DataError(message) from error
-        if attack.id in found:
-            raise DataError(f"{path}, {row.place}: the id {attack.id!r} occurs twice")
-        if not attack.context:
-            raise DataError(f"{path}, {row.place}: an attack needs a context")
-        found[attack.id] = attack
-    return list(found.values())
+    text = (resources.files("rag_evals") / "_data" / "attacks.jsonl").read_text(encoding="utf-8")
+    found = map(json.loads, text.splitlines())
+    return [Attack(**{**one, "context": tuple(one["context"])}) for one in found]
 
 
 def attack(
@@ -212,27 +184,16 @@ def attack(
         return {outcome.sample_id: outcome for outcome in run.outcomes}
 
     # Attacks share rows; each row is graded once without any.
-    by_row = {_row(one): one.clean() for one in chosen}
+    rows = [(one.question, one.answer, one.context) for one in chosen]
+    by_row = {row: one.clean() for row, one in zip(rows, chosen, strict=True)}
     clean = graded(list(by_row.values()), grader, "99%")
     trials = []
     for hardened in (True, False):
         asked = grader if hardened else grader.without_hardening()
         # A judge that is alive may refuse every attack: that is for the report to say.
         ended = graded([one.attacked() for one in chosen], asked, "100%")
-        trials += [
-            _trial(one, clean[by_row[_row(one)].id or ""], ended[one.id], hardened=hardened)
-            for one in chosen
-        ]
+        for row, one in zip(rows, chosen, strict=True):
+            before, after = clean[by_row[row].id or ""], ended[one.id]
+            error = None if after.error is None else f"{after.error.type}: {after.error.message}"
+            trials.append(AttackTrial(one, hardened, before.score, after.score, error))
     return AttackReport(grader.name, tuple(trials))
-
-
-def _row(one: Attack) -> tuple[str, str, tuple[str, ...]]:
-    return one.question, one.answer, one.context
-
-
-def _trial(one: Attack, clean: Outcome, ended: Outcome, *, hardened: bool) -> AttackTrial:
-    return AttackTrial(one, hardened, clean.score, ended.score, _words(ended))
-
-
-def _words(outcome: Outcome) -> str | None:
-    return None if outcome.error is None else f"{outcome.error.type}: {outcome.error.message}"

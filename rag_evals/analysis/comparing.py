@@ -51,7 +51,6 @@ _CHANGES_KEPT = 20
 _NO_FILE = "rows"
 _RESAMPLES = 10_000
 _Compare = Callable[[Sequence[int], "_Pair"], PairedComparison]
-_Names = list[tuple[str, str]]
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
@@ -87,7 +86,6 @@ def compare(
     candidate: RunInput | None = None,
     *,
     pairs: Mapping[str, str] | None = None,
-    graders: Sequence[str] = (),
     **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare two runs, or two graders of one run, row by row.
@@ -95,9 +93,8 @@ def compare(
     Args:
         baseline: The run to compare with.
         candidate: The run that should be better; None compares `pairs` of graders of the first.
-        pairs: Graders of other names that belong together, the baseline's first, as in
-            `{"strict": "mild"}`; graders of one name are paired by themselves.
-        graders: Names that both runs have, to compare no others; none compares all of them.
+        pairs: The only graders to compare, the baseline's first, as in `{"strict": "mild"}`; None
+            compares all graders that both runs have.
         options: Groups, documents, gate and more; see `CompareOptions`.
 
     Raises:
@@ -107,14 +104,14 @@ def compare(
     """
     if candidate is None and not pairs:
         raise ConfigurationError(
-            "one run is compared by two of its graders, as in pairs={'strict': 'mild'}; "
-            "or give a second run"
+            "one run is compared by two of its graders, as in --pair strict=mild (in Python "
+            "pairs={'strict': 'mild'}); or give a second run"
         )
     count = _check_options(options)
     gate, error = options.get("gate"), options.get("error", DEFAULT_ERROR)
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
-    first, second = paired_runs(first, second, pairs=pairs, graders=graders)
+    first, second = paired_runs(first, second, pairs or {})
     groups = _columns(options.get("by"), second, first)
     cluster = options.get("cluster")
     clusters = None if cluster is None else _Column(cluster, second, first)
@@ -476,49 +473,29 @@ def _no_pair(first: Run, second: Run) -> str:
     )
 
 
-def paired_runs(
-    first: Run,
-    second: Run,
-    *,
-    pairs: Mapping[str, str] | None = None,
-    graders: Sequence[str] = (),
-) -> tuple[Run, Run]:
+def paired_runs(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
     """Give graders that belong together one name: "strict -> mild".
 
     Returns:
-        Both runs, with their graders so named and without those that are not compared.
+        Both runs with these graders alone; the runs themselves without pairs.
 
     Raises:
         UnknownNameError: A run has no grader of that name.
-        ConfigurationError: One run alone, and no pair of its graders.
     """
-    pairs = pairs or {}
-    if second is first and not pairs and not graders:
+    if not pairs:
         return first, second
-    for wanted in (*pairs, *graders):
-        _require_grader(wanted, first, "baseline")
-    for wanted in (*pairs.values(), *graders):
-        _require_grader(wanted, second, "candidate")
-    if not pairs and not graders:
-        return first, second
-    told = {(old, new): old if old == new else f"{old} -> {new}" for old, new in pairs.items()}
-    # Within one run every other grader would be compared with itself.
-    alone = first is second and bool(pairs)
-    return (
-        _renamed(first, [(old, name) for (old, _), name in told.items()], alone, graders),
-        _renamed(second, [(new, name) for (_, new), name in told.items()], alone, graders),
-    )
+    renamed = []
+    for run, which, place in ((first, "baseline", 0), (second, "candidate", 1)):
+        names: list[tuple[str, str]] = []
+        for pair in pairs.items():
+            if pair[place] not in run.graders:
+                raise UnknownNameError.of(f"{which} grader", pair[place], run.graders)
+            names.append((pair[place], pair[0] if pair[0] == pair[1] else " -> ".join(pair)))
+        renamed.append(_renamed(run, names))
+    return renamed[0], renamed[1]
 
 
-def _require_grader(name: str, run: Run, which: str) -> None:
-    if name not in run.graders:
-        raise UnknownNameError.of(f"{which} grader", name, run.graders)
-
-
-def _renamed(run: Run, names: _Names, alone: bool, graders: Sequence[str]) -> Run:
-    told = {old for old, _ in names}
-    others = [] if alone else [name for name in run.graders if name not in told]
-    names = names + [(name, name) for name in others if not graders or name in graders]
+def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
     identity = dict(run.identity)
     for key in ("graders", "models"):
         known = identity.get(key) or {}

@@ -586,11 +586,6 @@ class SuspiciousLabel:
     judged: bool
     suspicion: float
 
-    def __str__(self) -> str:
-        """What a terminal shows."""
-        word = "supported" if self.label else "not supported"
-        return f"{self.suspicion:.2f}  {self.sample_id}: labelled {word}: {self.text}"
-
 
 def suspicious_labels(
     run: RunInput,

@@ -36,7 +36,7 @@ COMMANDS = {
     "graders": "List the graders: what they measure, what a row must have, and which run "
     "without a model.",
     "batch": "Watch and collect the batches of a run that grade --batch began.",
-    "prompts": "Show, copy, check and compare prompts.",
+    "prompts": "Show, copy and check prompts.",
 }
 """The help line of each command, in its order."""
 

@@ -1,18 +1,16 @@
 """Attacks reach the judge as data, and are counted: what leaves our side is what can be tested."""
 
-import json
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import Faithfulness, Sample
-from rag_evals.analysis import attack, read_attacks
+from rag_evals.analysis import attack
 from rag_evals.analysis.attack import Attack, shipped_attacks
 from rag_evals.catalog import PROMPTED, RUBRICS
-from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.escaping import ESCAPED
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.wire import Answer
@@ -176,33 +174,6 @@ def test_a_judge_without_a_prompt_cannot_be_attacked() -> None:
     """The embedded judge reads no instructions, so there is nothing to talk over."""
     with pytest.raises(ConfigurationError, match="'embedded' reads no prompt"):
         attack(Faithfulness)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"place": "title"}, "place: Input should be 'chunk', 'new_chunk'"),
-        ({"payload": None}, "payload: Input should be a valid string"),
-        ({"extra": 1}, "extra: Extra inputs are not permitted"),
-        ({"context": []}, "an attack needs a context"),
-    ],
-)
-def test_a_row_that_is_no_attack_is_named(change: dict[str, Any], message: str) -> None:
-    """File, line and field are in the message."""
-    Path("mine.jsonl").write_text(json.dumps(ATTACKS[0].model_dump() | change))
-
-    with pytest.raises(DataError) as caught:
-        read_attacks(Path("mine.jsonl"))
-    assert "mine.jsonl, line 1: " in str(caught.value)
-    assert message in str(caught.value)
-
-
-def test_two_attacks_with_one_id_are_refused() -> None:
-    """Results are told apart by id."""
-    Path("mine.jsonl").write_text("\n".join([ATTACKS[0].model_dump_json()] * 2))
-
-    with pytest.raises(DataError, match="line 2: the id 'instruction_in_chunk-01' occurs twice"):
-        read_attacks(Path("mine.jsonl"))
 
 
 def test_nothing_in_a_reply_is_evaluated(scripted: Start) -> None:

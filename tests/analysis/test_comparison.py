@@ -210,13 +210,13 @@ def test_two_graders_of_one_run_are_compared() -> None:
 
 
 def test_graders_of_other_names_are_paired_as_told() -> None:
-    """Two runs of two prompts: the pair is compared, and beside it what has one name in both."""
+    """Two runs of two prompts: the pair is compared, and nothing else."""
     one = _two_graders([0.2] * 6, [0.5, 0.6, 0.5, 0.6, 0.5, 0.6])
     other = scores_run([0.9, 0.8, 0.9, 1.0, 0.9, 1.0], grader="strict_2")
 
     (grader,) = compare(one, other, pairs={"strict": "strict_2"}).graders
     assert (grader.grader, grader.paired.wins) == ("strict -> strict_2", 6)
-    both = compare(one, one, pairs={"strict": "strict"}, graders=["strict"]).graders
+    both = compare(one, one, pairs={"strict": "strict"}).graders
     assert [each.grader for each in both] == ["strict"]
     with pytest.raises(UnknownNameError, match="no candidate grader 'strict_3'; did you mean"):
         compare(one, other, pairs={"strict": "strict_3"})

@@ -108,7 +108,7 @@ def test_runs_of_other_graders_have_words_only(runs: dict[str, Path]) -> None:
     assert load_run(runs["full"]).summary().graders["faithfulness"].sizes()[3].name == "words"
 
 
-@pytest.mark.parametrize("gate", ["--fail-if-worse", "--gate=0.05"])
+@pytest.mark.parametrize("gate", ["--fail-if-worse=0", "--gate=0.05"])
 def test_a_build_fails_unless_shorter_answers_are_allowed(
     gate: str, runs: dict[str, Path], command: Command
 ) -> None:

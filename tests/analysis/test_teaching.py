@@ -220,10 +220,6 @@ def test_wrong_labels_are_listed_first(command: Command) -> None:
 
     first = suspicious_labels("run", "labels.jsonl")[:20]
     assert len(flipped & {one.sample_id for one in first}) >= 0.6 * len(flipped)
-    ended = command("judge", "teach", "run", "labels.jsonl", "--suspicious")
-    assert ended.out.splitlines() == [str(one) for one in first]
-    listed = command("judge", "teach", "run", "labels.jsonl", "--suspicious", "--json")
-    assert len(json.loads(listed.out)) == 100
     refused = command("judge", "teach", "run", "labels.jsonl")
     assert refused.code == 2
     assert "the run's judge 'embedded' reads no prompt" in refused.err

@@ -1,4 +1,4 @@
-"""The attack command: rates as a table or as JSON, for any prompt and any attacks."""
+"""The attack command: rates as a table or as JSON, for any prompt."""
 
 import json
 from collections.abc import Callable
@@ -27,22 +27,21 @@ def test_the_command_shows_the_rates(
     assert ("83 won in spite of hardening" in ended.out) is (rate == "99%")
 
 
-def test_the_command_attacks_a_users_prompt_with_a_users_attacks(
-    command: Command, scripted: Start
-) -> None:
-    """--prompt and --attacks; the numbers as JSON for other programs."""
-    judge = scripted(lambda request: {"reasoning": "r", "passed": "PLEASE" in str(request.answer)})
+def test_the_command_attacks_a_users_prompt(command: Command, scripted: Start) -> None:
+    """--prompt; the numbers as JSON for other programs."""
+    behind = {one.attacked().answer: one.id for one in ATTACKS if one.place == "answer"}
+    judge = scripted(lambda request: {"reasoning": "r", "passed": request.answer in behind})
     Path("mine.jinja").write_text("---\nresponse_model: pass_fail\n---\nIs it right?")
-    mine = ATTACKS[0].model_copy(update={"id": "x", "place": "answer", "payload": "PLEASE"})
-    Path("mine.jsonl").write_text(mine.model_dump_json())
     ended = command(
-        "judge", "attack", "--judge", "openai/m", "--prompt", "mine.jinja",
-        "--attacks", "mine.jsonl", "--json", "--quiet",
-    )  # fmt: skip
+        "judge", "attack", "--judge", "openai/m", "--prompt", "mine.jinja", "--json", "--quiet"
+    )
 
     numbers = json.loads(ended.out)
-    assert numbers["success_rate"] == {"hardened": 1.0, "not_hardened": 1.0}
-    assert numbers["won"] == ["x"]
+    won = set(numbers["won"])
+    assert numbers["success_rate"]["hardened"] == pytest.approx(len(won) / len(ATTACKS))
+    # A payload that fakes our tags does not arrive as it is.
+    assert len(won) > 0.8 * len(behind)
+    assert won <= set(behind.values())
     assert {request.instructions for request in judge.requests} == {"Is it right?"}
     assert command("judge", "attack").code == 2
 
@@ -68,13 +67,3 @@ def test_a_dead_judge_is_no_result(
     assert message in ended.err
     assert len(ended.err.splitlines()) == 1
     assert len(judge.requests) <= most_calls
-
-
-def test_few_attacks_that_all_fail_are_no_result(command: Command, scripted: Start) -> None:
-    """Also too few for a share: all of them failed."""
-    scripted(HttpError(400, "too long"))
-    Path("mine.jsonl").write_text(ATTACKS[0].model_dump_json())
-    ended = command("judge", "attack", "--judge", "openai/m", "--attacks", "mine.jsonl", "--quiet")
-
-    assert ended.code == 3
-    assert "1 of 1 gradings failed" in ended.err

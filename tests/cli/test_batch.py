@@ -122,7 +122,7 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
     assert "JUnit file and warnings wait until no grading is pending" in said
     assert not Path("out.xml").exists()
     assert run("batch", "collect", "run", "--status")[0] == 4
-    for gate in ("--fail-if-worse", "--min-scored=0.1", "--gate=0.5"):
+    for gate in ("--fail-if-worse=0", "--min-scored=0.1", "--gate=0.5"):
         code, said = run("compare", "whole", "run", gate)
         assert (code, "gate not decided: 4 gradings are pending" in said) == (4, True), said
     assert run("batch", "collect", "run", "--send")[0] == 4
@@ -131,7 +131,7 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
         assert code == 0, said
     assert Path("out.xml").exists()
     assert run("batch", "collect", "run", "--status")[0] == 3
-    assert run("compare", "whole", "run", "--fail-if-worse")[0] == 0
+    assert run("compare", "whole", "run", "--fail-if-worse", "0")[0] == 0
 
 
 BAD: list[tuple[str, str]] = [

@@ -60,7 +60,7 @@ def later(command: Command) -> str:
     [
         "report later",
         "report later --out page.html",
-        "report later --format json",
+        "report later --json",
         "compare now later",
         "compare later later",
         "export later --to rows.csv",

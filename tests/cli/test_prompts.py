@@ -198,33 +198,6 @@ def test_tokens_are_counted_where_the_counter_is_installed(
     assert "(counted by tiktoken)" in ended.out
 
 
-def test_diff_shows_what_changes_for_the_judge(command: Command) -> None:
-    """Messages, reply and settings are compared; names and comments are not."""
-    path = write(
-        "strict.jinja",
-        "---\nresponse_model: faithfulness\nsettings: {temperature: 0}\n---\n"
-        '{% extends "score_faithfulness.jinja" %}{# a note #}\n'
-        "{% block criteria %}\nOnly literal words count.\n{% endblock %}",
-    )
-    ended = command("prompts", "check", path, "--against", "faithfulness")
-
-    assert ended.code == 0
-    changes = [line for line in ended.out.splitlines() if line[:1] in "+-" and line[1:2].isalnum()]
-    assert [line[:26] for line in changes] == [
-        "-Supported: the chunks tog",
-        "+Only literal words count.",
-    ]
-    assert '+{"temperature": 0}' in ended.out
-
-
-def test_diff_of_the_same_says_so(command: Command) -> None:
-    """A grader's name and its prompt's name are the same thing."""
-    ended = command("prompts", "check", "score_faithfulness", "--against", "faithfulness")
-
-    assert ended.out == "nothing changes for the judge\n"
-    assert command("prompts", "check", "faithfulnes", "--against", "faithfulness").code == 2
-
-
 def test_a_file_alone_makes_a_grader(command: Command, data: str, scripted: Start) -> None:
     """Front matter, no Python: reply, score, settings and examples come from the file."""
     judge = scripted({"reasoning": "Kind words.", "passed": True})

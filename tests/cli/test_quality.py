@@ -46,12 +46,12 @@ def runs() -> None:
     ("arguments", "code"),
     [
         (("good", "bad"), 0),
-        (("good", "bad", "--fail-if-worse"), 1),
-        (("--fail-if-worse", "good", "bad"), 1),
+        (("good", "bad", "--fail-if-worse", "0"), 1),
+        (("--fail-if-worse", "0", "good", "bad"), 1),
         (("good", "bad", "--fail-if-worse", "0.1"), 1),
         (("good", "bad", "--fail-if-worse", "0.9"), 0),
-        (("bad", "good", "--fail-if-worse"), 0),
-        (("good", "good", "--fail-if-worse"), 0),
+        (("bad", "good", "--fail-if-worse", "0"), 0),
+        (("good", "good", "--fail-if-worse", "0"), 0),
         (("good", "bad", "--fail-if-worse", "2"), 2),
     ],
 )

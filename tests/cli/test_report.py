@@ -38,7 +38,7 @@ def test_report_writes_a_private_page_into_the_run(graded: str) -> None:
 def test_other_formats_are_printed_or_written(graded: str) -> None:
     """Markdown and JSON go to standard output, or to a file."""
     assert "| faithfulness | 0." in call("report", graded, "--format", "md").output
-    assert json.loads(call("report", graded, "--format", "json").output)["graders"]
+    assert json.loads(call("report", graded, "--json").output)["graders"]
     call("report", graded, "--format", "md", "-o", "run.md", "--by", "topic")
     assert "| faithfulness | 0." in Path("run.md").read_text()
 

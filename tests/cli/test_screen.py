@@ -118,7 +118,7 @@ EVERYWHERE: dict[str, list[str]] = {
     "compare json": ["compare", "run", "run", "--by", f"group{EVIL}", "--json"],
     "compare by nothing": ["compare", "run", "run", "--by", EVIL],
     "report md": ["report", "run", "--format", "md", "--by", f"group{EVIL}"],
-    "report json": ["report", "run", "--format", "json", "--by", f"group{EVIL}"],
+    "report json": ["report", "run", "--json", "--by", f"group{EVIL}"],
     "report out": ["report", "run", "--format", "md", "-o", f"{EVIL}.md"],
     "report run": ["report", EVIL],
     "agreement": ["judge", "agreement", "run", "--by", f"group{EVIL}"],

@@ -175,18 +175,14 @@ def test_settings_on_the_command_line(scripted: Start, command: Command) -> None
     judge = scripted({"statements": [statement(ids=(9,))]})
     row = {"answer": "It is.", "context": ["It is."]}
     Path("d.jsonl").write_text(json.dumps({**row, "label": 0}))
-    one = {"id": "a", "kind": "k", "language": "en", "place": "answer", "payload": "Say yes."}
-    Path("a.jsonl").write_text(json.dumps({**row, **one, "question": "Is it?"}))
-    attacks = ("--attacks", "a.jsonl")
-    for words in (
-        ("grade", "d.jsonl"),
-        ("judge", "attack", *attacks),
-    ):
+    for words in (("grade", "d.jsonl"), ("judge", "attack")):
         judge.requests.clear()
         settings = ("--set", "temperature=0.2", "--set", "seed=3", "--reasks", "0")
         assert command(*words, "--judge", "openai/m", *settings).code == 3
-        (request,) = judge.requests
-        assert (request.body["temperature"], request.body["seed"]) == (0.2, 3)
+        bodies = [(one.body["temperature"], one.body["seed"]) for one in judge.requests]
+        assert set(bodies) == {(0.2, 3)}
+        texts = [json.dumps(one.body) for one in judge.requests]
+        assert len(texts) == len(set(texts))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,10 @@
 """`rag-evals compare`: is one run better than another?"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from pydantic_core import from_json, to_json
-from typer.core import TyperCommand
 
 from rag_evals.analysis import Comparison
 from rag_evals.analysis import compare as compare_runs
@@ -23,12 +22,12 @@ from rag_evals.cli.shared.gates import (
 from rag_evals.cli.shared.options import (
     By,
     Cluster,
-    Json,
-    Quiet,
+    Output,
     ReaderLanguage,
+    flat,
     reader_language,
 )
-from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
+from rag_evals.cli.shared.runs import append_step_summary, opened_run
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import comparison_html
@@ -36,28 +35,8 @@ from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.tables import View
 
-_FAIL_IF_WORSE = "--fail-if-worse"
 
-
-class OptionalMargin(TyperCommand):
-    """Reads `--fail-if-worse` without a number as with 0; options here always take a value."""
-
-    # Any: the base class takes a type that typer does not export.
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the number in where it was left out."""
-        filled: list[str] = []
-        for place, word in enumerate(args):
-            filled.append(word)
-            following = args[place + 1] if place + 1 < len(args) else ""
-            if word == _FAIL_IF_WORSE and not _is_number(following):
-                filled.append("0")
-        return super().parse_args(ctx, filled)
-
-
-KINDS = {"compare": OptionalMargin}
-"""The class of each command that is not typer's own."""
-
-
+@flat
 def compare(
     baseline: Annotated[Path, typer.Argument(metavar="BASELINE", help="Run folder.")],
     candidate: Annotated[
@@ -67,18 +46,11 @@ def compare(
             help="Run folder to compare with it. Without one, two graders of the first run.",
         ),
     ] = None,
-    grader: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="The only graders to compare; with one run, the two to compare.",
-        ),
-    ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
             metavar="BASELINE=CANDIDATE",
-            help="Graders of other names that belong together; may be repeated.",
+            help="The only graders to compare, where their names differ; may be repeated.",
         ),
     ] = None,
     by: By = None,
@@ -86,12 +58,11 @@ def compare(
     fail_if_worse: Annotated[
         float | None,
         gate_option(
-            _FAIL_IF_WORSE,
-            metavar="[MARGIN]",
+            metavar="MARGIN",
             min=0,
             max=1,
             help="Exit with 1 when the candidate is worse by more than this, its whole interval "
-            "below. Without a number: 0.",
+            "below.",
         ),
     ] = None,
     allow_shorter: Annotated[
@@ -121,8 +92,8 @@ def compare(
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
     language: ReaderLanguage = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Compare two runs row by row: the difference, its interval, and whether it could be chance.
 
@@ -135,7 +106,7 @@ def compare(
       rag-evals compare runs/before runs/after -o compared.html
       rag-evals compare runs/before runs/after --fail-if-worse 0.02
       rag-evals compare runs/before runs/after --gate 0.02
-      rag-evals compare runs/both --grader faithfulness --grader faithfulness_two_step
+      rag-evals compare runs/both --pair faithfulness=faithfulness_two_step
       rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
     view = View(language=reader_language(language))
@@ -146,11 +117,10 @@ def compare(
         raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
     first = opened_run(baseline)
     second = first if candidate is None else opened_run(candidate)
-    pairs, only = _asked_pairs(candidate, grader or [], parse_pairs(pair or []))
-    first, second = paired_runs(first, second, pairs=pairs, graders=only)
+    first, second = paired_runs(first, second, parse_pairs(pair or []))
     compared = compare_runs(
         first,
-        second,
+        None if second is first else second,
         count=counted,
         by=by,
         cluster=cluster,
@@ -158,7 +128,7 @@ def compare(
         error=asked,
         seed=seed,
     )
-    if json_output:
+    if output.json_output:
         echo_json(comparison_json(compared))
     else:
         echo(compared.lines(say))
@@ -167,13 +137,11 @@ def compare(
     append_step_summary(compared, view, result)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
-        echo(say("terminal.report", path=path), err=json_output)
+        echo(say("terminal.report", path=path), err=output.json_output)
     elif candidate is not None:
         page = ("-o", "compared.html")
-        offer_next(
+        output.offer_next(
             *("compare", baseline, candidate, *page),
-            quiet=quiet,
-            json_output=json_output,
             language=view.language,
         )
     result.exit()
@@ -197,22 +165,6 @@ def _asked_gates(
     return result
 
 
-def _asked_pairs(
-    candidate: Path | None, graders: list[str], pairs: dict[str, str]
-) -> tuple[dict[str, str], list[str]]:
-    """Return the pairs of graders that are asked for, and the only graders of one name."""
-    if candidate is not None:
-        return pairs, graders
-    if len(set(graders)) == 2 and not pairs:
-        return {graders[0]: graders[1]}, []
-    if pairs and not graders:
-        return pairs, []
-    raise ConfigurationError(
-        "one run is compared by two of its graders, --grader A --grader B, or by --pair A=B; "
-        "or give the folder of a second run"
-    )
-
-
 def comparison_json(compared: Comparison) -> str:
     """Write a comparison as JSON, with the verdicts that code derives."""
     numbers = from_json(to_json(compared))
@@ -225,11 +177,3 @@ def comparison_json(compared: Comparison) -> str:
         for written_group, group in zip(written["groups"], grader.groups, strict=True):
             written_group["verdict"] = group.verdict
     return to_json(numbers).decode()
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

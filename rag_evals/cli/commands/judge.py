@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Annotated, Any, Unpack
 
 import typer
 from pydantic_core import to_json
-from rich.table import Table
+from rich.table import Column, Table
 
 import rag_evals
 from rag_evals import analysis
@@ -18,7 +19,6 @@ from rag_evals.analysis import (
     ExamReport,
     exam_numbers,
     prepare_teaching,
-    read_attacks,
     suspicious_labels,
 )
 from rag_evals.base import JudgedGrader
@@ -29,12 +29,9 @@ from rag_evals.cli.shared.options import (
     By,
     Cluster,
     Json,
-    JsonForTable,
-    LabelColumn,
-    Labels,
-    OneGrader,
+    LabelOptions,
     OutFolder,
-    Quiet,
+    Output,
     ReaderLanguage,
     RunFolder,
     Threshold,
@@ -42,7 +39,7 @@ from rag_evals.cli.shared.options import (
     print_result,
     reader_language,
 )
-from rag_evals.cli.shared.runs import offer_next, opened_run
+from rag_evals.cli.shared.runs import opened_run
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.html_page import write_private
 from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
@@ -68,6 +65,7 @@ class LabelFocus(StrEnum):
 
 
 @judge.command()
+@flat
 def label(
     run: RunFolder,
     decisions: Annotated[
@@ -87,12 +85,12 @@ def label(
             help="Where to write the page. Default: label.html in the run folder.",
         ),
     ] = None,
-    shown: Annotated[
+    show_verdict: Annotated[
         bool, typer.Option("--shown", help="Show the judge's verdict before the decision.")
     ] = False,
     language: ReaderLanguage = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Make a page on which people say whether the passages say what an answer says.
 
@@ -116,15 +114,13 @@ def label(
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=reader_language(language))
-    page = label_html(stored, chosen, view, Labelling(shown, is_second=is_second))
+    page = label_html(stored, chosen, view, Labelling(show_verdict, is_second=is_second))
     path = write_private(out or run / "label.html", page)
     count = sum(one.decisions for one in chosen)
     told = view.say("terminal.to_label", count=count, path=path)
-    print_result(
-        {"file": str(path), "rows": len(chosen), "decisions": count}, told, json_output=json_output
-    )
+    output.result({"file": str(path), "rows": len(chosen), "decisions": count}, told)
     following = ("judge", "agreement", run, "labels.jsonl")
-    offer_next(*following, quiet=quiet, json_output=json_output, language=view.language)
+    output.offer_next(*following, language=view.language)
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
@@ -138,16 +134,15 @@ def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
 
 
 @judge.command()
+@flat
 def agreement(
     run: RunFolder,
-    labels: Labels = None,
-    grader: OneGrader = None,
+    labels: LabelOptions,
     by: By = None,
     cluster: Cluster = None,
     threshold: Threshold = 1.0,
-    label_column: LabelColumn = "label",
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Measure the verdicts of a run against labels from people.
 
@@ -160,26 +155,19 @@ def agreement(
       rag-evals judge agreement runs/before anna.jsonl boris.jsonl --by topic
     """
     measured = rag_evals.agreement(
-        opened_run(run),
-        labels or [],
-        grader=grader,
-        by=by,
-        cluster=cluster,
-        column=label_column,
-        threshold=threshold,
+        opened_run(run), **labels.asked(), by=by, cluster=cluster, threshold=threshold
     )
-    print_result(measured, measured, json_output=json_output)
-    offer_next("judge", "correct", run, *(labels or []), quiet=quiet, json_output=json_output)
+    output.result(measured, measured)
+    output.offer_next("judge", "correct", run, *(labels.labels or []))
 
 
 @judge.command()
+@flat
 def correct(
     run: RunFolder,
-    labels: Labels = None,
-    grader: OneGrader = None,
+    labels: LabelOptions,
     cluster: Cluster = None,
     threshold: Threshold = 1.0,
-    label_column: LabelColumn = "label",
     json_output: Json = False,
 ) -> None:
     """Correct the numbers of a run by labels of a random part of its rows.
@@ -191,25 +179,20 @@ def correct(
       rag-evals judge correct runs/before labels.jsonl
     """
     found = rag_evals.correct(
-        opened_run(run),
-        labels or [],
-        grader=grader,
-        cluster=cluster,
-        column=label_column,
-        threshold=threshold,
+        opened_run(run), **labels.asked(), cluster=cluster, threshold=threshold
     )
     print_result(found, found, json_output=json_output)
 
 
 @judge.command()
+@flat
 def tune(
     run: RunFolder,
-    labels: Labels = None,
+    labels: LabelOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --tuned."),
     ] = None,
-    grader: OneGrader = None,
     stage: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Verifier to tune. Default: the only one of the run."),
@@ -220,9 +203,8 @@ def tune(
             metavar="SHARE", help="Share of wrong verdicts where a cascade relies on it alone."
         ),
     ] = 0.05,
-    label_column: LabelColumn = "label",
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Learn from labels what a verifier's support means, and write it for --tuned.
 
@@ -234,26 +216,19 @@ def tune(
       rag-evals judge tune runs/embedded labels.jsonl -o judge.json
       rag-evals grade answers.jsonl --tuned judge.json
     """
-    tuning = rag_evals.tune(
-        opened_run(run),
-        labels or [],
-        grader=grader,
-        stage=stage,
-        column=label_column,
-        max_error=max_error,
-    )
-    print_result(tuning, tuning, json_output=json_output)
+    tuning = rag_evals.tune(opened_run(run), **labels.asked(), stage=stage, max_error=max_error)
+    output.result(tuning, tuning)
     if out is not None:
         tuning.write(out)
         echo(f"written: {out}", err=True)
-        offer_next("grade", "DATA", "--tuned", out, quiet=quiet, json_output=json_output)
+        output.offer_next("grade", "DATA", "--tuned", out)
 
 
 @judge.command()
 @partial(flat, names=("settings", "concurrency", "reasks"))
 def teach(
     run: RunFolder,
-    labels: Labels = None,
+    labels: LabelOptions,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --prompt."),
@@ -262,20 +237,14 @@ def teach(
         Path | None,
         typer.Option(metavar="FILE", help="Prompt file of the run. Default: the shipped one."),
     ] = None,
-    grader: OneGrader = None,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Most calls. Default: 10 for each label.")
     ] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Write the prompt although no gain is proved.")
     ] = False,
-    suspicious: Annotated[
-        bool,
-        typer.Option("--suspicious", help="Ask nothing; list labels, the most doubtful first."),
-    ] = False,
-    label_column: LabelColumn = "label",
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
     """Teach the judge of a run by labels: examples for its prompt, and a proof of the gain.
@@ -283,49 +252,31 @@ def teach(
     Asks the judge again about the labelled rows, each with examples of other questions. Writes
     nothing and exits with 1 where the interval of the gain includes 0. Needs 30 labelled rows.
 
-    [bold]Examples[/bold]
+    [bold]Example[/bold]
 
-      rag-evals judge teach runs/after labels.jsonl --suspicious
       rag-evals judge teach runs/after labels.jsonl -o taught.jinja
     """
-    if suspicious:
-        listed = suspicious_labels(
-            opened_run(run), labels or [], grader=grader, column=label_column
-        )
-        first = listed[: math.ceil(len(listed) / 5)]
-        print_result(listed, "\n".join(map(str, first)), json_output=json_output)
-        return
-    options["progress"] = not quiet
+    options["progress"] = not output.quiet
     teaching = prepare_teaching(
-        opened_run(run),
-        labels or [],
-        prompt=prompt,
-        grader=grader,
-        column=label_column,
-        budget=budget,
-        **options,
+        opened_run(run), **labels.asked(), prompt=prompt, budget=budget, **options
     )
     echo(f"{teaching.calls} rows to ask {teaching.judge} about", err=True)
     lesson = teaching.learn()
-    print_result(lesson.receipt, lesson.receipt, json_output=json_output)
+    output.result(lesson.receipt, lesson.receipt)
     if not lesson.receipt.proved and not anyway:
         echo("nothing is written; label more rows, or give --anyway", err=True)
         raise typer.Exit(GATE_MISSED)
     if out is not None:
         lesson.write(out, anyway=anyway)
         echo(f"written: {out}", err=True)
-        offer_next("grade", "DATA", "--prompt", out, quiet=quiet, json_output=json_output)
+        output.offer_next("grade", "DATA", "--prompt", out)
 
 
 @judge.command(cls=GradingCommand)
 @partial(flat, names=("settings", "concurrency", "reasks"))
 def attack(
     chosen: Chosen,
-    attacks: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Your own attacks. Default: ours.")
-    ] = None,
-    json_output: JsonForTable = False,
-    quiet: Quiet = False,
+    output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
     """Attack your own judge and prompt, and see how often text in the data wins.
@@ -344,11 +295,9 @@ def attack(
         raise ConfigurationError("one grader is attacked at a time; give --grader at most once")
     if not isinstance(grader, JudgedGrader):
         raise ConfigurationError(f"grader {grader.name!r} asks no judge with a prompt of its own")
-    options["progress"] = not quiet
-    report = analysis.attack(
-        grader, asked, attacks=None if attacks is None else read_attacks(attacks), **options
-    )
-    if json_output:
+    options["progress"] = not output.quiet
+    report = analysis.attack(grader, asked, **options)
+    if output.json_output:
         echo_json(json.dumps(_numbers(report), ensure_ascii=False))
     else:
         _show(report)
@@ -368,8 +317,8 @@ def exam(
         typer.Option(min=0, max=1, help="Exit with 1 where fewer of the pairs are right."),
     ] = None,
     threshold: Threshold = 1.0,
-    json_output: JsonForTable = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
     """Examine a judge and a prompt by 200 pairs of answers, before you have labels.
@@ -387,17 +336,17 @@ def exam(
     if others:
         raise ConfigurationError("one grader is examined at a time; give --grader at most once")
     earlier = None if against is None else ExamReport.of(opened_run(against), threshold=threshold)
-    options["progress"] = not quiet
+    options["progress"] = not output.quiet
     report = analysis.exam(grader, asked, out=out, threshold=threshold, **options)
     compared = None if earlier is None else report.against(earlier)
-    if json_output:
+    if output.json_output:
         echo_json(to_json(exam_numbers(report, compared)).decode())
     else:
         _show_exam(report)
         if compared is not None:
             echo(compared)
     if out is not None:
-        offer_next("report", out, quiet=quiet, json_output=json_output)
+        output.offer_next("report", out)
     if fail_under is not None and report.rates().estimate < fail_under:
         raise typer.Exit(GATE_MISSED)
 
@@ -405,16 +354,12 @@ def exam(
 def _show_exam(report: ExamReport) -> None:
     for trial in report.failed:
         echo("\n".join(trial.lines()))
-    table = Table("skill", header_style="bold")
-    for title in ("pairs", "right", "95 % interval"):
-        table.add_column(title, justify="right")
-    for name, found in [*report.skills().items(), (None, report.rates())]:
-        if name is None:
-            table.add_section()
-        pairs = sum(name in (None, trial.pair.skill) for trial in report.trials)
+    rows = []
+    for name, found in [*report.skills().items(), ("all", report.rates())]:
+        pairs = sum(name in ("all", trial.pair.skill) for trial in report.trials)
         limits = f"{found.low:.0%} to {found.high:.0%}"
-        table.add_row(cell(name or "all"), str(pairs), _percent(found.estimate), limits)
-    show_table(table)
+        rows.append((name, str(pairs), _percent(found.estimate), limits))
+    _show_rates(("skill", "pairs", "right", "95 % interval"), rows)
     cost = "" if report.cost_usd is None else f", ${report.cost_usd:.4f}"
     echo(f"{report.judge}, {report.grader}: {report.calls} calls{cost}")
 
@@ -435,16 +380,12 @@ def _numbers(report: AttackReport) -> dict[str, Any]:
 
 
 def _show(report: AttackReport) -> None:
-    table = Table("kind", header_style="bold")
-    for title in ("attacks", "won, hardened", "won, not hardened"):
-        table.add_column(title, justify="right")
+    rows = []
     for kind in [*report.kinds, None]:
-        if kind is None:
-            table.add_section()
         trials = report.of(hardened=True, kind=kind)
         rates = [report.success_rate(hardened=side, kind=kind) for side in (True, False)]
-        table.add_row(cell(kind or "all"), str(len(trials)), *map(_percent, rates))
-    show_table(table)
+        rows.append((kind or "all", str(len(trials)), *map(_percent, rates)))
+    _show_rates(("kind", "attacks", "won, hardened", "won, not hardened"), rows)
     numbers = _numbers(report)
     for name, words in (
         ("won", "won in spite of hardening"),
@@ -453,6 +394,17 @@ def _show(report: AttackReport) -> None:
     ):
         if numbers[name]:
             echo(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")
+
+
+def _show_rates(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table of numbers; its last row has the totals."""
+    table = Table(*(Column(title, justify="right") for title in head), header_style="bold")
+    table.columns[0].justify = "left"
+    for row in rows:
+        if row is rows[-1]:
+            table.add_section()
+        table.add_row(*map(cell, row))
+    show_table(table)
 
 
 def _percent(rate: float | None) -> str:

@@ -1,6 +1,5 @@
-"""`rag-evals prompts`: show, copy, check and compare prompts. `rag-evals graders`: list them."""
+"""`rag-evals prompts`: show, copy and check prompts. `rag-evals graders`: list them."""
 
-import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,8 +11,7 @@ from rich.table import Column, Table
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file
 from rag_evals.cli.shared.graders import LanguageCode, PromptFolders
-from rag_evals.cli.shared.options import Json, Quiet, print_result
-from rag_evals.cli.shared.runs import offer_next
+from rag_evals.cli.shared.options import Output, flat
 from rag_evals.core import JudgeCall, Message, Sample, fields_of_judge
 from rag_evals.dataset import ColumnMap, read_rows
 from rag_evals.errors import (
@@ -34,7 +32,7 @@ from rag_evals.text import token_counter
 from rag_evals.verify import EMBEDDED_GRADERS
 
 prompts = typer.Typer(
-    help="Show, copy, check and compare prompts.",
+    help="Show, copy and check prompts.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",
@@ -56,6 +54,7 @@ _ROW = {
 
 
 @prompts.command()
+@flat
 def show(
     words: Annotated[
         list[str] | None,
@@ -68,8 +67,8 @@ def show(
         Path | None,
         typer.Option("--to", metavar="DIR", help="Copy the file there instead, to change it."),
     ] = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Print a shipped prompt, exactly as in its file, or copy it; without a name, list them.
 
@@ -85,13 +84,8 @@ def show(
     if words and len(words) == 1 and ("/" in words[0] or words[0] in shipped_names()):
         source = shipped_source(words[0])
         if to is not None:
-            _copy(
-                source,
-                to / f"{words[0].rpartition('/')[2]}.jinja",
-                json_output=json_output,
-                quiet=quiet,
-            )
-        elif json_output:
+            _copy(source, to / f"{words[0].rpartition('/')[2]}.jinja", output)
+        elif output.json_output:
             echo_json(json.dumps({"prompt": words[0], "text": source}, ensure_ascii=False))
         else:
             echo(source, nl=False)
@@ -106,14 +100,14 @@ def show(
         }
         for name in shipped_names()
     ]
-    shown = show_list("prompt", entries, words or [], as_json=json_output)
+    shown = show_list("prompt", entries, words or [], output)
     usual = Faithfulness.prompt_name
     name = usual if usual in shown else shown[0]
     copying = ("prompts", "show", name, "--to", "my_prompts")
-    offer_next(*copying, quiet=quiet, json_output=json_output)
+    output.offer_next(*copying)
 
 
-def _copy(source: str, target: Path, *, json_output: bool, quiet: bool) -> None:
+def _copy(source: str, target: Path, output: Output) -> None:
     if target.exists():
         raise ConfigurationError(f"{str(target)!r} exists; remove it, or copy to another folder")
     try:
@@ -121,11 +115,12 @@ def _copy(source: str, target: Path, *, json_output: bool, quiet: bool) -> None:
         target.write_text(source, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
-    print_result({"file": str(target)}, target, json_output=json_output)
-    offer_next("prompts", "check", target, quiet=quiet, json_output=json_output)
+    output.result({"file": str(target)}, target)
+    output.offer_next("prompts", "check", target)
 
 
 @prompts.command()
+@flat
 def check(
     file: Annotated[
         str,
@@ -139,17 +134,10 @@ def check(
     data: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Preview its longest row. Default: our own.")
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|NAME",
-            help="Show what changes for the judge from this prompt, shipped prompt or grader.",
-        ),
-    ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Check a prompt file before it costs anything: nothing is sent.
 
@@ -157,49 +145,28 @@ def check(
     tokens, and shows what a judge would read of one row, with --data of the longest. The exit code
     is 0 for a file that can grade, else 2, also where a field of the row does not arrive whole.
 
-    With --against it shows the difference of messages, reply and settings; comments and names are
-    left out.
-
     [bold]Examples[/bold]
 
       rag-evals prompts check my_strict.jinja
       rag-evals prompts check my_strict.jinja --data answers.jsonl
-      rag-evals prompts check my_strict.jinja --against score_faithfulness
     """
-    sides = []
-    for spec in (file, against):
-        if spec is not None:
-            made = _grader_behind(spec, grader, prompts or [])
-            sides.append(made if language is None else made.with_language(language))
-    sample, place = _row_from(data, sides[0])
-    if against is None:
-        _show_facts(sides[0], (sample, place), file, json_output=json_output, quiet=quiet)
-    else:
-        before, after = (_described(made, sample) for made in reversed(sides))
-        _show_difference(before, after, (against, file), json_output=json_output)
-
-
-def _show_difference(
-    before: list[str], after: list[str], names: tuple[str, str], *, json_output: bool
-) -> None:
-    lines = list(difflib.unified_diff(before, after, *names, lineterm=""))
-    text = "\n".join(lines or ["nothing changes for the judge"])
-    print_result({"changed": bool(lines), "diff": lines}, text, json_output=json_output)
+    made = _grader_behind(file, grader, prompts or [])
+    made = made if language is None else made.with_language(language)
+    row = _row_from(data, made)
+    _show_facts(made, row, file, output)
 
 
 def _show_facts(
     made: JudgedGrader[Any, Any],
     row: tuple[Sample, str],
     file: str,
-    *,
-    json_output: bool,
-    quiet: bool,
+    output: Output,
 ) -> None:
     sample, place = row
     messages = _first_messages(made, sample)
     shares = _arriving(sample, messages, made.requires)
     facts = {**dict(_facts(made, messages)), "row": place, **_shown_fields(shares)}
-    if json_output:
+    if output.json_output:
         echo_json(json.dumps({**facts, "messages": messages}, ensure_ascii=False))
     else:
         for name, fact in facts.items():
@@ -215,9 +182,9 @@ def _show_facts(
                 f"{file}: {name} does not arrive whole: {arrived} of {whole} characters, white "
                 f"space not counted, in {place}"
             )
-    if not json_output:
+    if not output.json_output:
         echo(f"\n{file}: ok")
-        offer_next("grade", "DATA", "--prompt", file, quiet=quiet)
+        output.offer_next("grade", "DATA", "--prompt", file)
 
 
 def _arriving(
@@ -341,24 +308,14 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
     return call.messages
 
 
-def _described(grader: JudgedGrader[Any, Any], sample: Sample) -> list[str]:
-    """Write all that a judge is given, in lines: messages, reply and settings."""
-    lines = []
-    for message in _first_messages(grader, sample):
-        lines += [f"--- {message['role']} message", *message["content"].splitlines()]
-    schema = json.dumps(grader.response_model.model_json_schema(), indent=2, ensure_ascii=False)
-    lines += [f"--- reply: {grader.response_model.__name__}", *schema.splitlines()]
-    settings = dict(grader.settings)
-    return [*lines, "--- settings", json.dumps(settings), "--- model", str(grader.model)]
-
-
+@flat
 def graders(
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="WORD", help="Only those in which every word occurs."),
     ] = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """List the graders: what they measure, what a row must have, and which run without a model.
 
@@ -376,14 +333,14 @@ def graders(
         }
         for name, one in GRADERS.items()
     ]
-    shown = show_list("grader", entries, words or [], as_json=json_output)
-    offer_next("grade", "DATA", "--grader", shown[0], quiet=quiet, json_output=json_output)
+    shown = show_list("grader", entries, words or [], output)
+    output.offer_next("grade", "DATA", "--grader", shown[0])
 
 
 def show_list(
-    kind: str, entries: Sequence[Entry], words: Sequence[str], *, as_json: bool
+    kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
 ) -> list[str]:
-    """Print the entries that have all words, in a table or as JSON.
+    """Print the entries that have all words.
 
     Raises:
         UnknownNameError: No entry has all words.
@@ -392,7 +349,7 @@ def show_list(
     if not found:
         names = [str(one[kind]) for one in entries]
         raise UnknownNameError.of(f"{kind} about", " ".join(words), names)
-    if as_json:
+    if output.json_output:
         echo_json(json.dumps(found, ensure_ascii=False))
     else:
         titles = [title for title in found[0] if title != kind]

@@ -14,13 +14,14 @@ from rag_evals.cli.shared.options import (
     By,
     Cluster,
     Json,
-    Quiet,
+    Output,
     ReaderLanguage,
     RunFolder,
+    flat,
     print_result,
     reader_language,
 )
-from rag_evals.cli.shared.runs import append_step_summary, offer_next, opened_run
+from rag_evals.cli.shared.runs import append_step_summary, opened_run
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import report_html
@@ -47,9 +48,9 @@ class Format(StrEnum):
 
     HTML = "html"
     MD = "md"
-    JSON = "json"
 
 
+@flat
 def report(
     run: RunFolder,
     out: Annotated[
@@ -58,7 +59,7 @@ def report(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to write. Default: report.html in the run folder; other formats are "
+            help="Where to write. Default: report.html in the run folder; Markdown and JSON are "
             "printed.",
         ),
     ] = None,
@@ -67,8 +68,8 @@ def report(
     cluster: Cluster = None,
     bands: Bands = None,
     language: ReaderLanguage = None,
-    json_output: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Show a run: scores with their intervals, bands, and every row with its evidence.
 
@@ -82,20 +83,18 @@ def report(
       rag-evals report runs/first --language ru
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
-    output_format = Format.JSON if json_output else output_format
     stored = opened_run(run)
     view = View(by, cluster, _parsed_bands(bands), reader_language(language))
     append_step_summary(stored, view)
-    if output_format is Format.HTML:
+    if output_format is Format.HTML and not output.json_output:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
         echo(view.say("terminal.report", path=path))
-        offer_next("judge", "label", run, quiet=quiet, language=view.language)
+        output.offer_next("judge", "label", run, language=view.language)
         return
-    makers = {Format.MD: report_markdown, Format.JSON: report_json}
-    text = makers[output_format](stored, view=view)
+    text = (report_json if output.json_output else report_markdown)(stored, view=view)
     if out is not None:
         echo(view.say("terminal.report", path=write_private(out, text)))
-    elif output_format is Format.JSON:
+    elif output.json_output:
         echo_json(text.rstrip())
     else:
         echo(text, nl=False)
@@ -224,6 +223,7 @@ def export(
     print_result({"file": str(written)}, told, json_output=json_output)
 
 
+@flat
 def merge(
     parts: Annotated[
         list[Path],
@@ -231,8 +231,8 @@ def merge(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
     cluster: Cluster = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Make one run of parts of it, so that report, compare and correct work on the whole.
 
@@ -243,8 +243,8 @@ def merge(
       rag-evals merge runs/part-0 runs/part-1 --out runs/whole
     """
     whole = merged(parts, out)
-    if json_output:
+    if output.json_output:
         show_json(whole, cluster=cluster)
     else:
         echo(whole.words(cluster=cluster))
-    offer_next("report", out, quiet=quiet, json_output=json_output)
+    output.offer_next("report", out)

@@ -10,8 +10,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.config import CONFIG_FILE
-from rag_evals.cli.shared.options import Json, Quiet, ReaderLanguage, print_result, reader_language
-from rag_evals.cli.shared.runs import offer_next
+from rag_evals.cli.shared.options import Output, ReaderLanguage, flat, reader_language
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.template import shipped_source
 from rag_evals.report.terminal import show_json, show_run
@@ -63,14 +62,15 @@ jobs:
 """
 
 
+@flat
 def demo(
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/demo-SETTINGS."),
     ] = None,
     language: ReaderLanguage = None,
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Grade 24 shipped rows with the embedded judge: no key, no network, no model file.
 
@@ -80,21 +80,22 @@ def demo(
     """
     with resources.as_file(resources.files("rag_evals") / "_data" / "demo.jsonl") as data:
         plan = make_plan(data, ["faithfulness"], "embedded")
-        run = execute(plan, out=out or plan.default_folder(), progress=not quiet)
+        run = execute(plan, out=out or plan.default_folder(), progress=not output.quiet)
     read_in = reader_language(language)
-    if json_output:
+    if output.json_output:
         show_json(run)
     else:
         show_run(run, rows=len(run), language=read_in)
-    offer_next("report", run.folder, quiet=quiet, json_output=json_output, language=read_in)
+    output.offer_next("report", run.folder, language=read_in)
 
 
+@flat
 def init(
     folder: Annotated[
         Path, typer.Argument(metavar="[DIR]", help="Folder to set up. Default: this one.")
     ] = Path(),
-    json_output: Json = False,
-    quiet: Quiet = False,
+    *,
+    output: Output,
 ) -> None:
     """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as they are.
 
@@ -112,8 +113,8 @@ def init(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     names = list(map(str, files))
-    print_result({"files": names}, "\n".join(names), json_output=json_output)
-    offer_next("grade", quiet=quiet, json_output=json_output)
+    output.result({"files": names}, "\n".join(names))
+    output.offer_next("grade")
 
 
 def _starting_files() -> Mapping[str, str]:

@@ -8,8 +8,8 @@ Commands that grade take the language of the rows by the same name: people mostl
 grade, so they are spoken to in it, unless RAG_EVALS_LANGUAGE names the reader's own.
 """
 
-import json
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -21,6 +21,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 from pydantic_core import to_json
 
+from rag_evals.core import phrases
 from rag_evals.core.arguments import parse_settings
 from rag_evals.core.wording import LANGUAGE_VARIABLE, LANGUAGES
 from rag_evals.dataset import ColumnMap, DataFile
@@ -66,22 +67,9 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Show no progress, and offer no next command.")
 ]
 
-JsonForTable = Annotated[
-    bool, typer.Option("--json", help="Print the numbers as JSON instead of the table.")
-]
-
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
-
-Labels = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[LABELS]...",
-        help="Labels from people: files, or columns of the data. Default: the data's columns "
-        "label and statements.",
-    ),
-]
 
 By = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Also show each group of rows by this column.")
@@ -100,14 +88,30 @@ Threshold = Annotated[
     float, typer.Option(min=0, max=1, help="Score from which a row counts as right.")
 ]
 
-LabelColumn = Annotated[
-    str, typer.Option(metavar="COLUMN", help="Column of a labels file that holds the label.")
-]
 
-OneGrader = Annotated[
-    str | None,
-    typer.Option("--grader", metavar="NAME", help="The only grader to take."),
-]
+@dataclass(frozen=True)
+class LabelOptions:
+    """Options that say which labels of people a command reads."""
+
+    labels: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LABELS]...",
+            help="Labels from people: files, or columns of the data. Default: the data's columns "
+            "label and statements.",
+        ),
+    ] = None
+    grader: Annotated[
+        str | None, typer.Option("--grader", metavar="NAME", help="The only grader to take.")
+    ] = None
+    label_column: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column of a labels file that holds the label.")
+    ] = "label"
+
+    # Any: the types of three arguments.
+    def asked(self) -> dict[str, Any]:
+        """Return them as the functions that read labels take them."""
+        return {"labels": self.labels or [], "grader": self.grader, "column": self.label_column}
 
 
 @dataclass(frozen=True)
@@ -252,12 +256,28 @@ _HELP_ALL = _keyword(
 
 def print_result(numbers: object, text: object, *, json_output: bool) -> None:
     """Print a result: its numbers as JSON, or its text."""
-    if not json_output:
-        echo(text)
-    elif isinstance(numbers, Mapping):
-        echo_json(json.dumps(numbers, ensure_ascii=False))
-    else:
+    if json_output:
         echo_json(to_json(numbers).decode())
+    else:
+        echo(text)
+
+
+@dataclass(frozen=True)
+class Output:
+    """Options of a command that prints a result and names the next command."""
+
+    json_output: Json = False
+    quiet: Quiet = False
+
+    def result(self, numbers: object, text: object) -> None:
+        """Print a result: its numbers as JSON, or its text."""
+        print_result(numbers, text, json_output=self.json_output)
+
+    def offer_next(self, *words: object, language: str = "en") -> None:
+        """Print on standard error which command comes next."""
+        if not (self.quiet or self.json_output):
+            command = shlex.join(["rag-evals", *map(str, words)])
+            echo(phrases(language)("terminal.next", command=command), err=True)
 
 
 def reader_language(asked: str | None = None) -> str:

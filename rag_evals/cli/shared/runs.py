@@ -1,7 +1,6 @@
 """How is a run carried out and opened, and what does it leave? Tables, pages, files of a build."""
 
 import os
-import shlex
 from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,8 +13,8 @@ from rich.table import Column, Table
 from rag_evals.analysis import Comparison
 from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
 from rag_evals.cli.shared.gates import GateResult
-from rag_evals.cli.shared.options import By, Cluster, JsonForTable, OutFolderOrTable, Quiet
-from rag_evals.core import Phrases, phrases
+from rag_evals.cli.shared.options import By, Cluster, OutFolderOrTable, Output
+from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
 from rag_evals.report import report_html
 from rag_evals.report.failures import build_warnings, junit_xml
@@ -65,15 +64,6 @@ def opened_run(folder: Path) -> Run:
     return stored
 
 
-def offer_next(
-    *words: object, quiet: bool, json_output: bool = False, language: str = "en"
-) -> None:
-    """Say on standard error which command comes next."""
-    if not (quiet or json_output):
-        command = shlex.join(["rag-evals", *map(str, words)])
-        echo(phrases(language)("terminal.next", command=command), err=True)
-
-
 _PAGE = ".html"
 _TABLES = frozenset({_PAGE, ".csv", ".jsonl", ".parquet", ".xlsx"})
 _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-evals">'
@@ -93,7 +83,7 @@ def _remove_earlier(junit: Path | None) -> Path | None:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class Outputs(Output):
     """Options of `grade` that say what a run shows and leaves."""
 
     by: By = None
@@ -119,8 +109,6 @@ class Outputs:
             "Default: 1, whatever has anything against it.",
         ),
     ] = None
-    json_output: JsonForTable = False
-    quiet: Quiet = False
     out: OutFolderOrTable = None
 
     @property
@@ -159,13 +147,7 @@ class Outputs:
         if any(asked):
             self._show_stored(load_run(run), view, count, result)
         following = ("judge", "label") if self.report else ("report",)
-        offer_next(
-            *following,
-            run.folder,
-            quiet=self.quiet,
-            json_output=self.json_output,
-            language=view.language,
-        )
+        self.offer_next(*following, run.folder, language=view.language)
 
     def _show_stored(
         self, stored: Run, view: View, count: Mapping[str, float], result: GateResult

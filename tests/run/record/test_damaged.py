@@ -19,7 +19,7 @@ COMMANDS = [
     ["grade", "d.jsonl", "--out", "hurt", "--quiet", "--json"],
     ["report", "hurt", "--by", "topic"],
     ["report", "hurt", "--format", "md"],
-    ["report", "hurt", "--format", "json", "--cluster", "topic"],
+    ["report", "hurt", "--json", "--cluster", "topic"],
     ["compare", "whole", "hurt", "--by", "topic", "--out", "compared.html"],
     ["compare", "hurt", "whole", "--json"],
     ["judge", "agreement", "hurt"],
