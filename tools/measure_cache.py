@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rag_evals.cache import SemanticCache
-from rag_evals.cache.alike import frame_of
-from rag_evals.cache.semantic import Equivalence
+from rag_evals.cache.semantic import frame_of
 from rag_evals.cache.statements import StatementKey, group_of
 from rag_evals.core import Claim, Verdict
 from rag_evals.text import plain_form
@@ -47,11 +46,11 @@ def read_pairs(name: str) -> list[list[str]]:
 
 def show_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> None:
     """Print how many pairs share a verdict by their plain form, by frame, and in the end."""
-    equivalence = Equivalence("embedded@strict")
+    cache = SemanticCache(alike)
     plain = [plain_form(a) == plain_form(b) for a, b in pairs]
     frame = [frame_of(a) == frame_of(b) for a, b in pairs]
     shared = [
-        same or (framed and equivalence.holds(*pair))
+        same or (framed and cache.are_equivalent(*pair))
         for same, framed, pair in zip(plain, frame, pairs, strict=True)
     ]
     print(f"{len(pairs)} {name}: same form {sum(plain)}, same frame {sum(frame)}", end="")

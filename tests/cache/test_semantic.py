@@ -10,20 +10,13 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
-from rag_evals.cache.alike import frame_of
-from rag_evals.cache.semantic import (
-    Equivalence,
-    NamedEmbedder,
-    as_embedder,
-    cosine,
-    embedder_from_string,
-    pack_vector,
-)
+from rag_evals.cache.semantic import cosine, frame_of, pack_vector
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
+from rag_evals.judge.clients.build import embed_texts
 from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import plain_form
@@ -150,12 +143,12 @@ def different_pairs() -> list[tuple[str, str]]:
 
 def test_nothing_that_differs_is_shared() -> None:
     """At any threshold, over thousands of pairs made to mislead: by key or by meaning."""
-    equivalence = Equivalence("embedded@strict")
+    cache = SemanticCache(alike)
     pairs = different_pairs()
 
     assert len(pairs) > 3900
     assert [p for p in pairs if plain_form(p[0]) == plain_form(p[1])] == []
-    assert [p for p in pairs if frame_of(p[0]) == frame_of(p[1]) and equivalence.holds(*p)] == []
+    assert [p for p in pairs if frame_of(p[0]) == frame_of(p[1]) and cache.are_equivalent(*p)] == []
 
 
 @pytest.mark.parametrize(
@@ -302,9 +295,11 @@ def test_methods_of_other_libraries_are_taken() -> None:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return alike(texts)
 
-    embedder = as_embedder(Chain().embed_documents)
-    assert embedder.name.endswith(".Chain.embed_documents m-1")
-    assert embedder.embed(["a", "b"]) == [[1.0, 0.0], [1.0, 0.0]]
+    class Newer(Chain):
+        model = "m-2"
+
+    caches = [SemanticCache(kind().embed_documents) for kind in (Chain, Chain, Newer)]
+    assert caches[0].policy == caches[1].policy != caches[2].policy
     with pytest.raises(ConfigurationError, match=r"embed is 5; expected a function from texts"):
         SemanticCache(embed=5)  # type: ignore[arg-type]  # what the error is for
 
@@ -344,7 +339,7 @@ def test_vectors_come_from_an_endpoint(scripted: Start) -> None:
 def test_many_texts_are_sent_in_batches(scripted: Start) -> None:
     """300 texts are two requests, and every text gets its own vector."""
     judge = scripted(None)
-    vectors = embedder_from_string("openai/m").embed([f"text {n % 7}" for n in range(300)])
+    vectors = embed_texts("openai/m", [f"text {n % 7}" for n in range(300)])
 
     assert [len(request.texts) for request in judge.requests] == [256, 44]
     assert len(vectors) == 300
@@ -359,7 +354,7 @@ def test_an_endpoint_that_refuses_fails_the_row(
     monkeypatch.setattr(judge, "answer", lambda *_: HttpError(401, "wrong key"))
 
     with pytest.raises(errors.JudgeRejectedError, match="refuses the key"):
-        embedder_from_string("openai/m").embed(["a"])
+        embed_texts("openai/m", ["a"])
 
 
 def test_a_wrong_number_of_vectors_is_an_error() -> None:
@@ -380,10 +375,10 @@ def test_a_threshold_outside_is_refused(threshold: float) -> None:
 
 def test_names_of_embedders() -> None:
     """`openai/MODEL`; anything else is refused."""
-    assert isinstance(embedder_from_string("openai/x"), NamedEmbedder)
+    assert SemanticCache("openai/x").policy != SemanticCache("openai/y").policy
     for wrong in ("x", "openai/", "local:x"):
-        with pytest.raises(ConfigurationError, match="expected 'openai/MODEL'"):
-            embedder_from_string(wrong)
+        with pytest.raises(ConfigurationError, match="or 'openai/MODEL'"):
+            SemanticCache(wrong)
 
 
 @pytest.mark.parametrize("judge", ["openai/m", "embedded>openai/m"])
