@@ -1,6 +1,6 @@
-"""May an answer be shown? Its sentences are decided by the embedded judge, within milliseconds.
+"""May an answer be shown? The embedded judge decides each of its sentences within milliseconds.
 
-No model is asked and nothing is sent, so that a server can look at each answer before a user does.
+No model is asked and nothing is sent, so that a server can check each answer before a user sees it.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypedDict, Unpack
 
 from rag_evals.core import (
     Claim,
@@ -26,12 +26,32 @@ from rag_evals.text import READ_WELL, language_in, shortened
 MinSupport = float | Literal["balanced", "screen", "strict"]
 """Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
 
-MOST_SENTENCES = 200
-"""Sentences of an answer that are decided, about a second of work."""
-
 _AT_ONCE = 8
 # A sentence may have ended: a stop or a line end, then more.
 _MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
+
+
+class GuardOptions(TypedDict, total=False):
+    """Options of `guard`, `guard_sync` and `guard_stream`.
+
+    Attributes:
+        question: The question that the answer is for; short answers and pronouns need it.
+        min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced" (the
+            default), "screen" (lets more pass) or "strict".
+        most_sentences: Sentences to decide, at least 1; 200 by default, about a second of work. The
+            rest of the answer does not pass, and `Guarded.bound` says why.
+        deadline_seconds: Seconds of deciding, above 0, after which the rest does not pass; checked
+            after every eight sentences. The time in which a stream is written does not count. None,
+            the default, sets no deadline.
+        languages: Codes of languages besides English and Russian in which a sentence may pass, such
+            as `["de"]`; `["any"]` for all.
+    """
+
+    question: str | None
+    min_support: MinSupport
+    most_sentences: int
+    deadline_seconds: float | None
+    languages: Iterable[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +61,15 @@ class GuardedSentence:
     Attributes:
         text: Its words, `answer[start:end]`.
         start: Where it begins in the answer, in characters from 0.
-        end: Behind its last character.
-        is_supported: Whether the context supports it; None where it claims nothing, such as
-            "Hello!".
-        support: How far, 0 to 1; None as above.
+        end: Where it ends, exclusive.
+        is_supported: Whether the context supports it; None where it claims nothing: a greeting, a
+            question, a heading or code.
+        support: How strongly, 0 to 1; None as above.
         reason: Why, in words; empty as above.
-        chunk_ids: The chunks that carry it, from 0.
-        is_decided: False for the rest of an answer behind a bound: nobody looked at it, it does not
-            pass, and `reason` says which bound was reached. False too in a language that the
-            embedded judge does not read; then `support` is what it would have said.
+        chunk_ids: The chunks that support it, from 0.
+        is_decided: False for the rest of an answer after a limit was reached: it does not pass, and
+            `reason` names the limit. Also False in a language that the embedded judge does not
+            read; `support` is then what it would have been.
     """
 
     text: str
@@ -74,10 +94,10 @@ class Guarded:
     """An answer whose sentences are decided.
 
     Attributes:
-        sentences: All of them, in order; none for an empty answer. Behind a bound, the rest of the
-            answer is one of them, not decided and not supported.
-        warnings: Why verdicts are not to be trusted, such as a language that the embedded judge
-            does not read: then nothing passes that claims something.
+        sentences: All sentences, in order. After a limit was reached, the rest of the answer is one
+            sentence, not decided and not supported.
+        warnings: Why the verdicts cannot be trusted, such as a language that the embedded judge
+            does not read; no claim passes then.
         decided_by: The judge, always the embedded one.
     """
 
@@ -92,13 +112,13 @@ class Guarded:
 
     @property
     def bound(self) -> str | None:
-        """Which bound was reached, in words; None where every sentence was decided."""
+        """The limit that was reached, in words; None where every sentence was decided."""
         left = (one for one in self.sentences if not one.is_decided and one.support is None)
         return next((one.reason for one in left), None)
 
     @property
     def passed(self) -> bool:
-        """Whether no sentence is unsupported; an answer that claims nothing passes."""
+        """Whether every claim is supported; an answer that claims nothing passes."""
         return not self.unsupported
 
     @property
@@ -107,7 +127,7 @@ class Guarded:
         return min((one.support for one in self.sentences if one.support is not None), default=None)
 
     def __repr__(self) -> str:
-        """One line: whether it passed, and what was counted."""
+        """One line: whether it passed, and how many claims are unsupported."""
         claims = sum(one.is_supported is not None for one in self.sentences)
         verdict = "passed" if self.passed else "not passed"
         bound = f"; {self.bound}" if self.bound else ""
@@ -116,96 +136,46 @@ class Guarded:
         )
 
 
-async def guard(
-    answer: str,
-    context: ContextInput,
-    *,
-    question: str | None = None,
-    min_support: MinSupport = "balanced",
-    most_sentences: int = MOST_SENTENCES,
-    deadline_seconds: float | None = None,
-    languages: Iterable[str] = (),
-) -> Guarded:
-    """Decide the sentences of an answer, in a thread, so that the event loop stays free.
+async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
+    """Decide the sentences of an answer in a thread, so that the event loop stays free.
 
     Args:
         answer: What the program is about to say.
-        context: The chunks that it was given, as in a `Sample`.
-        question: What it answers; short answers and pronouns are read with it.
-        min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced",
-            "screen" (lets more pass) or "strict" of the embedded judge.
-        most_sentences: Decide no more than these, at least 1. The rest of the answer does not pass,
-            and `Guarded.bound` says why.
-        deadline_seconds: Stop after so many seconds of deciding, above 0, in the same way; it is
-            looked at after every eight sentences. None sets none.
-        languages: Codes of languages besides English and Russian in which a sentence may pass, such
-            as `["de"]`; `["any"]` for all.
+        context: The chunks that the answer was written from, as in a `Sample`.
+        options: See `GuardOptions`.
 
     Raises:
-        ConfigurationError: `min_support` is neither, or a bound is out of its range.
-        DataError: A text is none, or holds a lone surrogate.
+        ConfigurationError: An option is out of its range.
+        DataError: A text is None or has a lone surrogate.
     """
-    return await asyncio.to_thread(
-        guard_sync,
-        answer,
-        context,
-        question=question,
-        min_support=min_support,
-        most_sentences=most_sentences,
-        deadline_seconds=deadline_seconds,
-        languages=languages,
-    )
+    return await asyncio.to_thread(guard_sync, answer, context, **options)
 
 
-def guard_sync(
-    answer: str,
-    context: ContextInput,
-    *,
-    question: str | None = None,
-    min_support: MinSupport = "balanced",
-    most_sentences: int = MOST_SENTENCES,
-    deadline_seconds: float | None = None,
-    languages: Iterable[str] = (),
-) -> Guarded:
+def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
     """Decide the sentences of an answer in this thread; otherwise as `guard`."""
-    guarding = _Guarding.of(
-        context, question, min_support, most_sentences, deadline_seconds, languages
-    )
-    sentences = tuple(guarding.decided(_said(answer), 0))
+    guarding = _Guarding(context, **options)
+    sentences = tuple(guarding.decided(_checked(answer), 0))
     return Guarded(sentences, guarding.warnings(answer, sentences))
 
 
 async def guard_stream(
-    tokens: AsyncIterable[str | None],
-    context: ContextInput,
-    *,
-    question: str | None = None,
-    min_support: MinSupport = "balanced",
-    most_sentences: int = MOST_SENTENCES,
-    deadline_seconds: float | None = None,
-    languages: Iterable[str] = (),
+    tokens: AsyncIterable[str | None], context: ContextInput, **options: Unpack[GuardOptions]
 ) -> AsyncIterator[GuardedSentence]:
     """Decide each sentence of an answer as soon as it has ended, while the rest is written.
 
-    A sentence has ended when the first word behind it is there: only then is "Dr." or "3." told
-    from an end. Together the sentences are those of `guard`, as far as no later text changes how
-    an earlier one is read, as it does in tables.
+    A sentence has ended when the first word after it arrives: only then is it clear that "Dr." or
+    "3." was no end. The sentences are those of `guard`, unless later text changes how earlier text
+    is read, as it does in tables.
 
     Args:
-        tokens: Pieces of the answer, of any length; None and empty ones are passed over.
+        tokens: Pieces of the answer, of any length; None and empty ones are skipped.
         context: As for `guard`.
-        question: As for `guard`.
-        min_support: As for `guard`.
-        most_sentences: As for `guard`.
-        deadline_seconds: As for `guard`; time in which the answer is written does not count.
-        languages: As for `guard`.
+        options: As for `guard`.
 
     Yields:
-        Sentences, in order; behind a bound, one that is not decided, and no more.
+        Sentences, in order. When a limit is reached, the last one is not decided.
     """
-    guarding = _Guarding.of(
-        context, question, min_support, most_sentences, deadline_seconds, languages
-    )
+    guarding = _Guarding(context, **options)
     if not isinstance(tokens, AsyncIterable):
         raise ConfigurationError(
             f"tokens is {type(tokens).__name__}; expected an asynchronous stream of texts, as "
@@ -218,124 +188,118 @@ async def guard_stream(
         text += token
         if _MAY_HAVE_ENDED.search(text, seen) is None:
             continue
-        for sentence in await asyncio.to_thread(guarding.decided, text, seen, may_go_on=True):
+        for sentence in await asyncio.to_thread(guarding.decided, text, seen, more_follows=True):
             seen = max(seen, sentence.end)
             yield sentence
             if not sentence.is_decided and sentence.support is None:
                 return
-    for sentence in await asyncio.to_thread(guarding.decided, _said(text), seen):
+    for sentence in await asyncio.to_thread(guarding.decided, _checked(text), seen):
         yield sentence
 
 
-def _said(answer: str | None) -> str:
-    """Check an answer as that of a sample; None is no answer that may pass."""
+def _checked(answer: str | None) -> str:
+    """Check an answer as a sample would; an answer of None must not pass."""
     if answer is None:
         raise DataError("answer is None; expected a text")
     return Sample(answer=answer).answer or ""
 
 
-@dataclass(slots=True)
 class _Guarding:
-    """Against what the sentences of an answer are decided, and how many were."""
+    """What the sentences of one answer are checked against, and how many were decided."""
 
-    verifier: EmbeddedVerifier
-    chunks: Sequence[str]
-    question: str | None
-    most_sentences: int
-    deadline_seconds: float | None
-    sentences: int = 0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         context: ContextInput,
-        question: str | None,
-        min_support: MinSupport,
-        most_sentences: int,
-        deadline_seconds: float | None,
-        languages: Iterable[str],
-    ) -> "_Guarding":
+        *,
+        question: str | None = None,
+        min_support: MinSupport = "balanced",
+        most_sentences: int = 200,
+        deadline_seconds: float | None = None,
+        languages: Iterable[str] = (),
+    ) -> None:
         sample = Sample(question=question, context=context)
-        chunks = [chunk.text for chunk in sample.context]
         if not isinstance(min_support, str):
             require_fraction("min_support", min_support, otherwise=', or "balanced"')
-        require_whole("most_sentences", most_sentences)
         if deadline_seconds is not None and not deadline_seconds > 0:
             raise ConfigurationError(
                 f"deadline_seconds is {deadline_seconds!r}; expected a number above 0, or None"
             )
-        verifier = EmbeddedVerifier(min_support, languages=languages)
-        return cls(verifier, chunks, sample.question, most_sentences, deadline_seconds)
+        self._chunks = [chunk.text for chunk in sample.context]
+        self._question = sample.question
+        self._most_sentences = require_whole("most_sentences", most_sentences)
+        self._deadline_seconds = deadline_seconds
+        self._verifier = EmbeddedVerifier(min_support, languages=languages)
+        self._sentences = 0
+        self._seconds = 0.0
 
-    def decided(self, text: str, seen: int, *, may_go_on: bool = False) -> list[GuardedSentence]:
-        """Decide the sentences that end behind `seen`, and have ended where text may follow."""
+    def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
+        """Decide the sentences after `seen`; with more to follow, only those that have ended."""
         # The patterns take a while to build; most programs never guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         prepared = prepare_answer(text)
-        if may_go_on:
-            # What follows must have a first word: it says whether the stop before it ended it.
+        if more_follows:
+            # A later sentence must have its first word: only this word shows where the last ended.
             starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
             prepared = [one for one in prepared if one.end <= max(starts, default=0)]
-        pairs = zip(prepared, claims_in_setting(prepared, self.question), strict=True)
+        pairs = zip(prepared, claims_in_setting(prepared, self._question), strict=True)
         left = [(one, claim) for one, claim in pairs if one.end > seen]
         found: list[GuardedSentence] = []
         while left:
             if bound := self._reached():
                 start = left[0][0].start
-                rest = text[start:]
-                undecided = GuardedSentence(rest, start, len(text), False, None, bound, (), False)
-                return [*found, undecided]
-            count = min(_AT_ONCE, self.most_sentences - self.sentences)
+                rest = GuardedSentence(
+                    text[start:], start, len(text), False, None, bound, (), False
+                )
+                return [*found, rest]
+            count = min(_AT_ONCE, self._most_sentences - self._sentences)
             now, left = left[:count], left[count:]
             began = time.monotonic()
-            found += self._sentences(now)
-            self.seconds += time.monotonic() - began
-            self.sentences += len(now)
+            found += self._decide(now)
+            self._seconds += time.monotonic() - began
+            self._sentences += len(now)
         return found
 
     def warnings(self, answer: str, sentences: Sequence[GuardedSentence]) -> tuple[str, ...]:
-        """Say why verdicts on an answer are not to be trusted."""
+        """Return why verdicts on an answer cannot be trusted."""
         unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
-        # What was said of each sentence is not said of the whole once more.
+        # A language that a sentence already warns of needs no second warning for the whole.
         texts = VerifiedTexts(
-            question=self.question, answer=answer, chunks=self.chunks, language=READ_WELL[0]
+            question=self._question, answer=answer, chunks=self._chunks, language=READ_WELL[0]
         )
-        warn = self.verifier.traits.warn
+        warn = self._verifier.traits.warn
         return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
 
-    def _unread(self, text: str) -> str:
-        """Say that the language of a sentence is not read; empty where it is."""
-        language = language_in(text, self.question, self.chunks)
-        return "" if self.verifier.reads(language) else unread_words(language)
-
     def _reached(self) -> str:
-        """Say which bound is reached; empty where none is."""
-        if self.sentences >= self.most_sentences:
-            return f"not decided: more than {self.most_sentences} sentences"
-        if self.deadline_seconds is not None and self.seconds >= self.deadline_seconds:
-            return f"not decided within {self.deadline_seconds:g} s"
+        """Name the limit that is reached; empty where none is."""
+        if self._sentences >= self._most_sentences:
+            return f"not decided: more than {self._most_sentences} sentences"
+        if self._deadline_seconds is not None and self._seconds >= self._deadline_seconds:
+            return f"not decided within {self._deadline_seconds:g} s"
         return ""
 
-    def _sentences(
+    def _decide(
         self, asked: Sequence[tuple[PreparedStatement, Claim | None]]
     ) -> Iterator[GuardedSentence]:
         claims = [claim for _, claim in asked if claim is not None]
-        verdicts = iter(self.verifier.verify(claims, self.chunks))
+        verdicts = iter(self._verifier.verify(claims, self._chunks))
         for one, claim in asked:
             if claim is None:
                 yield GuardedSentence(one.text, one.start, one.end, None)
                 continue
-            verdict, unread = next(verdicts), self._unread(one.text)
+            verdict = next(verdicts)
+            language = language_in(one.text, self._question, self._chunks)
+            unread = "" if self._verifier.reads(language) else unread_words(language)
+            # Without a chunk nothing supports it, whatever the threshold.
+            is_supported = verdict.is_supported and bool(self._chunks) and not unread
+            reason = unread or verdict.reason
             yield GuardedSentence(
                 one.text,
                 one.start,
                 one.end,
-                # Without a chunk nothing carries it, whatever was asked.
-                verdict.is_supported and bool(self.chunks) and not unread,
+                is_supported,
                 verdict.support,
-                unread or verdict.reason,
+                reason,
                 verdict.chunk_ids,
                 not unread,
             )
