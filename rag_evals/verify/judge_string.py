@@ -68,23 +68,17 @@ def _threshold(text: str) -> Any:
         return text
 
 
-def _labels(text: str) -> dict[str, str]:
-    return {text: "entailment"}
-
-
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
     "device": str,
     "batch_size": int,
     "threshold": float,
-    "entailment": _labels,
+    "entailment": str,
     "join": str,
     "dtype": str,
     "revision": str,
     "local_files_only": lambda text: _TRUTH[text.lower()],
 }
-# What an argument is called in a string, where that is not its own name.
-_ARGUMENTS = {"entailment": "label_map"}
 _EMBEDDED: Mapping[str, Callable[[str], Any]] = {"languages": lambda text: text.split(",")}
 _DECISION: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
 
@@ -192,7 +186,7 @@ def _options(query: str, kind: _Kind) -> dict[str, Any]:
                 f"no option {name!r} for {kind.what}; there are: {', '.join(known)}"
             )
         try:
-            options[_ARGUMENTS.get(name, name)] = known[name](value)
+            options[name] = known[name](value)
         except ValueError:
             raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
         except KeyError:

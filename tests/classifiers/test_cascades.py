@@ -129,9 +129,9 @@ def test_a_classifier_is_tuned(tmp_path: Path) -> None:
 
 
 def test_a_label_is_named_in_the_string(tmp_path: Path) -> None:
-    """`hf:FOLDER?entailment=LABEL_1` is `label_map={"LABEL_1": "entailment"}`."""
+    """`hf:FOLDER?entailment=LABEL_1` is `entailment="LABEL_1"`."""
     model = pair(tmp_path, "bert", UNNAMED)
-    mapped = ClassifierVerifier(model, label_map={"LABEL_1": "entailment"})
+    mapped = ClassifierVerifier(model, entailment="LABEL_1")
     expected = mapped.verify([EIFFEL["answer"].partition(". ")[0] + "."], EIFFEL["context"])
     result: Any = Faithfulness.grade(**EIFFEL, client=f"hf:{model}?entailment=LABEL_1")
 
@@ -145,34 +145,18 @@ def test_a_label_is_named_on_the_command_line(tmp_path: Path) -> None:
     graded = grade(tmp_path, f"hf:{model}?entailment=LABEL_1")
 
     assert isinstance(refused.exception, ConfigurationError)
-    assert "hf:MODEL?entailment=LABEL, or in Python with label_map={LABEL: 'entailment'}" in str(
-        refused.exception
-    )
+    assert "hf:MODEL?entailment=LABEL, or in Python entailment='LABEL'" in str(refused.exception)
     assert graded.exit_code == 0, graded.output
     assert "over 1 scored of 1" in graded.output
 
 
-@pytest.mark.parametrize(
-    ("label_map", "message"),
-    [
-        (
-            {"label_1": "entailment"},
-            "label_map has 'label_1', and .* 'LABEL_2'\\]; expected one of",
-        ),
-        ({"LABEL_1": "yes"}, "label_map is .*'yes'}, and names none of .* to be one of entailment"),
-        (
-            {"LABEL_0": "supported", "LABEL_1": "entailment"},
-            r"\['LABEL_0', 'LABEL_1'\] all mean supported; expected one",
-        ),
-    ],
-)
-def test_a_map_that_does_not_help_says_why(
-    label_map: dict[str, str], message: str, tmp_path: Path
-) -> None:
-    """What in it is unknown, not that one should be passed."""
-    checker = ClassifierVerifier(pair(tmp_path, "bert", UNNAMED), label_map=label_map)
+def test_a_label_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
+    """With the labels that there are."""
+    checker = ClassifierVerifier(pair(tmp_path, "bert", UNNAMED), entailment="label_1")
 
-    with pytest.raises(ConfigurationError, match=message):
+    with pytest.raises(
+        ConfigurationError, match="entailment is 'label_1', and .* 'LABEL_2'\\]; expected one of"
+    ):
         checker.verify(STATEMENTS, CHUNKS)
 
 

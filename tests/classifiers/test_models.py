@@ -22,13 +22,7 @@ from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import ClassifierVerifier
 from rag_evals.verify.classifier import model as models
 from rag_evals.verify.classifier import verifier
-from rag_evals.verify.classifier.model import (
-    Adapter,
-    FirstTokenAdapter,
-    PairAdapter,
-    Source,
-    adapter_for,
-)
+from rag_evals.verify.classifier.model import Source, adapter_for
 from rag_evals.verify.classifier.verifier import Reader
 from tests.classifiers.models import (
     CHUNKS,
@@ -48,10 +42,10 @@ Start = Callable[[Script], ScriptedJudge]
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # libraries of others warn as they like
 
-MAKERS: dict[str, tuple[Callable[[Path], str], type[Adapter]]] = {
-    "deberta": (pair, PairAdapter),
-    "roberta": (lambda folder: pair(folder, "roberta"), PairAdapter),
-    "hhem": (hhem, FirstTokenAdapter),
+MAKERS: dict[str, Callable[[Path], str]] = {
+    "deberta": pair,
+    "roberta": lambda folder: pair(folder, "roberta"),
+    "hhem": hhem,
 }
 
 
@@ -60,14 +54,14 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """A tiny model of each kind, in a folder of that name."""
     folder = tmp_path_factory.mktemp("models") / request.param
     folder.mkdir()
-    return MAKERS[request.param][0](folder)
+    return MAKERS[request.param](folder)
 
 
 def test_each_architecture_is_told_apart(model: str) -> None:
     """The configuration alone says how a model is asked."""
     adapter = adapter_for(Source(model), "cpu")
 
-    assert type(adapter) is MAKERS[Path(model).name][1]
+    assert adapter.is_hhem is (Path(model).name == "hhem")
 
 
 def test_every_statement_gets_a_support(model: str) -> None:
@@ -93,9 +87,9 @@ def test_the_batch_changes_nothing(model: str) -> None:
 def test_a_long_chunk_is_read_in_windows(model: str) -> None:
     """All of it is read, windows overlap, and the greatest support counts."""
     long = " ".join(WORDS[n % 20] for n in range(400))
-    checker = ClassifierVerifier(model, max_length=90, stride=8, join="never")
+    checker = ClassifierVerifier(model, max_length=120, join="never")
     shared = adapter_for(Source(model), "cpu")
-    reader = Reader(shared, [long], 90, 8)
+    reader = Reader(shared, [long], 120)
     windows = reader.alone(Claim(STATEMENTS[0]))
     spans = [(w.evidence[0].start, w.evidence[0].end) for w in windows]
     (verdict,) = checker.verify([STATEMENTS[0]], [long])
@@ -105,7 +99,7 @@ def test_a_long_chunk_is_read_in_windows(model: str) -> None:
     assert spans[0][0] == 0
     assert spans[-1][1] == len(long)
     assert all(later[0] < earlier[1] for earlier, later in pairwise(spans))
-    assert all(window.tokens <= 90 for window in windows)
+    assert all(window.tokens <= 120 for window in windows)
     assert verdict.support == pytest.approx(max(alone), abs=1e-5)
 
 
@@ -113,13 +107,13 @@ def test_the_statement_is_read_whole(model: str) -> None:
     """Every window holds all tokens of the statement; one that leaves no room is an error."""
     statement = " ".join(["cat"] * 25)
     shared = adapter_for(Source(model), "cpu")
-    windows = Reader(shared, ["the mat . " * 60], 80, 4).alone(Claim(statement))
+    windows = Reader(shared, ["the mat . " * 60], 80).alone(Claim(statement))
     cat = shared._tokenizer.convert_tokens_to_ids("cat")
 
     assert len(windows) > 1
     assert all(window.encoded["input_ids"].count(cat) == 25 for window in windows)
     with pytest.raises(VerifierError, match="leaves .* tokens to the context; break it up"):
-        ClassifierVerifier(model, max_length=80, stride=4).verify([statement * 9], CHUNKS)
+        ClassifierVerifier(model, max_length=80).verify([statement * 9], CHUNKS)
 
 
 def test_a_megabyte_is_windowed(tmp_path: Path) -> None:
@@ -141,7 +135,7 @@ def test_labels_are_found_by_name(tmp_path: Path) -> None:
     ]
     named = ClassifierVerifier(
         pair(tmp_path / "unnamed", "bert", {n: f"LABEL_{n}" for n in range(3)}),
-        label_map={"LABEL_1": "entailment"},
+        entailment="LABEL_1",
     ).verify(STATEMENTS, CHUNKS)
 
     assert [v.support for v in verdicts[0]] != [v.support for v in verdicts[1]]
@@ -154,7 +148,7 @@ def test_unnamed_labels_demand_a_map(tmp_path: Path) -> None:
 
     with pytest.raises(
         ConfigurationError,
-        match=r"\['LABEL_0', 'LABEL_1', 'LABEL_2'\], and none says .*entailment=LABEL",
+        match=r"\['LABEL_0', 'LABEL_1', 'LABEL_2'\], and not exactly one .*entailment=LABEL",
     ):
         ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
 

@@ -216,7 +216,7 @@ def test_classifier_options_stand_in_the_string() -> None:
     assert (cascade.then.device, cascade.then.batch_size) == ("cuda:0", 4)
     labelled = from_string("hf:a/b?entailment=LABEL_0&device=auto")
     assert isinstance(labelled, ClassifierVerifier)
-    assert labelled.label_map == {"LABEL_0": "entailment"}
+    assert labelled.entailment == "LABEL_0"
 
 
 @pytest.mark.parametrize(

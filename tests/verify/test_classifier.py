@@ -23,16 +23,10 @@ from tests.conftest import EIFFEL
         ({"device": "gpu"}, "device is 'gpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
         ({"batch_size": 0}, "batch_size is 0; expected at least 1"),
         ({"threshold": 1.5}, "threshold is 1.5; expected a number from 0 to 1"),
-        ({"stride": -1}, "stride is -1; expected at least 0"),
-        ({"stride": "64"}, "stride is '64'; expected a whole number, at least 0"),
-        ({"max_length": "512"}, "max_length is '512'; expected a whole number, at least 1"),
+        ({"max_length": "512"}, "max_length is '512'; expected a whole number, at least 32"),
         ({"model": ""}, "model is ''; expected a name on the Hugging Face hub, or a folder"),
         ({"device": None}, "device is None; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
-        (
-            {"label_map": {0: "entailment"}},
-            "label_map is {0: 'entailment'}; expected names for lab",
-        ),
-        ({"max_length": 70, "stride": 64}, "max_length 70; expected a stride of at least 0"),
+        ({"max_length": 31}, "max_length is 31; expected at least 32"),
     ],
 )
 def test_a_wrong_setting_is_refused_at_once(settings: dict[str, Any], message: str) -> None:
@@ -70,10 +64,9 @@ def test_the_fingerprint_names_what_changes_a_verdict() -> None:
     same = [ClassifierVerifier("a/b"), ClassifierVerifier("a/b", device="auto", batch_size=3)]
     others = [
         ClassifierVerifier("a/c"),
-        ClassifierVerifier("a/b", stride=32),
         ClassifierVerifier("a/b", max_length=256),
         ClassifierVerifier("a/b", threshold=0.7),
-        ClassifierVerifier("a/b", label_map={"LABEL_0": "entailment"}),
+        ClassifierVerifier("a/b", entailment="LABEL_0"),
     ]
 
     assert len({one.fingerprint() for one in same}) == 1
@@ -94,7 +87,7 @@ def test_the_supported_label_is_found_by_name(labels: list[str], place: int) -> 
     """Orders differ between models, and so do capitals."""
     config = SimpleNamespace(id2label=dict(enumerate(labels)))
 
-    assert supported_label(config, {}) == place
+    assert supported_label(config, None) == place
 
 
 def test_windows_cover_all_tokens() -> None:

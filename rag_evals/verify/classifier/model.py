@@ -1,12 +1,10 @@
-"""How is a classifier loaded and asked? All of its weights, or an error that says what is wrong."""
+"""Load a classifier and ask it: all of its weights, or an error that says what is wrong."""
 
 import hashlib
 import json
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +17,7 @@ from rag_evals.errors import ConfigurationError, MissingExtraError
 Joining = Literal["always", "unsupported", "never"]
 """When chunks are read together: first, where none alone supports a statement, or not at all."""
 
-# Whose tokenizer and structure HHEM has.
+# HHEM has this model's tokenizer and structure.
 _FLAN_T5 = "google/flan-t5-base"
 _FLAN_T5_REVISION = "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2"
 _SUPPORTED = ("entailment", "entail", "entailed", "supported", "consistent", "faithful", "grounded")
@@ -28,49 +26,43 @@ _HHEM_PROMPT = (
     "<pad> Determine if the hypothesis is true given the premise?\n\n"
     "Premise: {premise}\n\nHypothesis: {hypothesis}"
 )
-_T5_TOKENS = 512
+# The window that its makers use.
+_HHEM_TOKENS = 2048
 _MOST_TOKENS = 8192
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-# What can change a verdict: weights, configuration, tokenizer.
+# Files that can change a verdict: weights, configuration, tokenizer.
 _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
-class Adapter(ABC):
+class Adapter:
     """One loaded model and how to ask it about a premise and a hypothesis.
 
     Attributes:
+        is_hhem: A T5 with a token classifier: the first token holds the verdict. Any other model is
+            a sequence classifier that reads two texts.
         join: When the makers read chunks together.
+        positions: Tokens that the model has places for.
+        max_length: Tokens that the model was made to read at once.
     """
 
-    join: Joining
-
     def __init__(
-        self, torch: Any, tokenizer: Any, model: Any, label_map: Mapping[str, str]
+        self, torch: Any, tokenizer: Any, model: Any, *, is_hhem: bool, entailment: str | None
     ) -> None:
-        self._torch = torch
-        self._tokenizer = tokenizer
-        self._model = model
-        self._find_verdict(label_map)
-
-    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
-        """Note where the verdict is in what the model returns, if that differs by model."""
-        del label_map
-
-    @property
-    def positions(self) -> int:
-        """Tokens that the model has places for; T5, which counts distances, has no end."""
-        config = self._model.config
-        # DeBERTa counts distances too, unless its positions are part of the input.
-        if getattr(config, "relative_attention", False) and not config.position_biased_input:
-            return _MOST_TOKENS
-        # RoBERTa keeps two of its positions to itself; its tokenizer knows, where it is asked.
+        self.is_hhem = is_hhem
+        self.join: Joining = "always" if is_hhem else "unsupported"
+        self._torch, self._tokenizer, self._model = torch, tokenizer, model
+        config = model.config
+        self._label = (
+            None if is_hhem or config.num_labels == 1 else supported_label(config, entailment)
+        )
+        # RoBERTa keeps two of its positions to itself.
         offset = 2 if "roberta" in config.model_type else 0
-        return int((getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset)
-
-    @property
-    def max_length(self) -> int:
-        """Tokens that the model was made to read at once."""
-        return int(min(self._tokenizer.model_max_length, self.positions, _MOST_TOKENS))
+        self.positions = (getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset
+        # T5 and DeBERTa count distances, unless DeBERTa's positions are part of the input.
+        if getattr(config, "relative_attention", False) and not config.position_biased_input:
+            self.positions = _MOST_TOKENS
+        made_for = _HHEM_TOKENS if is_hhem else tokenizer.model_max_length
+        self.max_length = int(min(made_for, self.positions, _MOST_TOKENS))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each token of a text begins and ends, in characters."""
@@ -81,94 +73,52 @@ class Adapter(ABC):
 
     def encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
         """Turn a pair into token ids; nothing is cut off."""
-        return dict(self._tokenizer(*self.texts(premise, hypothesis), verbose=False))
-
-    def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
-        """Return what the tokenizer reads: two texts, or one that holds both."""
-        return premise, hypothesis
+        prompt = _HHEM_PROMPT.format(premise=premise, hypothesis=hypothesis)
+        texts = (prompt,) if self.is_hhem else (premise, hypothesis)
+        return dict(self._tokenizer(*texts, verbose=False))
 
     def scores(self, batch: Sequence[Mapping[str, list[int]]]) -> list[float]:
-        """Return the support of each pair, 0 to 1."""
+        """Return the support of each pair, 0 to 1: one label alone is a logit."""
         padded = self._tokenizer.pad(list(batch), return_tensors="pt").to(self._model.device)
         with self._torch.inference_mode():
+            logits = self._model(**padded).logits
+            if self.is_hhem:
+                supports = logits[:, 0, :].float().softmax(-1)[:, 1]
+            elif self._label is None:
+                supports = logits.float()[:, 0].sigmoid()
+            else:
+                supports = logits.float().softmax(-1)[:, self._label]
             # One read of the device for a batch: each costs a GPU its whole queue.
-            scores: list[float] = self.read(padded).tolist()
+            scores: list[float] = supports.tolist()
         return scores
 
-    @abstractmethod
-    def read(self, padded: Any) -> Any:
-        """Run the model on a padded batch and return one support for each pair."""
 
-
-class PairAdapter(Adapter):
-    """Sequence classifiers that read two texts: NLI and consistency models."""
-
-    join = "unsupported"
-
-    def _find_verdict(self, label_map: Mapping[str, str]) -> None:
-        config = self._model.config
-        self._label = None if config.num_labels == 1 else supported_label(config, label_map)
-
-    def read(self, padded: Any) -> Any:
-        """Take the probability of the entailment label; one label alone is a logit."""
-        logits = self._model(**padded).logits.float()
-        return logits[:, 0].sigmoid() if self._label is None else logits.softmax(-1)[:, self._label]
-
-
-class FirstTokenAdapter(Adapter):
-    """T5 with a token classifier whose first token holds the verdict: HHEM-2.1-Open."""
-
-    join = "always"
-    max_length = _T5_TOKENS
-
-    def texts(self, premise: str, hypothesis: str) -> tuple[str, ...]:
-        """Fill the prompt that the model was trained with."""
-        return (_HHEM_PROMPT.format(premise=premise, hypothesis=hypothesis),)
-
-    def read(self, padded: Any) -> Any:
-        """Take the probability of class 1, consistent, at the first token."""
-        return self._model(**padded).logits[:, 0, :].float().softmax(-1)[:, 1]
-
-
-def supported_label(config: Any, label_map: Mapping[str, str]) -> int:
-    """Find the label that means "supported" by its name; the order differs between models.
+def supported_label(config: Any, entailment: str | None) -> int:
+    """Find the label that means "supported": the one named, else by the usual names.
 
     Raises:
-        ConfigurationError: No label, or more than one, has such a name; or `label_map` names a
-            label that the model has not.
+        ConfigurationError: There is no such label, or more than one.
     """
     labels = {int(place): str(label) for place, label in config.id2label.items()}
-    unknown = [label for label in label_map if label not in labels.values()]
-    if unknown:
-        raise ConfigurationError(
-            f"label_map has {unknown[0]!r}, and the model's labels are {[*labels.values()]!r}; "
-            "expected one of them"
-        )
-    named = {
-        place: label_map.get(label, label).strip().lower().replace(" ", "_")
-        for place, label in labels.items()
-    }
-    found = [place for place, name in named.items() if name in _SUPPORTED]
-    if not found and len(named) == 2:
-        found = [place for place, name in named.items() if name not in _UNSUPPORTED]
-        found = found if len(found) == 1 else []
+    every = [*labels.values()]
+    if entailment is not None:
+        found = [place for place, label in labels.items() if label == entailment]
+        if not found:
+            raise ConfigurationError(
+                f"entailment is {entailment!r}, and the model's labels are {every!r}; expected one "
+                "of them"
+            )
+        return found[0]
+    plain = {place: label.strip().lower().replace(" ", "_") for place, label in labels.items()}
+    found = [place for place, name in plain.items() if name in _SUPPORTED]
+    if not found and len(plain) == 2:
+        found = [place for place, name in plain.items() if name not in _UNSUPPORTED]
     if len(found) == 1:
         return found[0]
-    every = [*labels.values()]
-    if found:
-        several = [labels[place] for place in found]
-        raise ConfigurationError(
-            f"of the labels {every!r}, {several!r} all mean supported; expected one that does"
-        )
-    if label_map:
-        raise ConfigurationError(
-            f"label_map is {dict(label_map)!r}, and names none of {every!r} 'entailment'; "
-            f"expected one of its values to be one of {', '.join(_SUPPORTED)}"
-        )
     raise ConfigurationError(
-        f"the labels of the model are {every!r}, and none says which one means supported; look it "
-        "up on the model's card and say it in the judge's name, hf:MODEL?entailment=LABEL, or in "
-        "Python with label_map={LABEL: 'entailment'}"
+        f"the labels of the model are {every!r}, and not exactly one of them means supported by "
+        "its name; look it up on the model's card and name it: hf:MODEL?entailment=LABEL, or in "
+        "Python entailment='LABEL'"
     )
 
 
@@ -193,7 +143,7 @@ def weights_identity(model: str, revision: str | None, *, local_files_only: bool
 
 @cache
 def resolve_revision(model: str, revision: str | None, *, local_files_only: bool) -> str | None:
-    """Return the commit that a name on the hub stands for; asked once for a process."""
+    """Return the commit of a model on the hub; asked once for a process."""
     if revision is not None and _COMMIT.fullmatch(revision):
         return revision
     # Without torch no model can be loaded, and without a network the hub is asked for 20 s.
@@ -252,7 +202,7 @@ class Source:
     revision: str | None = None
     local_files_only: bool = False
     dtype: str = "float32"
-    label_map: Mapping[str, str] = field(default_factory=dict)
+    entailment: str | None = None
 
     @property
     def where(self) -> dict[str, Any]:
@@ -266,17 +216,19 @@ def adapter_for(source: Source, device: str) -> Adapter:
 
     Raises:
         MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: No such device; the weights cannot be had, are damaged or are not
-            complete; the tokenizer cannot be used; or no label means supported.
+        ConfigurationError: The weights are not available, damaged or incomplete; the tokenizer
+            cannot be used; or no label means supported.
     """
     torch, transformers = _libraries()
-    place = resolve_device(device)
-    model = source.model
+    logging = transformers.utils.logging
+    level = logging.get_verbosity()
+    # transformers logs a table of weights; the error says which are missing.
+    logging.set_verbosity_error()
     try:
-        with _without_report(transformers):
-            tokenizer, loaded, adapter = _load(torch, transformers, source)
-        _check_tokenizer(model, tokenizer)
-        return adapter(torch, tokenizer, loaded.to(place).eval(), source.label_map)
+        tokenizer, loaded, is_hhem = _load(torch, transformers, source)
+        _check_tokenizer(source.model, tokenizer)
+        model = loaded.to(device).eval()
+        return Adapter(torch, tokenizer, model, is_hhem=is_hhem, entailment=source.entailment)
     except ConfigurationError:
         raise
     # Damaged files, and files of another make, raise whatever the libraries meet in them.
@@ -284,10 +236,12 @@ def adapter_for(source: Source, device: str) -> Adapter:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         at = f" at revision {source.revision!r}" if source.revision else ""
         raise ConfigurationError(
-            f"classifier {model!r} cannot be loaded{at}: {reason}; give a name on the Hugging "
-            "Face hub that this machine can reach, or a folder with all of the model's files, "
-            "undamaged"
+            f"classifier {source.model!r} cannot be loaded{at}: {reason}; give a name on the "
+            "Hugging Face hub that this machine can reach, or a folder with all of the model's "
+            "files, undamaged"
         ) from error
+    finally:
+        logging.set_verbosity(level)
 
 
 def _libraries() -> tuple[Any, Any]:
@@ -301,13 +255,13 @@ def _libraries() -> tuple[Any, Any]:
     return torch, transformers
 
 
-def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, type[Adapter]]:
-    """Return tokenizer, model and how it is asked; code from the hub is never run."""
+def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool]:
+    """Return tokenizer, model and whether it is HHEM; code from the hub is never run."""
     raw, _ = transformers.PretrainedConfig.get_config_dict(source.model, **source.where)
     architecture = (raw.get("architectures") or [""])[0]
     dtype = getattr(torch, source.dtype)
     if "hhem" in f"{raw.get('model_type', '')} {architecture}".lower():
-        return *_load_hhem(transformers, source, raw, dtype), FirstTokenAdapter
+        return *_load_hhem(transformers, source, raw, dtype), True
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.model, **source.where)
     if not architecture.endswith("ForSequenceClassification"):
         raise ValueError(
@@ -315,7 +269,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, type
             "or a sequence classifier, such as an NLI cross-encoder"
         )
     loader = transformers.AutoModelForSequenceClassification
-    return tokenizer, _weights(loader, source, dtype=dtype), PairAdapter
+    return tokenizer, _weights(loader, source, dtype=dtype), False
 
 
 def _load_hhem(
@@ -418,15 +372,3 @@ def _check_tokenizer(model: str, tokenizer: Any) -> None:
             f"the tokenizer of classifier {model!r} has no pad token, so texts of several lengths "
             "cannot be batched; expected a pad_token in its tokenizer_config.json"
         )
-
-
-@contextmanager
-def _without_report(transformers: Any) -> Iterator[None]:
-    """Keep back the table of weights that transformers logs: `_weights` says what is wrong."""
-    logging = transformers.utils.logging
-    level = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)

@@ -1,14 +1,15 @@
-"""Does a Hugging Face classifier find the statement in the chunks? Runs on this machine.
+"""A Hugging Face classifier decides whether the chunks support a statement, on this machine.
 
-The statement is always read whole. What is too long for the model is read in windows that overlap;
-the support of a statement is the greatest over all windows.
+The statement is never cut. A context that is too long for the model is read in overlapping windows;
+the support of a statement is its greatest over all windows.
 """
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field
+from operator import itemgetter
 from typing import Any, NamedTuple, get_args
 
 from rag_evals.core import (
@@ -38,12 +39,11 @@ from rag_evals.verify.classifier.model import (
 LEAST_WINDOW = 16
 """A window that leaves fewer tokens than this to the context cannot show anything."""
 
+_SHARED_TOKENS = 64
 _MOST_TOGETHER = 4
 _MOST_PADDING = 0.08
 # A full batch of windows of this length is what a batch size promises room for.
 _USUAL_TOKENS = 512
-
-Offsets = Sequence[tuple[int, int]]
 
 
 class Window(NamedTuple):
@@ -64,14 +64,11 @@ class Window(NamedTuple):
 
 
 class Reader:
-    """Cuts chunks into windows that leave room for a whole claim."""
+    """Cuts chunks into windows of at most `limit` tokens that leave room for a whole claim."""
 
-    def __init__(
-        self, adapter: Adapter, chunks: Sequence[str], max_length: int | None, stride: int
-    ) -> None:
+    def __init__(self, adapter: Adapter, chunks: Sequence[str], limit: int) -> None:
         self._adapter = adapter
-        self._limit = max_length or adapter.max_length
-        self._stride = stride
+        self._limit = limit
         self._chunks = chunks
         self._offsets = [adapter.offsets(text) for text in chunks]
 
@@ -98,26 +95,20 @@ class Reader:
     def _windows(self, numbers: Sequence[int], claim: Claim) -> list[Window]:
         """Cut chunks; a piece may take more tokens alone than it did in the whole text."""
         pieces = [(number, *span) for number in numbers for span in self._offsets[number]]
-        room = self._room(claim)
+        room = self._limit - len(self._adapter.encode("", claim.text)["input_ids"])
+        if room < LEAST_WINDOW:
+            raise VerifierError(
+                f"a statement of {len(claim.text)} characters leaves {max(room, 0)} of "
+                f"{self._limit} tokens to the context; break it up, or use a model that reads more"
+            )
         while True:
             windows = [
                 self._window(list(self._evidence(pieces[first:last])), claim)
-                for first, last in spans(len(pieces), room, min(self._stride, room // 2))
+                for first, last in spans(len(pieces), room, min(_SHARED_TOKENS, room // 2))
             ]
             if all(window.tokens <= self._limit for window in windows) or room <= 1:
                 return windows
             room = room * 3 // 4
-
-    def _room(self, claim: Claim) -> int:
-        empty = self._adapter.encode("\n".join([""]), claim.text)
-        room = self._limit - len(empty["input_ids"])
-        if room < LEAST_WINDOW:
-            raise VerifierError(
-                f"a statement of {len(claim.text)} characters leaves {max(room, 0)} of "
-                f"{self._limit} tokens "
-                "to the context; break it up, or use a model that reads more"
-            )
-        return room
 
     def _window(self, evidence: Sequence[Evidence], claim: Claim) -> Window:
         premise = "\n".join([one.text for one in evidence])
@@ -178,47 +169,41 @@ class SharedModel:
         return [item.score.result() for item in items]
 
     def _score_a_batch(self) -> None:
-        batch = self._next_batch()
+        with self._queue:
+            batch = _next_batch(self._pool)
         try:
             found = self.adapter.scores([item.window.encoded for item in batch])
             scores = dict(zip(batch, found, strict=True))
         except Exception as error:  # noqa: BLE001 - it belongs to all who wait for this batch
             for item in batch:
                 item.score.set_exception(error)
-            return
-        except BaseException:
-            # Ctrl-C ends this caller; the next one scores what others wait for.
-            with self._queue:
-                self._pool = batch + self._pool
-            raise
-        for item, score in scores.items():
-            item.score.set_result(score)
-
-    def _next_batch(self) -> list[_Item]:
-        """Take the oldest window, and those nearest to it in length as long as they fit."""
+        else:
+            for item, score in scores.items():
+                item.score.set_result(score)
+        # After Ctrl-C, which ends this caller, the next one scores what others wait for.
         with self._queue:
-            oldest = self._pool[0]
-            size = oldest.batch_size
-            # Only windows of one batch size: it may be what the caller's device has memory for.
-            alike = [item for item in self._pool if item.batch_size == size]
-            alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
-            # The oldest stays first: nothing is nearer to it, and the sort is stable.
-            batch = alike[:1]
-            for item in alike[1:]:
-                if not _fits([*batch, item], size):
-                    break
-                batch.append(item)
-            taken = set(batch)
-            self._pool = [item for item in self._pool if item not in taken]
-        return batch
+            self._pool = [item for item in self._pool if not item.score.done()]
 
 
-def _fits(batch: Sequence[_Item], size: int) -> bool:
-    """Say whether windows make a batch that is neither padded too much nor too large."""
-    lengths = [item.window.tokens for item in batch]
-    padded = max(lengths) * len(batch)
-    room = len(batch) <= size and padded <= size * _USUAL_TOKENS
-    return room and sum(lengths) >= (1 - _MOST_PADDING) * padded
+def _next_batch(pool: Sequence[_Item]) -> list[_Item]:
+    """Return the oldest window, and those nearest to it in length as long as they fit."""
+    oldest = pool[0]
+    size = oldest.batch_size
+    # Only windows of one batch size: it may be what the caller's device has memory for.
+    alike = [item for item in pool if item.batch_size == size]
+    # The oldest stays first: nothing is nearer to it, and the sort is stable.
+    alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
+    batch: list[_Item] = []
+    tokens = longest = 0
+    for item in alike[:size]:
+        tokens += item.window.tokens
+        longest = max(longest, item.window.tokens)
+        padded = longest * (len(batch) + 1)
+        too_large = padded > size * _USUAL_TOKENS or tokens < (1 - _MOST_PADDING) * padded
+        if batch and too_large:
+            break
+        batch.append(item)
+    return batch
 
 
 HHEM = "vectara/hallucination_evaluation_model"
@@ -226,12 +211,14 @@ HHEM = "vectara/hallucination_evaluation_model"
 
 DEFAULT_BATCH_SIZE = 10
 DTYPES = ("float32", "float16", "bfloat16")
-# The commit that its way of asking was written for, and the window that its makers use.
+# The commit that its way of asking was written for.
 _HHEM_REVISION = "8e4a2e6e96c708cc76c2344f7e4757df2515292c"
-_HHEM_TOKENS = 2048
-_DEVICE = re.compile(r"cpu|auto|mps|cuda(?::\d+)?")
+_DEVICE = r"cpu|auto|mps|cuda(?::\d+)?"
+# transformers changes settings of the whole process while it loads.
+_loading = threading.Lock()
+_models: dict[tuple[Any, ...], SharedModel] = {}
 # Raise it when the same model may give another verdict.
-_VERSION = 4
+_VERSION = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,22 +226,20 @@ class ClassifierVerifier:
     """Decides statements with HHEM or an NLI cross-encoder; needs no judge.
 
     HHEM is asked as its makers do, also from a folder of its name. Any other sequence classifier
-    reads a chunk and a statement as two texts; its entailment label is found by name.
+    reads a chunk and a statement as two texts.
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
         device: `cpu`, `cuda:0` and so on, `mps`, or `auto` for the first GPU where there is one.
         batch_size: Windows at a time, at least 1; fewer where they are long. Changes no verdict.
         max_length: Tokens that the model reads at once; None takes what it was made for.
-        stride: Tokens that two windows share.
-        label_map: Names for the model's labels where it has none, such as
-            `{"LABEL_0": "entailment", "LABEL_1": "contradiction"}`.
+        entailment: The label that means supported, such as `LABEL_0`; None finds it by its name.
         threshold: Support from which a statement counts as supported, 0 to 1.
         join: `always` reads all chunks as one text, `unsupported` only where no chunk alone
             supports a statement, `never` each chunk alone; None takes the makers' way.
         dtype: `float32`, `float16` or `bfloat16`.
-        revision: Branch, tag or commit on the hub; None takes the one that is known, or `main`.
-        local_files_only: Ask no hub: what is not on this machine is an error.
+        revision: Branch, tag or commit on the hub; None takes `main`, for HHEM a fixed commit.
+        local_files_only: Never contact the hub; a file that is not on this machine is an error.
 
     Raises:
         ConfigurationError: A setting cannot work; the model itself is loaded when first used.
@@ -265,8 +250,7 @@ class ClassifierVerifier:
     device: str = "cpu"
     batch_size: int = DEFAULT_BATCH_SIZE
     max_length: int | None = None
-    stride: int = 64
-    label_map: Mapping[str, str] | None = None
+    entailment: str | None = None
     threshold: float = 0.5
     join: Joining | None = None
     dtype: str = "float32"
@@ -275,22 +259,23 @@ class ClassifierVerifier:
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        _check_text("model", self.model, "a name on the Hugging Face hub, or a folder")
-        _check_text("device", self.device, "'cpu', 'cuda:0', 'mps' or 'auto'", _DEVICE)
+        for name, value, pattern, expected in (
+            ("model", self.model, ".+", "a name on the Hugging Face hub, or a folder"),
+            ("device", self.device, _DEVICE, "'cpu', 'cuda:0', 'mps' or 'auto'"),
+        ):
+            if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
+                raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
         require_whole("batch_size", self.batch_size)
-        require_whole("stride", self.stride, least=0)
         if self.max_length is not None:
-            require_whole("max_length", self.max_length)
-            if self.max_length <= self.stride + LEAST_WINDOW:
-                raise ConfigurationError(
-                    f"stride is {self.stride!r} and max_length {self.max_length!r}; expected a "
-                    f"stride of at least 0 and a max_length more than {LEAST_WINDOW} above it"
-                )
-        _check_one_of("join", self.join, get_args(Joining))
-        _check_one_of("dtype", self.dtype, DTYPES)
+            require_whole("max_length", self.max_length, least=2 * LEAST_WINDOW)
+        for name, value, known in (
+            ("join", self.join or "never", get_args(Joining)),
+            ("dtype", self.dtype, DTYPES),
+        ):
+            if value not in known:
+                raise UnknownNameError.of(name, str(value), known)
         require_fraction("threshold", self.threshold)
-        object.__setattr__(self, "label_map", _checked_labels(self.label_map))
-        if self.revision is None and self._is_hhem:
+        if self.revision is None and self.model == HHEM:
             object.__setattr__(self, "revision", _HHEM_REVISION)
 
     @property
@@ -308,30 +293,16 @@ class ClassifierVerifier:
         del changes
         return self
 
-    @property
-    def _is_hhem(self) -> bool:
-        """Whether the model has the name of HHEM, on the hub or as a folder."""
-        last = self.model.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        return last.lower() == HHEM.rpartition("/")[2]
-
     def fingerprint(self) -> str:
         """Return a hash of weights, windows, labels and threshold: what can change a verdict."""
-        settings = (self.max_length, self.stride, self.threshold, self.label_map)
-        return fingerprint(
-            _VERSION, self.model, self.weights(), *settings, self.join, self.dtype, self._is_hhem
-        )
+        settings = (self.max_length, self.threshold, self.entailment, self.join, self.dtype)
+        return fingerprint(_VERSION, self.model, self._weights(), *settings)
 
-    def weights(self) -> str:
-        """Name the weights: a hash of the folder's files, or the model's commit on the hub."""
+    def _weights(self) -> str:
         return weights_identity(self.model, self.revision, local_files_only=self.local_files_only)
 
     def _check(self) -> None:
-        """Look for the libraries and the device; the model itself is loaded when first used.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ConfigurationError: There is no such device here.
-        """
+        """Check the libraries and the device; the model itself is loaded when first used."""
         resolve_device(self.device)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
@@ -341,7 +312,7 @@ class ClassifierVerifier:
         return call.read(reply)
 
     def load(self) -> SharedModel:
-        """Load the model, or take the one that is loaded.
+        """Load the model once for this process; all verifiers of it share it.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
@@ -358,9 +329,14 @@ class ClassifierVerifier:
             revision or self.revision,
             self.local_files_only,
             self.dtype,
-            self.label_map or {},
+            self.entailment,
         )
-        shared = _shared_model(source, self.device, self.weights())
+        device = resolve_device(self.device)
+        key = (self.model, self._weights(), device, self.dtype, self.entailment)
+        with _loading:
+            if key not in _models:
+                _models[key] = SharedModel(adapter_for(source, device))
+        shared = _models[key]
         if self.max_length is not None and self.max_length > shared.adapter.positions:
             raise ConfigurationError(
                 f"max_length is {self.max_length}, and classifier {self.model!r} can read "
@@ -369,18 +345,12 @@ class ClassifierVerifier:
             )
         return shared
 
-    def window_tokens(self, adapter: Adapter) -> int:
-        """Return how many tokens of a loaded model are read at once."""
-        made_for = _HHEM_TOKENS if self._is_hhem else adapter.max_length
-        return self.max_length or min(made_for, adapter.positions)
-
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each claim against all windows of the chunks, joined or alone.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
-            ConfigurationError: The model cannot be loaded, its labels have no names, or
-                `max_length` is more than it can read.
+            ConfigurationError: As for `load`.
             VerifierError: A statement is too long for the model, the model fails, or a support is
                 no number from 0 to 1.
         """
@@ -400,164 +370,103 @@ class ClassifierVerifier:
     def _verdicts(
         self, shared: SharedModel, claims: Sequence[Claim], chunks: Sequence[str]
     ) -> list[Verdict]:
-        reader = Reader(shared.adapter, chunks, self.window_tokens(shared.adapter), self.stride)
+        reader = Reader(shared.adapter, chunks, self.max_length or shared.adapter.max_length)
         readings = [_Reading(claim) for claim in claims]
         join = self.join or shared.adapter.join
         if join == "always":
-            self._read(shared, readings, lambda one: reader.joined(one.claim))
+            self._read(shared, [(one, one.scored, reader.joined(one.claim)) for one in readings])
             # Which of the chunks was it? That changes no support.
-            several = [one for one in readings if one.support >= self.threshold and one.is_joined]
-            alone = [_Reading(one.claim, whole=one.best) for one in several]
-            self._read(shared, alone, lambda one: reader.alone(one.claim, one.chunk_ids))
-            for one, parts in zip(several, alone, strict=True):
-                one.parts = parts
+            several = [
+                (one, one.alone, reader.alone(one.claim, one.best.chunk_ids))
+                for one in readings
+                if one.support >= self.threshold and len(one.best.chunk_ids) > 1
+            ]
+            self._read(shared, several)
         else:
-            self._read(shared, readings, lambda one: reader.alone(one.claim))
+            self._read(shared, [(one, one.scored, reader.alone(one.claim)) for one in readings])
         if join == "unsupported":
             # Some claims need two chunks, and neither supports them alone.
-            open_ = [one for one in readings if one.windows and one.support < self.threshold]
-            self._read(shared, open_, lambda one: reader.together(one.claim, one.best_pieces))
+            unsupported = [
+                (one, one.scored, reader.together(one.claim, one.best_pieces))
+                for one in readings
+                if one.scored and one.support < self.threshold
+            ]
+            self._read(shared, unsupported)
         return [self._verdict(one) for one in readings]
 
     def _read(
-        self,
-        shared: SharedModel,
-        readings: "Sequence[_Reading]",
-        windows_of: "Callable[[_Reading], list[Window]]",
+        self, shared: SharedModel, wanted: "Sequence[tuple[_Reading, _Scored, list[Window]]]"
     ) -> None:
-        """Score further windows of several claims at once."""
-        made = [windows_of(one) for one in readings]
-        scores = shared.score([window for each in made for window in each], self.batch_size)
-        for one, windows in zip(readings, made, strict=True):
-            own, scores = scores[: len(windows)], scores[len(windows) :]
-            self._check_scores(one.claim, own)
-            one.windows.extend(windows)
-            one.scores.extend(own)
-
-    def _check_scores(self, claim: Claim, scores: Sequence[float]) -> None:
-        for score in scores:
+        """Score windows of several claims at once, each into its list."""
+        every = [(one, scored, window) for one, scored, made in wanted for window in made]
+        scores = shared.score([window for _, _, window in every], self.batch_size)
+        for (one, scored, window), score in zip(every, scores, strict=True):
             # Written so that NaN, which is less and more than nothing, is caught.
             if not 0 <= score <= 1:
                 raise VerifierError(
-                    f"classifier {self.model!r} gives the statement {claim.text[:80]!r} a support "
-                    f"of {score!r}; expected a number from 0 to 1: its weights are damaged, or "
-                    "too large for its precision"
+                    f"classifier {self.model!r} gives the statement {one.claim.text[:80]!r} a "
+                    f"support of {score!r}; expected a number from 0 to 1: its weights are "
+                    "damaged, or too large for its precision"
                 )
+            scored.append((score, window))
 
     def _verdict(self, read: "_Reading") -> Verdict:
-        if not read.windows:
+        if not read.scored:
             return Verdict(0.0, False, (), "no context to read", decided_by=self.name, windows=0)
         is_supported = read.support >= self.threshold
         ids = read.carriers(self.threshold)
+        count = len(read.scored) + len(read.alone)
         where = "chunk" if len(ids) == 1 else "chunks"
         return Verdict(
             support=read.support,
             is_supported=is_supported,
             chunk_ids=ids if is_supported else (),
             reason=f"support {read.support:.2f} at best, in {where} {', '.join(map(str, ids))} "
-            f"(threshold {self.threshold:g}, {read.count} windows read)",
+            f"(threshold {self.threshold:g}, {count} windows read)",
             evidence=read.best.evidence,
             decided_by=self.name,
-            windows=read.count,
+            windows=count,
         )
+
+
+_Scored = list[tuple[float, Window]]
 
 
 @dataclass
 class _Reading:
-    """All that was read for one claim, and what came of it."""
+    """The windows that were read for one claim, with their scores."""
 
     claim: Claim
-    whole: Window | None = None
-    windows: list[Window] = field(default_factory=list)
-    scores: list[float] = field(default_factory=list)
-    parts: "_Reading | None" = None
+    scored: _Scored = field(default_factory=list)
+    # Windows of single chunks, where joined ones support the claim.
+    alone: _Scored = field(default_factory=list)
 
     @property
     def support(self) -> float:
-        return max(self.scores, default=0.0)
+        return max((score for score, _ in self.scored), default=0.0)
 
     @property
     def best(self) -> Window:
-        return self.windows[self.scores.index(self.support)]
-
-    @property
-    def is_joined(self) -> bool:
-        return len(self.best.chunk_ids) > 1
-
-    @property
-    def chunk_ids(self) -> tuple[int, ...]:
-        """The chunks of the window that is taken apart."""
-        return () if self.whole is None else self.whole.chunk_ids
-
-    @property
-    def count(self) -> int:
-        return len(self.windows) + (0 if self.parts is None else self.parts.count)
+        return max(self.scored, key=itemgetter(0))[1]
 
     @property
     def best_pieces(self) -> list[Evidence]:
         """The best window of each chunk, the best chunk first."""
-        ranked = sorted(zip(self.scores, self.windows, strict=True), key=lambda one: -one[0])
-        best: dict[int, Evidence] = {}
-        for _, window in ranked:
+        return [window.evidence[0] for _, window in self._ranked().values()]
+
+    def _ranked(self) -> dict[int, tuple[float, Window]]:
+        """Return the best window of each chunk that was read alone, the best chunk first."""
+        ranked: dict[int, tuple[float, Window]] = {}
+        for score, window in sorted(self.alone or self.scored, key=itemgetter(0), reverse=True):
             if len(window.evidence) == 1:
-                best.setdefault(window.chunk_ids[0], window.evidence[0])
-        return list(best.values())
+                ranked.setdefault(window.chunk_ids[0], (score, window))
+        return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
         """Name the chunks that carry the support, best first: alone where one can, else all."""
-        if not self.is_joined:
-            return self.best.chunk_ids
-        alone = self if self.parts is None else self.parts
-        ranked = [one.chunk_id for one in alone.best_pieces]
-        if self.parts is not None:
-            enough = {
-                window.chunk_ids[0]
-                for window, score in zip(alone.windows, alone.scores, strict=True)
-                if score >= threshold
-            }
-            if enough:
-                return tuple(number for number in ranked if number in enough)
-        own = self.best.chunk_ids
-        return tuple(sorted(own, key=lambda n: ranked.index(n) if n in ranked else len(ranked)))
-
-
-def _check_text(
-    name: str, value: object, expected: str, pattern: re.Pattern[str] | None = None
-) -> None:
-    if not isinstance(value, str) or not value or (pattern and not pattern.fullmatch(value)):
-        raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
-
-
-def _check_one_of(name: str, value: str | None, known: Sequence[str]) -> None:
-    if value is not None and value not in known:
-        raise UnknownNameError.of(name, str(value), known)
-
-
-def _checked_labels(label_map: object) -> dict[str, str]:
-    if label_map is None:
-        return {}
-    if isinstance(label_map, Mapping) and all(
-        isinstance(text, str) for pair in label_map.items() for text in pair
-    ):
-        return dict(label_map)
-    raise ConfigurationError(
-        f"label_map is {label_map!r}; expected names for labels, such as "
-        "{'LABEL_0': 'entailment'}"
-    )
-
-
-# transformers changes settings of the whole process while it loads.
-_loading = threading.Lock()
-_models: dict[tuple[Any, ...], SharedModel] = {}
-
-
-def _shared_model(source: Source, device: str, identity: str) -> SharedModel:
-    """Load a model once for this process; all verifiers of it share it."""
-    # `auto` and `cuda` are other names of a device.
-    place = resolve_device(device)
-    labels = tuple(sorted(source.label_map.items()))
-    key = (source.model, identity, place, source.dtype, labels)
-    with _loading:
-        if key not in _models:
-            _models[key] = SharedModel(adapter_for(source, place))
-        return _models[key]
+        own, ranked = self.best.chunk_ids, self._ranked()
+        if len(own) == 1:
+            return own
+        enough = [n for n, (score, _) in ranked.items() if score >= threshold and self.alone]
+        order = [*ranked]
+        return tuple(enough or sorted(own, key=lambda n: [*order, n].index(n)))
