@@ -150,8 +150,7 @@ def max_line_bytes() -> int:
     return int(written) * 1_000_000
 
 
-# What the fast parser allows; deeper values would exhaust the stack where they are written again.
-_MAX_LEVELS = 200
+_TOO_DEEP = "JSON nested too deeply; 200 levels can be read"
 _MAX_DIGITS = 4300
 _LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
@@ -159,7 +158,6 @@ _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 # What Windows programs write where Russian, or another language of Europe, is set; and before.
 _OLD_ENCODINGS = ("cp1251", "cp1252", "koi8_r", "cp866")
 _SAMPLE_LINES = 200
-_BLOCK_BYTES = 1 << 20
 
 
 def read_jsonl(file: Opened) -> Iterator[Row]:
@@ -217,39 +215,22 @@ def _loaded_json(text: bytes) -> Any:
     """Read UTF-8 without a byte order mark; raise as `json.loads` does, or `_UnusableJsonError`."""
     try:
         loaded = from_json(text)
+        if len(text) <= _MAX_DIGITS or not _LONG_NUMBER.search(text.decode("utf-8")):
+            return loaded
     except ValueError as error:
         if "recursion limit" in str(error):
-            raise _too_deep() from error
+            raise _UnusableJsonError(_TOO_DEEP) from error
+    try:
         # The standard parser is slower, takes what the fast one refuses (a lone surrogate, which
         # the sample then reports with its field), and says more about what is wrong.
-        return _loaded_slowly(text.decode("utf-8"))
-    if len(text) > _MAX_DIGITS and _LONG_NUMBER.search(text.decode("utf-8")):
-        _loaded_slowly(text.decode("utf-8"))
-    return loaded
-
-
-def _loaded_slowly(text: str) -> Any:
-    try:
-        loaded = json.loads(text)
-    except json.JSONDecodeError:
+        return json.loads(text.decode("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except RecursionError as error:
-        raise _too_deep() from error
+        raise _UnusableJsonError(_TOO_DEEP) from error
     except ValueError as error:
         message = f"a number has more than {sys.get_int_max_str_digits()} digits; write it as text"
         raise _UnusableJsonError(message) from error
-    if _is_deep(loaded, _MAX_LEVELS):
-        raise _too_deep()
-    return loaded
-
-
-def _is_deep(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels < 0 or any(_is_deep(one, levels - 1) for one in inner)
-
-
-def _too_deep() -> _UnusableJsonError:
-    return _UnusableJsonError(f"JSON nested too deeply; {_MAX_LEVELS} levels can be read")
 
 
 def read_csv(file: Opened) -> Iterator[Row]:
@@ -389,31 +370,18 @@ def _guessed(sample: bytes) -> str | None:
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
     """Decode an encoding of two or four bytes a sign, whose lines do not end at the byte 10."""
-    decoder = codecs.getincrementaldecoder(encoding)()
-    number, block = 1, file.file.read(_BLOCK_BYTES)
-    # Pieces of a line that has not ended. Joined once: a line may be as long as the file.
-    pieces: list[str] = []
-    length = 0
-    while block:
-        following = file.file.read(_BLOCK_BYTES)
-        try:
-            text = decoder.decode(block, final=not following)
-        except UnicodeDecodeError as error:
-            raise _not_in_encoding(file, f"line {number}", encoding, error) from error
-        if number == 1 and not length:
-            text = text.removeprefix("\ufeff")
-        *whole, rest = text.split("\n")
-        for line in whole:
-            yield "".join([*pieces, line, "\n"])
-            pieces, length = [], 0
+    text = io.TextIOWrapper(file.file, encoding, newline="\n")
+    number = 1
+    try:
+        while line := text.readline(file.limit + 1):
+            if len(line) > file.limit:
+                raise file.too_long(f"line {number}")
+            yield line.removeprefix("\ufeff") if number == 1 else line
             number += 1
-        pieces.append(rest)
-        length += len(rest)
-        if length > file.limit:
-            raise file.too_long(f"line {number}")
-        block = following
-    if length:
-        yield "".join(pieces)
+    except UnicodeDecodeError as error:
+        raise _not_in_encoding(file, f"line {number}", encoding, error) from error
+    finally:
+        text.detach()  # the caller closes the file
 
 
 def _not_in_encoding(

@@ -1,8 +1,9 @@
-"""Which samples does a run grade? A file is checked whole first, other rows one by one."""
+"""The samples of a run: a file is checked whole first, other rows one by one."""
 
 import hashlib
-import mmap
 import sys
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import astuple, dataclass, replace
 from functools import cache
@@ -123,7 +124,7 @@ class FileData:
 
     def _check_rows(self) -> CheckedFile:
         # Numbers, not texts: a million ids must fit into memory.
-        seen = Keys()
+        seen, rows = Places(), 0
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
         presets: dict[str, None] = {}
@@ -131,12 +132,13 @@ class FileData:
         digest = hashlib.sha256()
         for place, row, sample in self._read(notes):
             sample_id = sample.id or sample.content_hash()
-            if not seen.add(_short_hash(sample_id)):
+            if seen.first(_short_hash(sample_id), rows) != rows:
                 why = "" if sample.id else " (made from their content: the rows are the same)"
                 raise DuplicateIdError(
                     f"{str(self.path)!r}: {self._first_place(sample_id)} and {place} "
                     f"have the same id {sample_id!r}{why}"
                 )
+            rows += 1
             columns.update(row)
             digest.update(_digest_line(sample_id, sample.fingerprint()))
             for field, column in self._columns.taken(row).items():
@@ -146,7 +148,7 @@ class FileData:
                 presets[preset] = None
         named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
         return CheckedFile(
-            len(seen),
+            rows,
             digest.hexdigest(),
             named,
             frozenset(columns),
@@ -418,84 +420,23 @@ def _adapter() -> TypeAdapter[KeptCheck]:
     return TypeAdapter(KeptCheck)
 
 
-_FIRST_SLOTS = 64
-# Fuller tables are searched longer, emptier ones take more room.
-_FULLEST = 0.6
-_GROWTH = 1.5
-_SLOT_BYTES = 8
+# A bucket of a million keys has 61: fewer buckets are slower, more need more memory.
+_BUCKETS = 16_381
 
 
-class Keys:
-    """A set of keys."""
+class Places:
+    """The first place of each key: a dict of numbers in less than half of its memory."""
 
     def __init__(self) -> None:
-        self._keys = _numbers(_FIRST_SLOTS)
-        self._used = 0
-
-    def __len__(self) -> int:
-        """Count the keys."""
-        return self._used
-
-    def add(self, key: int) -> bool:
-        """Put a key in, and say whether it is new."""
-        slot = self._slot(key)
-        if self._keys[slot]:
-            return False
-        self._fill(slot, key)
-        return True
-
-    def _fill(self, slot: int, key: int) -> int:
-        """Put a new key into its free slot; return the slot, a different one in a grown table."""
-        if self._used >= _FULLEST * len(self._keys):
-            before, self._keys = self._keys, _numbers(int(len(self._keys) * _GROWTH))
-            self._move(before)
-            slot = self._slot(key)
-        self._keys[slot] = key or 1
-        self._used += 1
-        return slot
-
-    def _move(self, before: memoryview) -> None:
-        for key in filter(None, before):
-            self._keys[self._slot(key)] = key
-
-    def _slot(self, key: int) -> int:
-        """Return where a key is, or the free slot where it belongs; 0 marks a free one."""
-        keys, key = self._keys, key or 1
-        slots = len(keys)
-        slot = key % slots
-        while (there := keys[slot]) and there != key:
-            slot = slot + 1 if slot + 1 < slots else 0
-        return slot
-
-
-class Places(Keys):
-    """The first place of each key."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._places = _numbers(_FIRST_SLOTS)
+        self._buckets: defaultdict[int, tuple[array[int], array[int]]] = defaultdict(
+            lambda: (array("Q"), array("Q"))
+        )
 
     def first(self, key: int, place: int) -> int:
         """Return the place of a key, which is noted where it has none."""
-        slot = self._slot(key)
-        if not self._keys[slot]:
-            slot = self._fill(slot, key)
-            self._places[slot] = place
-            return place
-        return self._places[slot]
-
-    def _move(self, before: memoryview) -> None:
-        places, self._places = self._places, _numbers(len(self._keys))
-        for key, place in zip(before, places, strict=True):
-            if key:
-                slot = self._slot(key)
-                self._keys[slot], self._places[slot] = key, place
-
-
-def _numbers(count: int) -> memoryview:
-    """Return so many zeros, and one more where they are even, in memory of their own.
-
-    The system has it back at once when they are let go; memory of an `array` may stay with the
-    process. An odd count keeps keys with a common factor apart.
-    """
-    return memoryview(mmap.mmap(-1, _SLOT_BYTES * (count | 1))).cast("Q")
+        keys, places = self._buckets[key % _BUCKETS]
+        if key in keys:
+            return places[keys.index(key)]
+        keys.append(key)
+        places.append(place)
+        return place

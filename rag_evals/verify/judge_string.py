@@ -44,32 +44,27 @@ class _Kind:
     make: str | Callable[[str], Verifier | None]
     what: str = ""
     example: str = ""
-    options: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    options: Mapping[str, type] = field(default_factory=dict)
 
 
 def _embedded(part: str) -> Verifier | None:
     part, _, query = part.partition("?")
-    options = _options(query, KINDS[EMBEDDED])
     named, at, threshold = part.rpartition("@") if "@" in part else (part, "", "")
-    kind, colon, weights = named.partition(":")
-    if kind != EMBEDDED:
+    prefix, colon, weights = named.partition(":")
+    if prefix != EMBEDDED:
         return None
     if colon and not weights:
         raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
-    limit = _threshold(threshold) if at else None
-    return EmbeddedVerifier(limit, weights=weights or None, **options)
-
-
-def _threshold(text: str) -> Any:
-    """Read a number; anything else is a name, which the verifier checks."""
     try:
-        return float(text)
+        limit: Any = float(threshold) if at else None
     except ValueError:
-        return text
+        limit = threshold  # a name, which the verifier checks
+    languages = _options(query, KINDS[EMBEDDED]).get("languages")
+    allowed = () if languages is None else languages.split(",")
+    return EmbeddedVerifier(limit, weights=weights or None, languages=allowed)
 
 
-_TRUTH = {"true": True, "1": True, "false": False, "0": False}
-_CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
+_CLASSIFIER: Mapping[str, type] = {
     "device": str,
     "batch_size": int,
     "threshold": float,
@@ -77,14 +72,13 @@ _CLASSIFIER: Mapping[str, Callable[[str], Any]] = {
     "join": str,
     "dtype": str,
     "revision": str,
-    "local_files_only": lambda text: _TRUTH[text.lower()],
+    "local_files_only": bool,
 }
-_EMBEDDED: Mapping[str, Callable[[str], Any]] = {"languages": lambda text: text.split(",")}
-_DECISION: Mapping[str, Callable[[str], Any]] = {"chunks": str, "threshold": float}
-
+_DECISION: Mapping[str, type] = {"chunks": str, "threshold": float}
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 KINDS: Mapping[str, _Kind] = {
-    EMBEDDED: _Kind(_embedded, "the embedded judge", options=_EMBEDDED),
+    EMBEDDED: _Kind(_embedded, "the embedded judge", options={"languages": str}),
     CLASSIFIER_PREFIX: _Kind("ClassifierVerifier", "a classifier", "hf:MODEL", _CLASSIFIER),
     DECISION_PREFIX: _Kind(
         "DecisionVerifier", "a decision model", "decisions:openai/MODEL", _DECISION
@@ -157,16 +151,16 @@ def verifier_from_string(spec: str) -> Verifier:
 
 
 def _verifier(part: str) -> Verifier | None:
-    """Make the verifier of one stage; None where its prefix is of none."""
+    """Make the verifier of one stage; None where it has no prefix."""
     prefix = next((one for one in KINDS if part.startswith(one)), None)
     if prefix is None:
         return None
     kind = KINDS[prefix]
-    # A class is imported when it is used: importing the package has a budget.
     if not isinstance(kind.make, str):
         return kind.make(part)
-    model, _, query = part.partition("?")
+    # A class is imported when it is used: importing the package has a budget.
     make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
+    model, _, query = part.partition("?")
     if not kind.example:
         return make() if part == prefix else None
     if model == prefix:
@@ -178,19 +172,16 @@ def _verifier(part: str) -> Verifier | None:
 
 # The arguments of verifiers have several types.
 def _options(query: str, kind: _Kind) -> dict[str, Any]:
-    known = kind.options
     options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in known:
+        wanted = kind.options.get(name)
+        if wanted is None:
             raise ConfigurationError(
-                f"no option {name!r} for {kind.what}; there are: {', '.join(known)}"
+                f"no option {name!r} for {kind.what}; there are: {', '.join(kind.options)}"
             )
         try:
-            options[name] = known[name](value)
-        except ValueError:
-            raise ConfigurationError(f"option {name} is {value!r}; expected a number") from None
-        except KeyError:
-            raise ConfigurationError(
-                f"option {name} is {value!r}; expected 'true' or 'false'"
-            ) from None
+            options[name] = _TRUTH[value.lower()] if wanted is bool else wanted(value)
+        except (ValueError, KeyError):
+            expected = "'true' or 'false'" if wanted is bool else "a number"
+            raise ConfigurationError(f"option {name} is {value!r}; expected {expected}") from None
     return options

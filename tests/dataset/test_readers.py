@@ -69,7 +69,7 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
             "a.csv, line 3, byte 0: not UTF-8 .byte 0xff.*--enc",
         ),
         ("a.csv", b"a,b\n\xff\0,1\n", "a.csv, line 2, byte 0: not UTF-8 .byte 0xff."),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "a.csv, line 1: not utf-16-le"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "a.csv, line 2: not utf-16-le"),
         ("a.csv.zst", "a,b\n1,2\n", "'a.csv.zst' is not a complete zstd file"),
         ("a.parquet", "x", "'a.parquet' cannot be read: Parquet file size is 1 bytes"),
         ("a.arrow", "ARROW1x", "'a.arrow' cannot be read: "),
