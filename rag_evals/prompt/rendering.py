@@ -4,8 +4,7 @@ Few-shot examples and criteria are read and checked here, before anything is sen
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Literal, get_args
@@ -378,30 +377,26 @@ def check_shown(
         )
 
 
-def count_arriving(texts: Mapping[str, str], rendered: str) -> dict[str, tuple[int, int]]:
-    """Count how much of each text of the data a rendered prompt has.
+def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | None]:
+    """Say for each text of the data whether a rendered prompt has all of it.
 
-    White space and escaped signs may differ, sentences may be apart, and a text may be written as
-    JSON. What one text has found is not found by another one: an answer that is a part of a chunk
-    has to stand there twice.
-
-    Args:
-        texts: Each by its name; of equal ones the first is looked for first.
-        rendered: What a judge reads.
+    White space and escaped signs may differ, sentences may be apart, and a text may be JSON. An
+    answer that is a part of a chunk must be there twice; of equal texts the first is found first.
 
     Returns:
-        For each, characters that arrive, from the first on, and all of them; white space is not
-        counted.
+        For each name False where only the beginning is there, and None where not even that.
     """
     left = _squeezed(rendered)
-    found: dict[str, tuple[int, int]] = {}
+    found: dict[str, bool | None] = {}
     for name, text in sorted(texts.items(), key=lambda item: -len(item[1])):
-        whole = len(_squeezed(text))
-        found[name] = _length_of_first(_squeezed(text), left), whole
+        begin = _squeezed(text)[: min(_BEGIN, len(text) // 2)]
+        found[name] = False if begin in left else None
         for parts in ([text], [htmlsafe_json_dumps(text)[1:-1]], sentences_of(text)):
-            rest = _without(left, map(_squeezed, parts))
-            if rest is not None:
-                left, found[name] = rest, (whole, whole)
+            rest = left
+            for part in map(_squeezed, parts):
+                rest = rest.replace(part, "\0", 1) if part in rest else ""
+            if rest:
+                left, found[name] = rest, True
                 break
     return {name: found[name] for name in texts}
 
@@ -419,6 +414,8 @@ def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
 
 
 _END = 24
+# Fewer characters of a text may be in a prompt by chance.
+_BEGIN = 40
 _TAG = re.compile(r"<[^<>]*>")
 _IN_JSON_TEXT = re.compile(r"\\(?:u([0-9a-f]{4})|[nrt])")
 _NO_LETTER = re.compile(r"[\W\d_]+")
@@ -427,20 +424,6 @@ _NO_LETTER = re.compile(r"[\W\d_]+")
 def _letters(text: str, without: re.Pattern[str] | None) -> str:
     plain = unescape(_IN_JSON_TEXT.sub(lambda code: chr(int(code[1] or "20", 16)), text))
     return _NO_LETTER.sub("", without.sub(" ", plain) if without else plain).casefold()
-
-
-def _without(text: str, parts: Iterable[str]) -> str | None:
-    """Return a text with a gap for each part; None when one is not in it."""
-    for part in parts:
-        if part not in text:
-            return None
-        text = text.replace(part, "\0", 1)
-    return text
-
-
-def _length_of_first(part: str, text: str) -> int:
-    """Return how many characters of a part, from its first on, are together in a text."""
-    return bisect_left(range(1, len(part) + 1), 1, key=lambda end: part[:end] not in text)
 
 
 # How JSON in a template writes signs of HTML.

@@ -106,11 +106,14 @@ PLACING = "---\nresponse_model: chunk_utility\n---\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{{ context }}{{ answer | truncate(150) }}", "answer does not arrive whole: 1"),
-        ("{{ context }}{{ answer | upper }}", "answer does not arrive whole: "),
+        ("{{ context }}{{ answer | truncate(150) }}", "answer does not arrive whole in line 2"),
+        ("{{ context }}{{ answer | upper }}", "answer does not arrive whole in"),
         ("{{ answer }}{% for c in context %}{{ c[:128] }}{% endfor %}", "context, chunk 0 does"),
         ("{{ answer }}{{ context[:2] | map('truncate', 120) | join }}", "context, chunk 0 does"),
-        ("{{ answer }}{{ context }}{{ question[:99] }}", "question does not arrive whole: 7"),
+        (
+            "{{ answer }}{{ context }}{{ question[:99] }}",
+            "question does not arrive whole in line 2",
+        ),
         ("{{ context }}{% for s in sentences[:2] %}{{ s }}{% endfor %}", "answer does not arrive"),
     ],
 )

@@ -24,7 +24,7 @@ from rag_evals.errors import (
 )
 from rag_evals.grading import require_fields, sample_flow
 from rag_evals.prompt import Prompt, search_folders, shipped_names
-from rag_evals.prompt.rendering import count_arriving
+from rag_evals.prompt.rendering import arrive_whole
 from rag_evals.prompt.template import shipped_languages, shipped_source
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.score_faithfulness import Faithfulness
@@ -37,9 +37,6 @@ prompts = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-
-# Characters of a text that may be in a prompt by chance.
-_CHANCE = 40
 
 Entry = Mapping[str, str | bool | Sequence[str]]
 """What is listed: its cells, by the title of their column; the name comes first."""
@@ -174,14 +171,10 @@ def _show_facts(
         for message in messages:
             echo(f"\n--- {message['role']} message")
             echo(message["content"])
-    for name, (arrived, whole) in shares.items():
+    for name, is_whole in shares.items():
         is_needed = name.partition(",")[0] in made.requires
-        # Chance words of a field that the prompt does not show are no cut.
-        if arrived < whole and (is_needed or arrived > min(_CHANCE, whole / 2)):
-            raise PromptError(
-                f"{file}: {name} does not arrive whole: {arrived} of {whole} characters, white "
-                f"space not counted, in {place}"
-            )
+        if is_whole is False or (is_needed and not is_whole):
+            raise PromptError(f"{file}: {name} does not arrive whole in {place}")
     if not output.json_output:
         echo(f"\n{file}: ok")
         output.offer_next("grade", "DATA", "--prompt", file)
@@ -189,19 +182,18 @@ def _show_facts(
 
 def _arriving(
     sample: Sample, messages: Sequence[Message], needed: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """Return for each field and chunk of a row how many characters arrive, and of how many."""
+) -> dict[str, bool | None]:
     texts = {name: getattr(sample, name) for name in ("question", "answer", "reference")}
     texts |= {f"context, chunk {chunk.id}": chunk.text for chunk in sample.context}
-    names = sorted(filter(texts.get, texts), key=lambda name: name.partition(",")[0] not in needed)
     rendered = "\n".join(message["content"] for message in messages)
-    return count_arriving({name: str(texts[name]) for name in names}, rendered)
+    names = sorted(filter(texts.get, texts), key=lambda name: name.partition(",")[0] not in needed)
+    return arrive_whole({name: str(texts[name]) for name in names}, rendered)
 
 
-def _shown_fields(shares: Mapping[str, tuple[int, int]]) -> dict[str, str]:
+def _shown_fields(shares: Mapping[str, bool | None]) -> dict[str, str]:
     names = dict.fromkeys(name.partition(",")[0] for name in shares)
     whole = {
-        name: all(a == n for part, (a, n) in shares.items() if part.partition(",")[0] == name)
+        name: all(whole for part, whole in shares.items() if part.partition(",")[0] == name)
         for name in names
     }
     return {
