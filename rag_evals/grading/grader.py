@@ -426,6 +426,8 @@ def _prepare(
         tunings = read_tunings(tuned)
     model = options.get("model")
     form, judge = resolve(grader, client, model, settings=asked.settings, tunings=tunings)
+    if judge is None and not form.endpoints and "reasks" in options:
+        raise ConfigurationError(f"reasks does nothing with {client!r}, which asks no endpoint")
     if client is None:
         client = default_judge()
         warn_of_default([form])

@@ -58,9 +58,9 @@ _LEAST_COVERED = 0.3
 _LONGEST_SHORT_NAME, _ROOT = 3, 5
 # As in "one part" or "his first film": not really numbers.
 _ARTICLES = frozenset(("0", "1"))
-# In "Der Turm wurde 1889 in Paris gebaut", 1 word in 7 is also an English function word.
-# "[1]", "[2, 3]": citations.
+# Citations such as "[1]" and "[2, 3]".
 _MARKS = re.compile(r"[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】]")
+# In "Der Turm wurde 1889 in Paris gebaut", 1 word in 7 is also an English function word.
 _FEW_STOPS, _MANY_STOPS, _LEAST_WORDS = 0.15, 0.25, 5
 
 DRIFT_NAMES = (

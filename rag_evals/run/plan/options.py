@@ -333,6 +333,7 @@ class RunOptions(TypedDict, total=False):
             "Seconds that the endpoint may ask to wait, for one wait.",
             default=DEFAULT_MAX_WAIT_SECONDS,
             check=_check_above_zero,
+            asks=True,
         ),
     ]
     max_failures: Annotated[
@@ -346,7 +347,8 @@ class RunOptions(TypedDict, total=False):
         ),
     ]
     reasks: Annotated[
-        int, Option("How often an invalid reply is asked again.", default=DEFAULT_REASKS)
+        int,
+        Option("How often an invalid reply is asked again.", default=DEFAULT_REASKS, asks=True),
     ]
     repeat: Annotated[
         int,

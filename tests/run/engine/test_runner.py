@@ -292,6 +292,8 @@ def test_a_number_that_is_no_score_fails_its_row(said: str, scripted: Start) -> 
         ({"rpm": float("inf")}, ConfigurationError, "rpm is inf"),
         ({"max_failures": "a lot"}, ConfigurationError, "neither a number nor a percentage"),
         ({"model": "m"}, ConfigurationError, "the judge 'embedded' asks no model"),
+        ({"reasks": 1}, ConfigurationError, "reasks does nothing with 'embedded', which asks no"),
+        ({"max_wait": 5}, ConfigurationError, "max_wait does nothing with 'embedded', which asks"),
         ({"graders": ["chunk_precision"]}, ConfigurationError, "has no form for 'embedded'"),
         ({"cache": 3}, ConfigurationError, "cache is 3; expected True, False, None or a path"),
         ({"client": 3}, ConfigurationError, "client is int; expected"),
