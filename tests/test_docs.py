@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import openpyxl
 import pytest
+from instructor import Instructor
 from pytest_examples import CodeExample, EvalExample, find_examples
 from typer.testing import CliRunner
 
@@ -299,10 +300,13 @@ def test_a_page_runs_from_top_to_bottom(
     steps = [step for step in steps if step[0] not in apart]
     names: dict[str, Any] = {}
     ran: list[list[str]] = []
+    clients: list[Any] = []
     for line, step in sorted(steps, key=lambda step: step[0]):
         place = f"{page.name}, line {line}"
         if isinstance(step, CodeExample):
             names = {**names, **_run_python(step, eval_example, names)}
+            # Pages leave clients open; an open connection can fail whichever test is next.
+            clients += [one.client for one in names.values() if type(one) is Instructor]
         elif step.title is not None:
             (workplace / step.title).write_text(step.body, encoding="utf-8")
         elif step.language in ("bash", "console", "text"):
@@ -311,6 +315,8 @@ def test_a_page_runs_from_top_to_bottom(
                 if command.words not in ran:
                     _run_shell(command, place)
                     ran.append(command.words)
+    for client in clients:
+        client.close()
 
 
 @pytest.mark.usefixtures("workplace")

@@ -257,7 +257,7 @@ def test_html_says_what_it_leaves_out() -> None:
 
 LEFT_OUT = {
     "FaithfulnessResult": "and 290 more findings",
-    "Run": "and 4 more with less than the full score; .to_pandas() has all",
+    "Run": "and 4 more below the full score; see .to_pandas()",
 }
 
 

@@ -521,8 +521,8 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
         return
     _WARNED.set()
     _warn_caller(
-        "no judge is named, so the embedded judge decides, on this machine and without a model; "
-        "client='openai/gpt-4o-mini' asks a model, client='embedded' says that it is meant"
+        "no judge given: using the embedded judge, which runs locally without a model; "
+        "pass client='openai/gpt-4o-mini' to ask a model, or client='embedded' to hide this warning"
     )
 
 

@@ -85,8 +85,7 @@ def test_several_graders_are_adjusted_together() -> None:
     assert one.paired.verdict == "better"
     assert one.verdict == "not distinguishable"
     assert one.words(2)["verdict"] == (
-        "not distinguishable: better by itself, but p = 0.062 with all graders taken together "
-        "(Holm)"
+        "not distinguishable: better alone, but p = 0.062 after correction for all graders (Holm)"
     )
 
 
@@ -150,7 +149,7 @@ def test_changed_answers_are_counted(tmp_path: Path) -> None:
     evaluate([{**rows[0], "answer": "It was."}, rows[1]], out="two")
 
     assert compare("one", "two").warnings == (
-        "the data differs: of 2 rows with the same id, another answer in 1",
+        "the data differs: of 2 rows with the same id, a different answer in 1",
     )
 
 
@@ -330,6 +329,6 @@ def test_words_and_interval_never_contradict() -> None:
             words = grader.words(2)["verdict"]
             assert excludes or words == "not distinguishable"
             assert not excludes or words != "not distinguishable"
-            explained += "taken together" in words
+            explained += "after correction" in words
 
     assert explained

@@ -69,6 +69,7 @@ def graded(rows: list[dict[str, Any]]) -> None:
     Path("labels.jsonl").write_text("\n".join(map(json.dumps, noted)))
 
 
+@pytest.mark.slow
 def test_a_rule_of_the_house_is_taught_and_proved(command: Command, scripted: Start) -> None:
     """The prompt has examples, the people's words and a receipt; with it the judge agrees."""
     rows = shop_rows()

@@ -424,7 +424,7 @@ def test_data_unlike_the_labels_are_named(tmp_path: Path, level: str) -> None:
     assert "these data do not look like" in " ".join(load_run(tmp_path / "run").notes())
     assert shift is not None
     assert (shift.is_foreign, shift.count) == (True, 120 if level == "statement" else 60)
-    assert "does not keep the supports of its labels" in str(graded(rows(9), tuned=old).summary())
+    assert "lacks the supports of its labels" in str(graded(rows(9), tuned=old).summary())
 
 
 def _raised(answer: str) -> str:

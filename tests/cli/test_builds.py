@@ -235,6 +235,6 @@ def test_a_grader_without_a_score_is_no_success(
     ended = command("grade", "rows.jsonl", "-q")
 
     assert ended.code == 3
-    assert f"faithfulness has a score in none of its {rows} rows ({rows} empty_answer)" in ended.err
+    assert f"faithfulness scored none of its {rows} rows ({rows} empty_answer)" in ended.err
     assert "Scores: failed" in Path("summary.md").read_text(encoding="utf-8")
     assert command("grade", "rows.jsonl", "-q", "--count", "empty_answer=0").code == 0

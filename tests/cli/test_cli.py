@@ -322,7 +322,7 @@ def test_a_finished_run_says_that_nothing_is_left(command: Command, data: str) -
     first = command("grade", data)
     second = command("grade", data)
 
-    assert "nothing left to do" in second.err
+    assert "nothing to do: every row" in second.err
     assert second.out == first.out
 
 
@@ -349,4 +349,4 @@ def test_some_failures_are_a_warning(command: Command, data: str, scripted: Star
     ended = command("grade", data, "--judge", "openai/m")
 
     assert ended.code == 0
-    assert "Warning: 1 gradings failed; the same command tries them again" in ended.err
+    assert "Warning: 1 gradings failed; run the same command to retry them" in ended.err

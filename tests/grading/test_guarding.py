@@ -279,7 +279,7 @@ def test_a_schema_leaves_no_choice_but_the_verdict(scripted: Start, unit: Any) -
 
 def test_a_host_that_compiles_schemas_sees_few() -> None:
     """A thousand rows of any length need at most forty schemas."""
-    shapes = [(n % 40 + 1, n * 7 % 30 + 1) for n in range(1000)]
+    shapes = {(n % 40 + 1, n * 7 % 30 + 1) for n in range(1000)}
     for host in ("api.openai.com", "anthropic"):
         seen = {
             json.dumps(_reply(*shape).for_host(REPLY_FORMS[host]).model_json_schema())

@@ -246,7 +246,7 @@ def test_the_verdict_is_hidden_until_the_decision(browser: Browser, tmp_path: Pa
     begin(browser)
     assert "supported" not in browser.run("return document.getElementById('ask').innerText")
     browser.press("y")
-    assert browser.texts("#last") == ["The last one: you said yes; the judge says: not supported."]
+    assert browser.texts("#last") == ["Last decision: you said yes; the judge says: not supported."]
     browser.run("localStorage.clear()")
     opened(browser, tmp_path, run, shown=True)
     begin(browser)

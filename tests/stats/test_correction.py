@@ -51,6 +51,7 @@ def test_ppi_worked_by_hand() -> None:
     assert result.effective_labels > 160
 
 
+@pytest.mark.slow
 def test_weights_make_a_drawn_part_speak_for_all() -> None:
     """Rows drawn twice as often count half; intervals hold the truth in 93 to 97 of 100 draws."""
     rng = random.Random(4)

@@ -64,7 +64,7 @@ def test_random_flips_agree_with_the_exact_count() -> None:
     assert drawn.p_value == pytest.approx(exact.p_value, abs=0.01)
 
 
-@pytest.mark.parametrize("shift", [0.0, 0.012])
+@pytest.mark.parametrize("shift", [0.0, pytest.param(0.012, marks=pytest.mark.slow)])
 def test_all_three_tests_agree_at_their_border(shift: float) -> None:
     """The random flips at 2,000 samples and the t test at 2,001 give the same p-value."""
     rng = random.Random(5)

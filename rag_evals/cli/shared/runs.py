@@ -47,7 +47,10 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
     try:
         return run_until_signal(work)
     except RunInterruptedError as error:
-        echo(f"{error}; what was graded is kept in {folder}. The same command continues.", err=True)
+        echo(
+            f"{error}; finished rows are stored in {folder}. Run the same command to continue.",
+            err=True,
+        )
         # As shells have it: 128 and the number of the signal.
         raise typer.Exit(128 + error.signal_number) from None
 

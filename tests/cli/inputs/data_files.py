@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.cli.inputs.table import ROW, RUSSIAN, Content, Entry, graded
 
 OK = "over 1 scored of 1"
-NO_SCORE = "a score in none of its 1 rows"
+NO_SCORE = "scored none of its 1 rows"
 
 
 def row(**changes: object) -> str:

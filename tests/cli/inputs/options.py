@@ -68,7 +68,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--set", "temperature=0", 2, "settings (temperature) are given, but the judge 'embedded'"),
         ("--reasks", "-1", 2, "reasks is -1; expected at least"),
         ("--reasks", "x", 2, "'--reasks'"),
-        ("--reasks", "0", 0, OK),
+        ("--reasks", "0", 2, "reasks does nothing with 'embedded'"),
         ("--fail-under", "-0.1", 2, "'--fail-under'"),
         ("--fail-under", "1.1", 2, "'--fail-under'"),
         ("--fail-under", "x", 2, "'--fail-under'"),

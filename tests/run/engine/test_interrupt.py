@@ -117,7 +117,7 @@ def test_a_signal_ends_a_run_at_once(scripted: Start, data: Path, number: int, c
     _, error = process.communicate()
 
     assert process.returncode == code
-    assert "what was graded is kept in out. The same command continues." in error
+    assert "finished rows are stored in out. Run the same command to continue." in error
     assert "Traceback" not in error
     assert len(scores("out")) >= 30
 

@@ -163,8 +163,6 @@ def test_an_exception_in_on_outcome_ends_the_run(scripted: Start) -> None:
         evaluate(rows, client="openai/m", concurrency=1, out="kept", on_outcome=stop)
     kept = load_run("kept")
     assert len(kept) >= 3
-    assert kept.notes() == [
-        "not finished: rows of the data may be missing; the same command continues"
-    ]
+    assert kept.notes() == ["not finished: rows may be missing; run the same command to continue"]
     evaluate(rows, client="openai/m", concurrency=1, out="kept")
     assert 8 <= len(judge.requests) <= 9

@@ -119,7 +119,7 @@ def test_a_row_that_the_data_has_no_more_is_not_counted(grade: Callable[..., Any
     stored = load_run(OUT)
     assert set(stored.samples) == {"row-0", "row-2", "row-3"}
     assert numbers(stored.summary()) == told
-    assert "1 row graded earlier and not counted" in str(stored.summary())
+    assert "1 row is not counted" in str(stored.summary())
     before = len(Path("out/results.jsonl").read_bytes().splitlines())
     assert grade([row(0), row(1, answer=WRONG), row(2), row(3)])["mean"] == 0.75
     assert len(Path("out/results.jsonl").read_bytes().splitlines()) == before
@@ -306,8 +306,8 @@ def test_every_command_says_what_its_numbers_leave_out(command: list[str]) -> No
     ended = CliRunner().invoke(app, command)
 
     assert ended.exit_code == 0, ended.output
-    assert "out: 1 row graded earlier and not counted" in ended.stderr
-    assert "out: not finished: rows of the data may be missing" in ended.stderr
+    assert "out: 1 row is not counted" in ended.stderr
+    assert "out: not finished: rows may be missing" in ended.stderr
     # A report is a document of its own, whose reader sees no standard error.
     assert ("not counted" in ended.stdout) is (command[0] == "report")
 
@@ -359,7 +359,7 @@ def test_a_model_that_is_swapped_within_a_run_is_said(scripted: Start) -> None:
         return Reply(GOOD, model="m-old" if asked % 6 in {1, 2} else "m-new")
 
     scripted(script)
-    said = "several models answered behind one judge (rows: 'm-new' 4, 'm-old' 2)"
+    said = "several models answered for one judge (rows: 'm-new' 4, 'm-old' 2)"
     rows = [row(n) for n in range(6)]
     for run in (
         evaluate(rows, client="openai/m", out=OUT, concurrency=1),
