@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
-from itertools import repeat
+from itertools import islice, repeat
 from typing import TypedDict, Unpack
 
 from rag_evals.analysis.comparison import (
@@ -15,7 +15,6 @@ from rag_evals.analysis.comparison import (
     GraderComparison,
     GroupComparison,
     PairCoverage,
-    ScoredOnce,
     SizeChange,
 )
 from rag_evals.analysis.labels import RunInput
@@ -357,10 +356,7 @@ class _Pair:
         return mean_interval(self.scores(run, self.rows), clusters=clusters, confidence=confidence)
 
     def coverage(self) -> PairCoverage:
-        table, one, other = self._table, *self._table.whys
-        missing = set(table.missing)
-        places = {*one, *other, *missing, *range(table.common, len(table.ids))}
-        reasons = Counter(self._why(place, missing) for place in sorted(places))
+        reasons = Counter(why for _, why in self._left_out())
         rows = len(self.rows) + reasons.total()
         return PairCoverage(self.grader, rows, len(self.rows), dict(reasons), self.same)
 
@@ -380,7 +376,6 @@ class _Pair:
         adjusted_p: float,
         groups: tuple[GroupComparison, ...],
     ) -> GraderComparison:
-        table = self._table
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
         # 0.1 + 0.2 against 0.3 is no change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
@@ -396,9 +391,7 @@ class _Pair:
                 ChangedRow(self.name(self.rows[place]), old[place], new[place])
                 for place in changed[:_CHANGES_KEPT]
             ),
-            scored_once=tuple(self._scored_once()),
-            only_baseline=tuple(map(self.name, table.missing)),
-            only_candidate=tuple(table.ids[table.common :]),
+            left_out=tuple(islice(self._left_out(), _CHANGES_KEPT)),
             groups=groups,
             sizes=tuple(self.sizes(paired.difference.confidence)),
             clustered_by=self.clustered_by,
@@ -417,13 +410,11 @@ class _Pair:
         # What a run says about itself is no sample of anything.
         return (replace(test, verdict="passed") if self.same else test).of_differences()
 
-    def _scored_once(self) -> Iterator[ScoredOnce]:
-        one, other = self._table.whys
+    def _left_out(self) -> Iterator[tuple[str, str]]:
         missing = set(self._table.missing)
-        for place in sorted(one.keys() ^ other.keys()):
-            if place < self._table.common and place not in missing:
-                which, why = ("candidate", one) if place in one else ("baseline", other)
-                yield ScoredOnce(self.name(place), which, why[place])
+        places = {place for whys in self._table.whys for place in whys} | missing
+        for place in sorted(places.union(range(self._table.common, len(self._table.ids)))):
+            yield self.name(place), self._why(place, missing)
 
 
 def _by_group(

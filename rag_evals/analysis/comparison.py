@@ -1,7 +1,8 @@
 """What does a comparison of two runs say? Differences, verdicts, and the rows behind them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from html import escape
 from typing import Literal
 
 from rag_evals.core import Phrase, Phrases, phrases
@@ -10,10 +11,10 @@ from rag_evals.run.plan.gate import GraderDecision
 from rag_evals.run.record.summary import counted_words, size_interval_words
 from rag_evals.stats import GateTest, Interval
 from rag_evals.stats.paired import PairedComparison, PairedVerdict
-from rag_evals.text import MOST_ITEMS, html_head, html_note, html_table
-from rag_evals.text.screen import and_more
+from rag_evals.text.screen import printable
 
 _ROWS_SHOWN = 10
+_MOST_HTML = 10_000
 
 
 def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
@@ -46,21 +47,6 @@ class ChangedRow:
     sample_id: str
     baseline: float
     candidate: float
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredOnce:
-    """One row of both runs that only one of them could score.
-
-    Attributes:
-        sample_id: Its name in both runs.
-        run: Which of them has the score: "baseline" or "candidate".
-        why: Why the other has none.
-    """
-
-    sample_id: str
-    run: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +145,7 @@ class GraderComparison:
         paired: Difference, interval, p-value, wins and losses over those rows.
         adjusted_p: The p-value, adjusted over the graders (Holm).
         changed: The rows that changed most, at most 20.
-        scored_once: Rows of both runs that only one of them scored.
-        only_baseline: Ids of rows that are in the first run only.
-        only_candidate: Ids of rows that are in the second run only.
+        left_out: The first rows without a score in both runs, at most 20, each with the reason.
         groups: One entry for each group, in order of first appearance.
         sizes: How many statements and words a row of either has.
         clustered_by: By what rows are clustered; None where they are independent.
@@ -175,9 +159,7 @@ class GraderComparison:
     paired: PairedComparison
     adjusted_p: float
     changed: tuple[ChangedRow, ...]
-    scored_once: tuple[ScoredOnce, ...]
-    only_baseline: tuple[str, ...]
-    only_candidate: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
     groups: tuple[GroupComparison, ...] = ()
     sizes: tuple[SizeChange, ...] = ()
     clustered_by: str | None = None
@@ -237,6 +219,7 @@ class GraderComparison:
             verdict = say("compare.and_less", words=verdict)
         return {
             "verdict": verdict,
+            "coverage": coverage_words(self.coverage, say),
             "baseline": interval_words(self.baseline, say=say),
             "candidate": interval_words(self.candidate, say=say),
             "difference": _difference_words(self.paired, say),
@@ -369,45 +352,7 @@ class Comparison:
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
     def _repr_html_(self) -> str:
-        head = ("grader", "verdict", "rows", "baseline", "candidate", "difference", "p")
-        tables = [_bounded_table(head, [_html_row(one) for one in self.graders], "graders")]
-        if len(self.graders) == 1:
-            tables += _details_html(self.graders[0])
-        unscored = [f"{each.grader}: nothing to compare ({each.why})" for each in self.unscored]
-        notes = [f"note: {note}" for note in (*self.warnings, *unscored)]
-        left_out = and_more(len(notes), MOST_ITEMS, "notes")
-        below = map(html_note, [*notes[:MOST_ITEMS], left_out])
-        return "".join([html_head(f"{self.baseline} to {self.candidate}"), *tables, *below])
-
-
-def _html_row(grader: GraderComparison) -> list[str]:
-    words = grader.words(1)
-    numbers = (words[name] for name in ("baseline", "candidate", "difference"))
-    covered = coverage_words(grader.coverage)
-    return [grader.grader, words["verdict"], covered, *numbers, f"{grader.adjusted_p:.2g}"]
-
-
-def _details_html(grader: GraderComparison) -> Iterator[str]:
-    """Yield the groups, and the rows that changed most."""
-    if grader.groups:
-        groups = [
-            (group.group or "(none)", str(group.paired.samples), *group.words().values())
-            for group in grader.groups
-        ]
-        yield _bounded_table(("group", "rows", "difference", "verdict"), groups, "groups")
-    if grader.changed:
-        rows = [
-            (row.sample_id, f"{row.baseline:.2f}", f"{row.candidate:.2f}") for row in grader.changed
-        ]
-        yield _bounded_table(("row", "baseline", "candidate"), rows, "rows", "changed most")
-
-
-def _bounded_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], noun: str, caption: str = ""
-) -> str:
-    """Write the first rows of a table, and how many more there are."""
-    more = and_more(len(rows), MOST_ITEMS, noun)
-    return html_table(head, rows[:MOST_ITEMS], caption=caption, left_out=more)
+        return f"<pre>{escape(printable(str(self))[:_MOST_HTML])}</pre>"
 
 
 def _short_words(grader: GraderComparison) -> str:
@@ -518,15 +463,5 @@ def _row_lines(grader: GraderComparison, say: Phrases) -> Iterator[str]:
         yield say("compare.changed_most")
         for row in grader.changed[:_ROWS_SHOWN]:
             yield f"    {row.sample_id}: {say.number(row.baseline)} -> {say.number(row.candidate)}"
-    for once in grader.scored_once[:_ROWS_SHOWN]:
-        yield say(f"compare.once_{once.run}", row=once.sample_id, why=say.reason(once.why))
-    yield from _listed("baseline", grader.only_baseline, say)
-    yield from _listed("candidate", grader.only_candidate, say)
-
-
-def _listed(run: str, ids: Sequence[str], say: Phrases) -> Iterator[str]:
-    if ids:
-        left = len(ids) - _ROWS_SHOWN
-        more = say("compare.and_more", count=left) if left > 0 else ""
-        shown = ", ".join(ids[:_ROWS_SHOWN]) + more
-        yield say(f"compare.listed_{run}", count=len(ids), ids=shown)
+    for row_id, why in grader.left_out[:_ROWS_SHOWN]:
+        yield say("compare.left_out", row=row_id, why=say.reason(why))

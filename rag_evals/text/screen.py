@@ -87,8 +87,3 @@ def html_head(name: str, rest: str = "") -> str:
 def html_note(text: str) -> str:
     """Write a small line of plain text; nothing for none."""
     return f"<div><small>{html_text(text)}</small></div>" if text else ""
-
-
-def and_more(total: int, shown: int, noun: str) -> str:
-    """Say what is not shown: "and 13 more findings"; nothing where all is."""
-    return f"and {total - shown:,} more {noun}" if total > shown else ""

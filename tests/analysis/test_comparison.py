@@ -61,13 +61,14 @@ def test_rows_of_one_run_only_are_listed() -> None:
     compared = compare(one, other)
     (grader,) = compared.graders
 
-    assert (grader.only_baseline, grader.only_candidate) == (("a",), ("e",))
-    assert [(row.sample_id, row.run, row.why) for row in grader.scored_once] == [
-        ("c", "candidate", "empty_context")
-    ]
+    assert grader.left_out == (
+        ("a", "only in the baseline"),
+        ("c", "empty_context in the baseline"),
+        ("e", "only in the candidate"),
+    )
     assert grader.paired.samples == 2
-    assert "only in the baseline: 1 rows: a" in str(compared)
-    assert "only the candidate scored c; the other: empty_context" in str(compared)
+    assert "  no pair: a (only in the baseline)" in str(compared)
+    assert "  no pair: c (empty_context in the baseline)" in str(compared)
 
 
 def test_several_graders_are_adjusted_together() -> None:

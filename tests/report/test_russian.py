@@ -280,7 +280,7 @@ def test_a_comparison_is_russian(command: Command) -> None:
     )
 
     assert of_comparison(told.out + told.err) - {"lower", "mean"} == set()
-    for words in ("верность контексту: неотличимо", "только в кандидате, строк 1: новая"):
+    for words in ("верность контексту: неотличимо", "без пары: новая (только в кандидате)"):
         assert words in told.out
     assert "пустой контекст в обоих" in told.out
     assert "замечание: данные другие: строк с тем же id – 3, другой ответ – в 1" in told.out
