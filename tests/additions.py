@@ -254,7 +254,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         ),
         "tests/cli/test_report.py": at_the_end(_OPTION_TEST),
     },
-    "support another way to build a client": {
+    "support a different way to build a client": {
         "judge/clients/strings.py": after("OPENAI_HOSTS: dict[str, Host] = {\n", _PROVIDER),
         "docs/providers/index.md": at_the_end(
             "\n`dummy/MODEL` asks the address in `DUMMY_BASE_URL`.\n"
