@@ -50,7 +50,6 @@ LEAST_OF_EACH = 5
 """So many labels must say yes, and so many no."""
 
 _FOLDS = 10
-_DRAWS = 2_000
 _MOST_QUANTILES = 200
 
 
@@ -236,9 +235,7 @@ def _languages(run: Run, grader: str, ids: set[str]) -> tuple[str, ...]:
 def _figures(
     chosen: _Chosen, verdicts: Sequence[bool], supports: Sequence[float]
 ) -> AgreementFigures:
-    accuracy = measure_agreement(
-        chosen.labels, verdicts, clusters=chosen.rows, resamples=_DRAWS
-    ).balanced_accuracy
+    accuracy = measure_agreement(chosen.labels, verdicts, clusters=chosen.rows).balanced_accuracy
     assert accuracy is not None, "both labels occur, as was checked"
     error = calibration_error(chosen.labels, supports)
     return AgreementFigures(

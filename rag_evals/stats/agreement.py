@@ -8,10 +8,9 @@ import math
 import random
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
-from typing import Any, TypeVar
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.stats.distributions import quantile
@@ -28,8 +27,6 @@ from rag_evals.stats.intervals import (
     weighted_values,
 )
 
-T = TypeVar("T")
-
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
@@ -41,31 +38,13 @@ class Confusion:
     true_negatives: int
 
     @property
-    def positives(self) -> int:
-        """Rows that people label True."""
-        return self.true_positives + self.false_negatives
-
-    @property
-    def negatives(self) -> int:
-        """Rows that people label False."""
-        return self.true_negatives + self.false_positives
-
-    @property
-    def sensitivity(self) -> float | None:
-        """Share of True labels that the judge finds (recall); None without True labels."""
-        return self.true_positives / self.positives if self.positives else None
-
-    @property
-    def specificity(self) -> float | None:
-        """Share of False labels that the judge finds; None without False labels."""
-        return self.true_negatives / self.negatives if self.negatives else None
-
-    @property
     def balanced_accuracy(self) -> float | None:
         """Mean of sensitivity and specificity, 0.5 for a coin; None if one label is absent."""
-        if self.sensitivity is None or self.specificity is None:
+        positives = self.true_positives + self.false_negatives
+        negatives = self.true_negatives + self.false_positives
+        if not (positives and negatives):
             return None
-        return (self.sensitivity + self.specificity) / 2
+        return (self.true_positives / positives + self.true_negatives / negatives) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,136 +102,112 @@ def measure_agreement(
         resamples: Draws behind the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
     """
+    require_positive("resamples", resamples)
     confusion = count_confusion(labels, verdicts)
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
+    matched = _Matches(matches, clusters, weights)
+    right, wrong = matched.of(labels), matched.of([not label for label in labels])
     mean = partial(mean_interval, clusters=clusters, weights=weights, confidence=confidence)
-    drawn: dict[str, Any] = {
-        "clusters": clusters,
-        "weights": weights,
-        "confidence": confidence,
-        "resamples": resamples,
-        "seed": seed,
-    }
-
-    def rate_among(chosen: Sequence[bool]) -> Interval | None:
-        rows = [row for row, wanted in enumerate(chosen) if wanted]
-        if not rows:
-            return None
-        return mean_interval(
-            [matches[row] for row in rows],
-            clusters=_of_rows(clusters, rows),
-            weights=_of_rows(weights, rows),
-            confidence=confidence,
-        )
-
+    counts = _weigh(labels, verdicts, weights)
+    drawn = partial(_drawn_interval, resamples=resamples, confidence=confidence, seed=seed)
     return Agreement(
         confusion=confusion,
         raw_agreement=mean(matches),
         base_rate=mean(labels),
         judged_rate=mean(verdicts),
-        sensitivity=rate_among(labels),
-        specificity=rate_among([not label for label in labels]),
-        precision=rate_among(verdicts),
-        balanced_accuracy=balanced_accuracy_interval(labels, verdicts, **drawn),
-        kappa=kappa_interval(labels, verdicts, **drawn),
+        sensitivity=right.rate(confidence),
+        specificity=wrong.rate(confidence),
+        precision=matched.of(verdicts).rate(confidence),
+        balanced_accuracy=_balanced_accuracy(right, wrong, counts, drawn),
+        kappa=_kappa_interval(counts, matched.size() / len(matches), drawn),
     )
 
 
-def balanced_accuracy_interval(
-    labels: Sequence[bool],
-    verdicts: Sequence[bool],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 4_000,
-    seed: int = 0,
-) -> Interval | None:
-    """Estimate the mean of sensitivity and specificity; arguments are those of `measure_agreement`.
+@dataclass(frozen=True, slots=True)
+class _Matches:
+    """Whether the judge agrees with people on each of some rows."""
 
-    Returns:
-        0 to 1, where 0.5 is a coin; None if one of the two labels is absent.
-    """
-    require_fraction("confidence", confidence)
-    require_positive("resamples", resamples)
-    found, false, missed, rejected = _weigh(labels, verdicts, weights)
-    if not (found + missed and false + rejected):
-        return None
-    estimate = (found / (found + missed) + rejected / (false + rejected)) / 2
-    rng = random.Random(seed)
-    rates = draw_error_rates(
-        labels, verdicts, clusters=clusters, weights=weights, resamples=resamples, rng=rng
-    )
-    draws = [(sensitivity + specificity) / 2 for sensitivity, specificity in rates]
-    return drawn_limits(estimate, draws, confidence)
+    values: Sequence[bool]
+    clusters: Sequence[Hashable | None] | None
+    weights: Sequence[float] | None
 
+    def of(self, chosen: Sequence[bool]) -> "_Matches":
+        rows = [row for row, wanted in enumerate(chosen) if wanted]
+        return _Matches(
+            [self.values[row] for row in rows],
+            None if self.clusters is None else [self.clusters[row] for row in rows],
+            None if self.weights is None else [self.weights[row] for row in rows],
+        )
 
-def draw_error_rates(
-    labels: Sequence[bool],
-    verdicts: Sequence[bool],
-    *,
-    clusters: Sequence[Hashable | None] | None,
-    weights: Sequence[float] | None = None,
-    resamples: int,
-    rng: random.Random,
-) -> list[tuple[float, float]]:
-    """Draw sensitivities and specificities that these labels allow; both labels occur.
+    def rate(self, confidence: float) -> Interval | None:
+        if not self.values:
+            return None
+        return mean_interval(
+            self.values, clusters=self.clusters, weights=self.weights, confidence=confidence
+        )
 
-    A parametric bootstrap smoothed by Jeffreys' half count: resampling rows would take a judge
-    without a mistake in five rows for one that makes none at all. Clusters shrink the counts by
-    the design effect.
-    """
-    shapes = []
-    for wanted in (True, False):
-        rows = [row for row, label in enumerate(labels) if bool(label) is wanted]
-        matches = [bool(verdicts[row]) is wanted for row in rows]
-        own = _of_rows(weights, rows)
-        size = effective_rows(matches, clusters=_of_rows(clusters, rows), weights=own)
-        values = weighted_values(matches, own)
+    def size(self) -> float:
+        return effective_rows(self.values, clusters=self.clusters, weights=self.weights)
+
+    def shapes(self) -> tuple[float, float]:
+        """Return the Beta distribution of the rate, smoothed by Jeffreys' half count.
+
+        Resampling rows would take a judge without a mistake in five rows for one that makes none
+        at all. Clusters shrink the counts by the design effect.
+        """
+        size, values = self.size(), weighted_values(self.values, self.weights)
         hits = sum(values) / len(values)
-        shapes.append((hits * size + 0.5, (1 - hits) * size + 0.5))
-    return [(rng.betavariate(*shapes[0]), rng.betavariate(*shapes[1])) for _ in range(resamples)]
+        return hits * size + 0.5, (1 - hits) * size + 0.5
 
 
-def kappa_interval(
-    labels: Sequence[bool],
-    verdicts: Sequence[bool],
+_Counts = tuple[float, float, float, float]
+_Drawn = Callable[[float, Callable[[random.Random], float | None]], Interval]
+
+
+def _drawn_interval(
+    estimate: float,
+    draw: Callable[[random.Random], float | None],
     *,
-    clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
-    confidence: float = 0.95,
-    resamples: int = 4_000,
-    seed: int = 0,
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> Interval:
+    rng = random.Random(seed)
+    draws = (draw(rng) for _ in range(resamples))
+    return drawn_limits(estimate, [one for one in draws if one is not None], confidence)
+
+
+def _balanced_accuracy(
+    right: _Matches, wrong: _Matches, counts: _Counts, drawn: _Drawn
 ) -> Interval | None:
+    """Estimate the mean of sensitivity and specificity by a parametric bootstrap."""
+    if not (right.values and wrong.values):
+        return None
+    found, false, missed, rejected = counts
+    estimate = (found / (found + missed) + rejected / (false + rejected)) / 2
+    shapes = right.shapes(), wrong.shapes()
+    return drawn(estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2)
+
+
+def _kappa_interval(counts: _Counts, share: float, drawn: _Drawn) -> Interval | None:
     """Estimate agreement beyond what habits would give (Cohen 1960), by a smoothed bootstrap.
 
     The plain bootstrap gives no width after full agreement and covers 24 % then; the Bayesian one
-    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. Arguments are
-    those of `measure_agreement`; clusters shrink the counts by the design effect.
-
-    Returns:
-        1 for full agreement, 0 for chance, below 0 for worse; None when both use one and the same
-        word only, or there are no rows.
+    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. `share` is
+    how much of the counts clusters leave.
     """
-    require_fraction("confidence", confidence)
-    require_positive("resamples", resamples)
-    counts = _weigh(labels, verdicts, weights)
     estimate = _kappa(*counts)
     if estimate is None:
         return None
-    matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
-    share = effective_rows(matches, clusters=clusters, weights=weights) / len(matches)
     shapes = [count * share + 1 / 4 for count in counts]
-    rng = random.Random(seed)
-    drawn = (_kappa(*(rng.gammavariate(shape, 1) for shape in shapes)) for _ in range(resamples))
-    return drawn_limits(estimate, [kappa for kappa in drawn if kappa is not None], confidence)
+    return drawn(estimate, lambda rng: _kappa(*(rng.gammavariate(one, 1) for one in shapes)))
 
 
 def _weigh(
     labels: Sequence[bool], verdicts: Sequence[bool], weights: Sequence[float] | None
-) -> tuple[float, float, float, float]:
+) -> _Counts:
     """Return the counts of a confusion, each row counted by its weight, rows in all."""
     if weights is None:
         return astuple(count_confusion(labels, verdicts))
@@ -260,10 +215,6 @@ def _weigh(
     for label, verdict, weight in zip(labels, verdicts, weights, strict=True):
         sums[bool(label), bool(verdict)] += weight * share  # type: ignore[assignment]  # a sum
     return sums[True, True], sums[False, True], sums[True, False], sums[False, False]
-
-
-def _of_rows(values: Sequence[T] | None, rows: Sequence[int]) -> list[T] | None:
-    return None if values is None else [values[row] for row in rows]
 
 
 def _kappa(both: float, judge: float, people: float, neither: float) -> float | None:
@@ -351,23 +302,6 @@ class ThresholdPoint:
     confusion: Confusion
 
 
-def threshold_curve(labels: Sequence[bool], scores: Sequence[float]) -> list[ThresholdPoint]:
-    """Count the confusion at each distinct score, from the lowest (all True) to the highest."""
-    positives, negatives = _split(labels, scores)
-    points = []
-    for threshold in sorted(set(scores)):
-        missed = bisect_left(positives, threshold)
-        rejected = bisect_left(negatives, threshold)
-        confusion = Confusion(
-            true_positives=len(positives) - missed,
-            false_positives=len(negatives) - rejected,
-            false_negatives=missed,
-            true_negatives=rejected,
-        )
-        points.append(ThresholdPoint(threshold, confusion))
-    return points
-
-
 def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> ThresholdPoint:
     """Find the threshold with the best balanced accuracy, the higher one of equals.
 
@@ -377,10 +311,13 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
         TooFewLabelsError: One of the two labels is absent.
     """
     require_both_labels(labels)
-    return max(
-        threshold_curve(labels, scores),
-        key=lambda point: (point.confusion.balanced_accuracy or 0.0, point.threshold),
-    )
+    positives, negatives = _split(labels, scores)
+    points = []
+    for threshold in set(scores):
+        missed, rejected = (bisect_left(each, threshold) for each in (positives, negatives))
+        found, false = len(positives) - missed, len(negatives) - rejected
+        points.append(ThresholdPoint(threshold, Confusion(found, false, missed, rejected)))
+    return max(points, key=lambda one: (one.confusion.balanced_accuracy or 0.0, one.threshold))
 
 
 def auroc_interval(

@@ -26,9 +26,9 @@ from rag_evals.stats import (
     Interval,
     compare_paired,
     mean_interval,
+    measure_agreement,
     prediction_powered_mean,
 )
-from rag_evals.stats.agreement import kappa_interval
 from tests.analysis.runs import record
 
 UNLABELLED_ROWS = 1_000
@@ -284,7 +284,7 @@ def paired(draws: int, rng: random.Random) -> Iterable[str]:
 
 def kappas(draws: int, rng: random.Random) -> Iterable[str]:
     """Cohen's kappa of the judges above."""
-    yield "`kappa_interval` (500 resamples): coverage by number of labels"
+    yield "Cohen's kappa (500 resamples): coverage by number of labels"
     yield ""
     yield "| base rate | sensitivity / specificity | kappa | 30 | 100 | 300 |"
     yield "|---|---|---|---|---|---|"
@@ -293,7 +293,7 @@ def kappas(draws: int, rng: random.Random) -> Iterable[str]:
         cells = []
         for count in LABEL_COUNTS:
             results = [
-                kappa_interval(*judge.rows(count, rng), resamples=500, seed=draw)
+                measure_agreement(*judge.rows(count, rng), resamples=500, seed=draw).kappa
                 for draw in range(draws)
             ]
             cells.append(f"{fmean(r.contains(truth) for r in results if r is not None):.1%}")

@@ -14,7 +14,7 @@ from rag_evals.errors import (
     UnpairedScoresError,
 )
 from rag_evals.stats import auroc_interval, best_threshold, calibration_error
-from rag_evals.stats.agreement import count_confusion, threshold_curve
+from rag_evals.stats.agreement import Confusion, count_confusion
 from rag_evals.stats.intervals import effective_wilson_interval
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]
@@ -36,13 +36,18 @@ def test_auroc_agrees_with_scikit_learn() -> None:
 
 
 @given(ROWS)
-def test_each_point_counts_what_its_threshold_says(rows: list[tuple[bool, float]]) -> None:
-    """Every point's confusion is the one of the verdicts score >= threshold."""
+def test_no_threshold_is_better_than_the_best(rows: list[tuple[bool, float]]) -> None:
+    """Its confusion is that of the verdicts score >= threshold; no other score does better."""
     labels, scores = [label for label, _ in rows], [score for _, score in rows]
-    for point in threshold_curve(labels, scores):
-        verdicts = [score >= point.threshold for score in scores]
+    best = best_threshold(labels, scores)
 
-        assert point.confusion == count_confusion(labels, verdicts)
+    def counted(threshold: float) -> Confusion:
+        return count_confusion(labels, [score >= threshold for score in scores])
+
+    assert best.confusion == counted(best.threshold)
+    for score in set(scores):
+        rank = counted(score).balanced_accuracy, score
+        assert rank <= (best.confusion.balanced_accuracy, best.threshold)
 
 
 def test_the_best_threshold_by_hand() -> None:
@@ -121,11 +126,11 @@ def test_one_label_only_is_refused() -> None:
 def test_bad_scores_are_refused() -> None:
     """Empty, misaligned, non-finite and out-of-range scores raise."""
     with pytest.raises(UnpairedScoresError):
-        threshold_curve([True], [0.1, 0.2])
+        best_threshold([True, False], [0.1, 0.2, 0.3])
     with pytest.raises(InvalidScoresError):
         auroc_interval([], [])
     with pytest.raises(InvalidScoresError):
-        threshold_curve([True, False], [0.1, float("nan")])
+        best_threshold([True, False], [0.1, float("nan")])
     with pytest.raises(InvalidScoresError):
         calibration_error([True], [1.5])
     with pytest.raises(ConfigurationError, match="bins=0"):
