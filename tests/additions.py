@@ -244,7 +244,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
     "add an option to a command": {
         "cli/commands/report.py": both(
             after(
-                "    quiet: Quiet = False,\n",
+                "    language: ReaderLanguage = None,\n    *,\n    output: Output,\n",
                 '    dummy: Annotated[bool, typer.Option(help="Greet first.")] = False,\n',
             ),
             after(
