@@ -9,6 +9,7 @@ and sentences about the passages claim nothing; each gets its reason. English an
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Literal, NamedTuple
 
 from rag_evals.embedded.sources import (
@@ -55,11 +56,6 @@ _LONGEST_HEADING = 200
 _LONGEST_ENTRY = 400
 
 
-def code_places(answer: str) -> list[tuple[int, int]]:
-    """Return the places (start, end) of fenced blocks."""
-    return [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
-
-
 def reference_places(answer: str) -> list[tuple[int, int]]:
     """Return the places (start, end) of the entries of a list of references.
 
@@ -78,11 +74,6 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
             place += len(line) + 1
         places.append(heading.span())
     return places
-
-
-def is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
-    """Say whether a place of the answer is within one of several."""
-    return any(first <= start < end for first, end in places)
 
 
 def is_heading(answer: str, span: Span) -> bool:
@@ -126,8 +117,9 @@ _VALUE = re.compile(
 _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
-_FILE = re.compile(r"(?:https?://)?\S+\.\w{2,4}(?:/\S*)?")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
+# Keys of JSON that say how sure the answer is and what it cites.
+_BY_PRODUCTS = frozenset("confidence source sources citations references".split())
 # "City: Paris"; a value of many words is a sentence with a title before it.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
 _MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
@@ -135,157 +127,102 @@ _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
 
 
 class DataClaim(NamedTuple):
-    """One pair of data, or one row: its place in the answer and what it claims ("" for nothing)."""
+    """One value of JSON, or one row of a table: its place in the answer, and its claim or ""."""
 
     span: Span
     claim: str
 
 
-class Pair(NamedTuple):
-    """A claim that a key has a value."""
-
-    key: str
-    value: str
-
-
-def pair_of(claim: str) -> Pair | None:
-    """Read a claim such as "city: Paris"; None for any other."""
+def pair_of(claim: str) -> tuple[str, str] | None:
+    """Part a claim such as "city: Paris" into key and value; None for any other."""
     found = _PAIR.fullmatch(claim.strip().rstrip(".,;"))
     if found is None:
         return None
     key, value = found["key"].strip(), found["value"].strip()
-    if len(key.split()) > _MOST_KEY_WORDS or len(value.split()) > _MOST_VALUE_WORDS:
-        return None
-    return Pair(key, value)
+    is_short = len(key.split()) <= _MOST_KEY_WORDS and len(value.split()) <= _MOST_VALUE_WORDS
+    return (key, value) if is_short else None
 
 
 def claim_of_pair(text: str) -> str:
     """Write the key of "City: Paris" small: at its place a capital would make it a name."""
     pair = None if text.endswith(".") else pair_of(text)
-    return text if pair is None else f"{_small(pair.key)}: {pair.value}"
+    return text if pair is None else f"{_small(pair[0])}: {pair[1]}"
 
 
-def json_claims(answer: str) -> list[DataClaim]:
-    """Return the pairs of an answer that is JSON, and of fenced blocks that are.
-
-    Returns:
-        One entry for each value, in order; empty where there is no JSON.
-    """
-    if "```" in answer:
-        bodies = [found.span("body") for found in _FENCED.finditer(answer)]
-    elif answer.lstrip()[:1] in ("{", "["):
-        bodies = [(0, len(answer))]
-    else:
-        return []
-    return [
-        claim for start, end in bodies if _is_json(answer[start:end])
-        for claim in _pairs(answer, start, end)
-    ]  # fmt: skip
+def json_claims(answer: str) -> Iterator[DataClaim]:
+    """Yield the values of an answer that is JSON, and of fenced blocks that are."""
+    bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
+    for start, end in bodies or [(0, len(answer))]:
+        body = answer[start:end]
+        if ":" not in body or body.lstrip()[:1] not in ("{", "[") or len(body) > _LONGEST_DATA:
+            continue
+        try:
+            json.loads(body)
+        except (ValueError, RecursionError):
+            continue
+        yield from _values(answer, start, end)
 
 
-def _is_json(text: str) -> bool:
-    if len(text) > _LONGEST_DATA or ":" not in text or text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _pairs(answer: str, start: int, end: int) -> Iterator[DataClaim]:
-    """Yield the values of valid JSON, each with its key and the name that begins its object."""
+def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
+    """Yield each value with its key, and with the first text of its object in a list of objects."""
     listed_under, owner = "", None
     for found in _VALUE.finditer(answer, start, end):
-        key = _words(json.loads(f'"{found["key"]}"')) if found["key"] else listed_under
+        key = found["key"]
+        key = listed_under if key is None else _small(_WORD_INSIDE.sub(" ", json.loads(f'"{key}"')))
         if found["value"] in "{}[":
             listed_under = key
             if found["value"] != "[":
-                # An object of a list is called by its first text: "Mars" of {"planet": "Mars"}.
                 owner = "" if answer[start : found.start()].rstrip()[-1:] in ("[", ",") else None
             continue
         value = json.loads(found["value"])
-        yield DataClaim(Span(*found.span(), found[0]), _claim(key, value, owner or ""))
+        claim = "" if value in (None, "") or key in _BY_PRODUCTS else f"{key}: {value}"
+        if isinstance(value, bool):
+            first, _, rest = key.partition(" ")
+            denied = (
+                f"{first} not {rest}" if rest and first in ("is", "are", "was") else f"not {key}"
+            )
+            claim = key if value else denied
+        elif claim and (not key or owner):
+            claim = f"{key} {value}".strip()
+        yield DataClaim(
+            Span(*found.span(), found[0]), f"{owner}, {claim}" if owner and claim else claim
+        )
         if owner == "" and isinstance(value, str):
             owner = value
 
 
-def _claim(key: str, value: object, owner: str) -> str:
-    """Write a pair as a claim: "city: Paris", "is open", "Mars, moons 2"."""
-    subject = f"{owner}, " if owner else ""
-    if value is None or value == "" or _is_by_product(key, value):
-        return ""
-    if isinstance(value, bool):
-        return f"{subject}{key if value else _denied(key)}"
-    if not key:
-        return f"{subject}{value}"
-    return f"{subject}{key} {value}" if subject else f"{key}: {value}"
-
-
-def _is_by_product(key: str, value: object) -> bool:
-    """Say whether a pair tells of the answer itself: how sure it is, and what it cites."""
-    if key not in ("confidence", "source", "sources", "citations", "references"):
-        return False
-    return isinstance(value, int | float) or _FILE.fullmatch(str(value)) is not None
-
-
-def _denied(key: str) -> str:
-    first, _, rest = key.partition(" ")
-    if rest and first in ("is", "are", "was", "can", "has"):
-        return f"{first} {'no' if first == 'has' else 'not'} {rest}"
-    return f"not {key}"
-
-
-def _words(key: str) -> str:
-    """Take a key of JSON apart: "openingHours" and "opening_hours" are opening hours."""
-    return _small(_WORD_INSIDE.sub(" ", key).strip())
-
-
 def _small(key: str) -> str:
+    """Write words in lower case, but for those in capitals such as "URL"."""
     return " ".join(
         word if word.isupper() and len(word) > 1 else word.lower() for word in key.split()
     )
 
 
-def table_claims(answer: str) -> list[DataClaim]:
-    """Return the rows of the tables of an answer, each read with the head of its table.
-
-    Returns:
-        One entry for each row, in order; heads and rules are left out.
-    """
-    if "|" not in answer or "--" not in answer:
-        return []
-    found: list[DataClaim] = []
-    head: Sequence[str] | None = None
+def table_claims(answer: str) -> Iterator[DataClaim]:
+    """Yield the rows of tables, each read with the head of its table; rules are left out."""
+    head: list[str] | None = None
     before: re.Match[str] | None = None
-    for line in _ROW.finditer(answer):
+    for line in _ROW.finditer(answer) if "|" in answer and "--" in answer else ():
         follows = before is not None and answer[before.end() : line.start()] in ("\n", "\r\n")
         if _RULE.match(line[0].rstrip()):
             head = _cells(before[0]) if follows and before is not None else None
         elif head is not None and follows:
             text = line[0].strip()
             first = line.start() + line[0].index(text)
-            found.append(DataClaim(Span(first, first + len(text), text), _row(head, line[0])))
+            names = ["", *map(_small, head[1:])]
+            told = [
+                f"{name} {cell}".strip()
+                for name, cell in zip_longest(names, _cells(text), fillvalue="")
+                if cell.lower() not in _EMPTY_CELLS
+            ]
+            yield DataClaim(Span(first, first + len(text), text), ", ".join(told))
         else:
             head = None
         before = line
-    return found
 
 
 def _cells(line: str) -> list[str]:
     return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
-
-
-def _row(head: Sequence[str], line: str) -> str:
-    cells = _cells(line)
-    names = [*map(_small, head), *[""] * len(cells)]
-    told = [
-        f"{name} {cell}".strip()
-        for name, cell in zip(names[1:], cells[1:], strict=False)
-        if cell.lower() not in _EMPTY_CELLS
-    ]
-    first = [cells[0]] if cells[0].lower() not in _EMPTY_CELLS else []
-    return ", ".join([*first, *told])
 
 
 _CONSULT = r"(?:consult|ask|contact|see|speak (?:to|with)|talk to|check with|seek (?:advice|help) from|reach out to)(?: with)?"
@@ -386,52 +323,40 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     Returns:
         One entry for each sentence, list item and heading, in order.
     """
-    prepared: list[PreparedStatement] = []
     data = [*json_claims(answer), *table_claims(answer)]
-    fences, references = code_places(answer), reference_places(answer)
+    prepared = [
+        PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
+        for span, claim in data
+    ]
+    fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
+    references = reference_places(answer)
     # A note is blanked, not cut: places stay.
     unnoted = _NOTE.sub(lambda note: " " * len(note[0]), answer)
-    for bare in _without(data, split_sentences(unnoted)):
-        span = Span(bare.start, bare.end, answer[bare.start : bare.end])
-        said = span.text if bare.text == span.text else _SPACES.sub("", bare.text)
-        claim = strip_lead(said)
+    for start, end, text in split_sentences(unnoted):
+        if any(one.start < end and start < one.end for one, _ in data):
+            continue
+        span = Span(start, end, answer[start:end])
+        claim = strip_lead(text if text == span.text else _SPACES.sub("", text))
+        # A title, or an entry of a list of sources, may claim something after all.
+        is_said = "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
         reason: NoClaim | None = None
-        if is_within(span.start, fences):
+        if _is_within(start, fences):
             reason = None if _IN_WORDS.fullmatch(claim) and reads_as_sentence(claim) else "code"
-        elif is_within(span.start, references):
-            reason = None if _is_said(claim) else "references"
-        elif is_heading(answer, span) and not _is_said(claim):
+        elif not is_said and _is_within(start, references):
+            reason = "references"
+        elif not is_said and is_heading(answer, span):
             reason = "heading"
         prepared.append(
             PreparedStatement(*span, claim_of_pair(claim), reason or no_claim_reason(claim))
         )
-    if not data:
-        if len(prepared) == 1 and prepared[0].no_claim == "heading" and answer.lstrip()[0] in "*_":
-            # "**No**" is the whole answer.
-            return [prepared[0]._replace(no_claim=None)]
-        return prepared
-    prepared += [
-        PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
-        for span, claim in data
-    ]
-    return sorted(prepared)
+    if len(prepared) == 1 and prepared[0].no_claim == "heading" and answer.lstrip()[0] in "*_":
+        # "**No**" is the whole answer.
+        return [prepared[0]._replace(no_claim=None)]
+    return sorted(prepared) if data else prepared
 
 
-def _is_said(claim: str) -> bool:
-    """Say whether a title, or an entry of a list of sources, claims something after all."""
-    return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
-
-
-def _without(data: Sequence[DataClaim], spans: list[Span]) -> list[Span]:
-    """Leave out the spans that data claims stand for."""
-    if not data:
-        return spans
-    places = [(claim.span.start, claim.span.end) for claim in data]
-    return [
-        span
-        for span in spans
-        if not any(start < span.end and span.start < end for start, end in places)
-    ]
+def _is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
+    return any(first <= start < end for first, end in places)
 
 
 def claims_of(answer: str) -> list[PreparedStatement]:

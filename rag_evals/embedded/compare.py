@@ -495,10 +495,6 @@ _TARGET_REACH = 3
 _HEDGE_REACH = 4
 # "Can" and "often" say hardly more than "may".
 _HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
-# "Appeared to win" is less than "won", "appeared in a film" is a fact.
-_DOUBTFUL_BEFORE_TO = frozenset(
-    "appear appears appeared threatened threatens offered want wants wanted".split()
-)
 # "Чтобы сбросить роутер, …" is a purpose, "Жители требуют, чтобы …" a wish.
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
@@ -643,9 +639,6 @@ def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
     sequence = theirs.sequence
     for position, word in enumerate(sequence):
         if not word.marks & WEAKENS or (word.low == _PURPOSE and not position):
-            continue
-        following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
-        if word.low in _DOUBTFUL_BEFORE_TO and (not following or following[0].low != "to"):
             continue
         if any(target in ours.where for target in _doubted(sequence, position)):
             insists = frozenset(w.key for w in ours.sequence if w.marks & INSISTS)

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import and_
 
-from rag_evals.core import Claim, Evidence, Verdict
-from rag_evals.embedded.claims import Pair, pair_of
+from rag_evals.core import Claim, Evidence, Verdict, phrases
+from rag_evals.embedded.claims import pair_of
 from rag_evals.embedded.compare import StatementComparison
 from rag_evals.embedded.model import (
     Model,
@@ -16,80 +18,23 @@ from rag_evals.embedded.model import (
     shared_features,
 )
 from rag_evals.embedded.passage import (
+    Found,
     Passage,
     Place,
     cover_of,
-    figures_in,
     find_evidence,
     language_in,
     read_chunk,
     read_statement,
-    values_in,
 )
 from rag_evals.embedded.setting import Reading, leading_subject, stand_alone
 from rag_evals.embedded.sources import (
     LONGEST_MATCHED,
     absence_of,
-    claims_more,
-    names_of_topic,
     strip_lead,
 )
-from rag_evals.text import has_russian, leaning_of, one_line, script_of, words
+from rag_evals.text import has_russian, leaning_of, one_line, words
 
-# Why was a statement decided so? The differences found, in words, English or Russian.
-
-_ENGLISH = {
-    "nothing": "no chunk shares a content word with the statement",
-    "empty": "the statement has no content words",
-    "held_all": "all {total} content words are in {place}",
-    "held_some": "{held} of {total} content words are in {place}",
-    "missing": "{lost} of {total} content words missing: {words}",
-    "swapped": "'{ours}' is not in any chunk; {place} says '{theirs}'",
-    "absent": "'{ours}' is not in any chunk",
-    "elsewhere": "'{ours}' is not said with the rest; {place} says '{theirs}'",
-    "opposite": "'{ours}' stands against '{theirs}' in {place}",
-    "negation_added": "the statement denies what {place} says",
-    "negation_dropped": "negated in {place}",
-    "quantifier": "'{ours}' where {place} says '{theirs}'",
-    "hedge": "{place} says it with '{theirs}', the statement as a fact",
-    "unit": "{ours}: unit differs in {place} ('{theirs}')",
-    "order": "the same names in another order than in {place}",
-    "misplaced": "'{ours}' stands where {place} says '{theirs}'",
-    "left_out": "no chunk says '{topic}'",
-    "not_left_out": "{place} says '{topic}'",
-    "other_letters": "{place} is written in other letters than '{topic}': it cannot be looked for",
-    "rival": "of this, chunk {id} says {shown}",
-    "pronoun": "what '{word}' stands for is unclear, support is lowered",
-    "unclear": "what is claimed is unclear without more of the question, support is lowered",
-    "chunk": "chunk {id}",
-    "and": "; ",
-}
-_RUSSIAN = {
-    "nothing": "ни один фрагмент не содержит значимых слов утверждения",
-    "empty": "в утверждении нет значимых слов",
-    "held_all": "все значимые слова ({total}) есть: {place}",
-    "held_some": "значимых слов найдено {held} из {total}: {place}",
-    "missing": "не хватает значимых слов ({lost} из {total}): {words}",
-    "swapped": "'{ours}' нет ни в одном фрагменте; {place}: '{theirs}'",
-    "absent": "'{ours}' нет ни в одном фрагменте",
-    "elsewhere": "'{ours}' не сказано вместе с остальным; {place}: '{theirs}'",
-    "opposite": "'{ours}' противоречит '{theirs}', {place}",
-    "negation_added": "утверждение отрицает сказанное, {place}",
-    "negation_dropped": "с отрицанием, {place}",
-    "quantifier": "'{ours}', а {place}: '{theirs}'",
-    "hedge": "{place}: с оговоркой '{theirs}', в утверждении как факт",
-    "unit": "{ours}: другая единица, {place} ('{theirs}')",
-    "order": "те же имена в другом порядке, {place}",
-    "misplaced": "'{ours}' там, где {place}: '{theirs}'",
-    "left_out": "ни один фрагмент не говорит: '{topic}'",
-    "not_left_out": "{place} говорит: '{topic}'",
-    "other_letters": "{place} написан другими буквами, чем '{topic}': искать нельзя",
-    "rival": "об этом говорит фрагмент {id}: {shown}",
-    "pronoun": "неясно, к чему относится '{word}', поддержка снижена",
-    "unclear": "неясно, что утверждается, поддержка снижена",
-    "chunk": "фрагмент {id}",
-    "and": "; ",
-}
 _MOST_FINDINGS = 3
 _MOST_WORDS = 5
 
@@ -105,27 +50,29 @@ def compare_with(
     statement = read_statement(text)
     language = language_in(statement)
     weights = model.key_weights(statement, language)
-    excluded: set[int] = set()
-    said: set[str] = set()
-    otherwise: set[str] = set()
-    least = 0.0
-    for _ in range(_MOST_LOOKS):
-        found = find_evidence(statement, weights, chunks, excluded)
-        found.wide.update(said)
-        if found.best and found.best[0].cover < least:
-            # A chunk that says less of it does not say better what the first says otherwise.
-            found.wide.difference_update(otherwise)
-        compared = [StatementComparison(statement, weights, language, found, p) for p in found.best]
-        least = least or _LEAST_RIVAL * (compared[0].evidence.cover if compared else 0.0)
-        compared = _of_same_subject(compared)
-        yield from compared
-        clashes = bool(compared) and all(one.clashes for one in compared)
-        for one in compared:
-            otherwise.update(*[clash.keys for clash in one.clashes])
-        said = found.wide - otherwise
-        excluded.update(place.chunk_id for place in found.best)
-        if not clashes or len(excluded) == len(chunks):
-            return
+    if (pair := pair_of(text)) is not None:
+        weights |= {
+            key: _OF_KEY * weights[key] for key in read_statement(pair[0]).keys if key in weights
+        }
+
+    def compare(found: Found) -> list[StatementComparison]:
+        return _of_same_subject(
+            [StatementComparison(statement, weights, language, found, one) for one in found.best]
+        )
+
+    found = find_evidence(statement, weights, chunks)
+    compared = compare(found)
+    yield from compared
+    seen = {place.chunk_id for place in found.best}
+    if len(seen) == len(chunks) or not all(one.clashes for one in compared):
+        return
+    clashing = set[str]().union(*[clash.keys for one in compared for clash in one.clashes])
+    others = find_evidence(statement, weights, chunks, seen)
+    # A chunk that says less of it does not say better what the first says otherwise.
+    if others.best and others.best[0].cover < _LEAST_RIVAL * found.best[0].cover:
+        others.wide.difference_update(clashing)
+    others.wide.update(found.wide - clashing)
+    yield from compare(others)
 
 
 def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
@@ -148,6 +95,8 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
     "The car is red." | "The house is red. The car is blue." → the second alone
     """
+    if not compared or not compared[0].lost:
+        return compared
     for one in compared:
         if one.clashes and agreement(one) > _ALL_ELSE:
             held = one.held - frozenset[str]().union(*[clash.keys for clash in one.clashes])
@@ -157,21 +106,19 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
     """Explain a verdict in one line, in the language of the statement's letters."""
-    texts = _texts_for(compared.statement.span.text)
-    place = texts["chunk"].format(id=compared.evidence.chunk_id)
-    findings = [] if is_supported else _findings(compared, texts, place, chunks)
+    text = compared.statement.span.text
+    place = _say(text, "chunk", id=compared.evidence.chunk_id)
+    findings = [] if is_supported else _findings(compared, place, chunks)
     if findings:
-        return texts["and"].join(findings[:_MOST_FINDINGS])
+        return "; ".join(findings[:_MOST_FINDINGS])
     total = len(compared.weights)
     lost = [key for key in compared.lost if key not in compared.found.wide]
     name = "held_some" if lost else "held_all"
-    return texts[name].format(held=total - len(lost), total=total, place=place)
+    return _say(text, name, held=total - len(lost), total=total, place=place)
 
 
-def _findings(
-    compared: StatementComparison, texts: dict[str, str], place: str, chunks: Sequence[Passage]
-) -> list[str]:
-    findings: list[str] = []
+def _findings(compared: StatementComparison, place: str, chunks: Sequence[Passage]) -> list[str]:
+    statement, findings = compared.statement, list[str]()
     told: set[str] = set()
     for clash in sorted(compared.clashes, key=lambda clash: _ORDER.index(clash.kind)):
         name = clash.kind
@@ -181,9 +128,9 @@ def _findings(
             told |= clash.keys
         elif name == "order" and clash.ours:
             name = "misplaced"
-        if name in texts:
-            findings.append(texts[name].format(ours=clash.ours, theirs=clash.theirs, place=place))
-    statement = compared.statement
+        findings.append(
+            _say(statement.span.text, name, ours=clash.ours, theirs=clash.theirs, place=place)
+        )
     rest = [
         key for key in compared.lost
         if key not in told and key not in compared.found.wide and key not in compared.replaced
@@ -192,7 +139,9 @@ def _findings(
         shown = [statement.sequence[statement.where[key]].surface for key in rest[:_MOST_WORDS]]
         words = ", ".join(shown) + (", …" if len(rest) > _MOST_WORDS else "")
         total = len(compared.weights)
-        findings.append(texts["missing"].format(lost=len(rest), total=total, words=words))
+        findings.append(
+            _say(statement.span.text, "missing", lost=len(rest), total=total, words=words)
+        )
     return findings
 
 
@@ -204,32 +153,32 @@ _ORDER = (
 
 def read_as(verdict: Verdict, text: str) -> Verdict:
     """Say in the reason of a verdict which words it was decided by."""
-    name = "прочитано как" if has_russian(text) else "read as"
-    return replace(verdict, reason=f"{name} '{text}': {verdict.reason}")
+    return replace(verdict, reason=_say(text, "read_as", text=text, reason=verdict.reason))
 
 
-def _texts_for(text: str) -> dict[str, str]:
-    return _RUSSIAN if has_russian(text[:200]) else _ENGLISH
+def _say(about: str, name: str, **values: object) -> str:
+    """Say a phrase in the language of the letters of a text."""
+    say = phrases("ru" if has_russian(about[:200]) else "en")
+    return say(f"difference.{name}", **values)
 
 
-_MOST_LOOKS = 4
 _LEAST_RIVAL = 0.8
 _LEAST_EQUAL = 0.8
 _LEAST_JOINING = 0.15
 _SURELY_SAID = "strict"
-_MENTIONED = 0.99
 # Of the threshold: nobody can tell.
 _UNSURE = 0.9
-# Set by hand: the odds of a claim with an unresolved pronoun, against those of its words alone.
-_PRONOUN_ODDS = 0.9
+_MENTIONED = 0.99
 _NEAR_COPY = 0.8
 _LEAST_LEAD = 0.2
 _LONGEST_SHOWN = 120
-# "It opened in 1989."; "Her brother died" speaks of somebody else.
-_PRONOUN = re.compile(r"(?:he|she|it|they|this|these|он|она|оно|они|это)\b", re.IGNORECASE)
-_ALL_ELSE = 0.9
 # "The game", but not "The Eiffel Tower".
 _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
+# "city: Paris": sources seldom use the word that a key is.
+_OF_KEY = 0.2
+# Set by hand: the odds of a claim with an unresolved pronoun, against those of its words alone.
+_PRONOUN_ODDS = 0.9
+_ALL_ELSE = 0.9
 
 
 def decide(
@@ -258,78 +207,48 @@ class _Decision:
 
     def decide(self, claim: Claim) -> Verdict:
         """Decide a claim as it reads in its setting."""
-        reading = stand_alone(self._at_its_word(claim))
+        reading = stand_alone(claim)
         if reading.denied is not None:
             return self._denied(reading, reading.denied)
         own = self._said(strip_lead(claim.text if reading.antecedent else reading.text))
         if reading.unresolved is not None:
             return self._doubted(own, reading, claim)
-        if reading.antecedent:
-            if own.is_supported and not self._speaks_of(reading.antecedent, own):
-                named = read_as(self._said(strip_lead(reading.text)), reading.text)
-                own = min(named, own, key=lambda verdict: verdict.support)
-        elif reading.text != claim.text:
-            own = read_as(own, reading.text)
-        if own.is_supported and reading.asked and self._is_denied(reading.asked):
-            # "Yes, in 5 days." | "We do not ship to Canada. To Mexico we ship in 5 days."
-            own = replace(own, support=_UNSURE * self.threshold, is_supported=False, chunk_ids=())
-        rival = self._said_otherwise(reading) if own.is_supported else None
-        if rival is None:
+        if reading.text == claim.text:
             return own
+        if reading.antecedent:
+            if not own.is_supported or self._speaks_of(reading.antecedent, own):
+                return own
+            named = read_as(self._said(strip_lead(reading.text)), reading.text)
+            return min(named, own, key=lambda verdict: verdict.support)
+        rival = self._said_otherwise(reading) if own.is_supported and reading.gap else None
+        if rival is None:
+            return read_as(own, reading.text)
         shown = f"'{one_line(rival.text)[:_LONGEST_SHOWN]}'"
-        why = _texts_for(rival.text)["rival"].format(id=rival.chunk_id, shown=shown)
-        support = min(own.support, _UNSURE * self.threshold)
-        return Verdict(support, False, (), f"{why}; {own.reason}", (rival,))
+        place = _say(rival.text, "chunk", id=rival.chunk_id)
+        why = f"{_say(rival.text, 'rival', place=place, shown=shown)}; {own.reason}"
+        return read_as(Verdict(_UNSURE * self.threshold, False, (), why, (rival,)), reading.text)
 
     def _said_otherwise(self, reading: Reading) -> Evidence | None:
-        """Return the sentence that says more of what was asked, with another value as its answer.
+        """Return the sentence that says more of what was asked, without this answer.
 
-        "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
-        Louvre Pyramid was completed in 1989." → the second
+        "The Eiffel Tower was completed in 1889. The Louvre Pyramid was completed in 1989." says so
+        of "The Louvre Pyramid was completed in 1889."
         """
-        if not (reading.gap or reading.antecedent):
-            return None
-        ours = read_statement(reading.text)
-        subject = read_statement(reading.antecedent).where.keys()
-        content = {w.key for w in ours.sequence if w.kind in ("word", "number")}
-        answer = read_statement(reading.gap).where.keys() & content or values_in(ours) - subject
-        frame = content - answer
-        if not answer or not frame:
-            return None
-        is_number = any(w.kind == "number" for w in ours.sequence if w.key in answer)
+        answer = _keys(reading.gap)
+        frame = _keys(reading.text) - answer
         said = most = 0.0
         rival: Evidence | None = None
-        before: set[str] = set()
         for chunk_id, chunk in enumerate(self.chunks):
+            before: set[str] = set()
             for number, span in enumerate(chunk.spans):
-                theirs = chunk.sentence(number)
-                # "It opened in 1989." and "The game was held in Rome." speak of what the
-                # sentence before does, at the head of a chunk of what the chunk before does.
-                leans = _PRONOUN.match(span.text) or _DEFINITE.fullmatch(leading_subject(span.text))
-                keys = theirs.where.keys() | (before if leans else set())
-                before, share = keys, len(frame & keys) / len(frame)
+                keys = set(chunk.sentence(number).keys)
+                before = keys = keys | before if _leans(span.text) else keys
+                share = len(frame & keys) / (len(frame) or 1)
                 if answer <= keys:
                     said = max(said, share)
-                elif share > most and (reading.gap or frame - subject <= keys):
-                    figures = {theirs.keys[n] for n in figures_in(theirs)}
-                    others = (figures if is_number else values_in(theirs)) - content
-                    if others or (share == 1.0 and not is_number):
-                        most, rival = share, Evidence(chunk_id, *span)
-        return rival if most >= said + _LEAST_LEAD or most == 1.0 > said else None
-
-    def _at_its_word(self, claim: Claim) -> Claim:
-        """Take a copied sentence at its word, whatever was asked; "1889." and "Yes." are none."""
-        leaning = claim.leaning if claim.question else None
-        if leaning in (None, "yes_no") or " " not in claim.text.strip():
-            return claim
-        ours = read_statement(claim.text).where.keys()
-        least = 1.0 if leaning == "pronoun" else _NEAR_COPY
-        for chunk in self.chunks:
-            for sequence in chunk.sequences:
-                theirs = {word.key for word in sequence}
-                if 2 * len(ours & theirs) >= least * (len(ours) + len(theirs)):
-                    return replace(claim, question=None)
-        return claim
+                elif share > most:
+                    most, rival = share, Evidence(chunk_id, *span)
+        return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
         """Decide a "no": it holds where a sentence contradicts what was asked, and says the rest.
@@ -358,7 +277,7 @@ class _Decision:
             support = self.model.support(shared_features(without))
             if support > best:
                 best, decided = support, one
-        text = f"not: {reading.text}" if reading.text.isascii() else f"не: {reading.text}"
+        text = _say(reading.text, "not", text=reading.text)
         if decided is None or best < self.threshold:
             support = min(asked.support, 1 - asked.support)
             return read_as(replace(asked, support=support, is_supported=False, chunk_ids=()), text)
@@ -369,10 +288,6 @@ class _Decision:
         ids = tuple(dict.fromkeys(one.chunk_id for one in evidence))
         return read_as(Verdict(best, True, ids, why, evidence), text)
 
-    def _is_denied(self, text: str) -> bool:
-        compared = compare_with(self.model, text, self.chunks)
-        return any(clash.kind.startswith("neg") for one in compared for clash in one.clashes)
-
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
         """Say whether the evidence names the antecedent, or leans on a sentence that does.
 
@@ -382,9 +297,8 @@ class _Decision:
         wanted = _keys(antecedent)
         for place in verdict.evidence:
             said = place.text
-            is_pronoun = leaning_of(said) is not None
-            if is_pronoun or _DEFINITE.fullmatch(leading_subject(said)):
-                number = place.chunk_id
+            if _leans(said):
+                is_pronoun, number = leaning_of(said) is not None, place.chunk_id
                 said = self.chunks[number].text[: place.end]
                 if not said[: place.start].strip():
                     if number == 0 and is_pronoun:
@@ -396,13 +310,15 @@ class _Decision:
 
     def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
         """Lower the support of a claim that cannot be understood, and say why."""
-        texts = _texts_for(claim.text)
+        if reading.unresolved == "fragment" and self._is_copied(claim.text):
+            # As good as copied, whatever was asked.
+            return verdict
         support = min(verdict.support, _UNSURE * self.threshold)
-        why = texts["unclear"]
+        why = _say(claim.text, "unclear")
         if reading.unresolved == "pronoun":
             odds = _PRONOUN_ODDS * verdict.support
             support = odds / (odds + 1 - verdict.support)
-            why = texts["pronoun"].format(word=claim.text.split(maxsplit=1)[0])
+            why = _say(claim.text, "pronoun", word=claim.text.split(maxsplit=1)[0])
         is_supported = verdict.is_supported and support >= self.threshold
         return replace(
             verdict,
@@ -413,84 +329,66 @@ class _Decision:
             doubt=reading.unresolved,
         )
 
+    def _is_copied(self, text: str) -> bool:
+        """Say whether a sentence of a chunk has these words and hardly any other."""
+        ours = read_statement(text).where.keys()
+        return " " in text.strip() and any(
+            2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
+            for chunk in self.chunks
+            for theirs in [{word.key for word in sequence} for sequence in chunk.sequences]
+        )
+
     def _said(self, text: str) -> Verdict:
         return _decided(self.model, self.threshold, text, self.chunks)
 
 
+def _leans(sentence: str) -> bool:
+    """Say whether a sentence such as "It opened." leans on the one before it."""
+    is_definite = _DEFINITE.fullmatch(leading_subject(sentence)) is not None
+    return is_definite or leaning_of(sentence) is not None
+
+
 def _keys(text: str) -> set[str]:
-    return {word.key for word in words(text) if word.kind in ("word", "number")}
+    return {word.key for word in read_statement(text).sequence if word.kind in ("word", "number")}
 
 
 def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
     absence = absence_of(text[:LONGEST_MATCHED])
-    if absence is None or claims_more(absence.topic):
-        whole = _verdict(model, threshold, text, chunks)
-        pair = pair_of(text)
-        return whole if pair is None else _of_pair(whole, pair, model, threshold, chunks)
+    if absence is None:
+        return _verdict(model, threshold, text, chunks)
     # "Passage 3 does not say how …" is wrong when passage 3 does; people count from 1.
     meant, first = chunks, 0
     if absence.number is not None and 1 <= absence.number <= len(chunks):
         first = absence.number - 1
         meant = chunks[first : first + 1]
     said = _verdict(model, model.thresholds[_SURELY_SAID], absence.topic, meant)
-    if names := names_of_topic(absence.topic):
-        said = _mentioned(said, names, meant)
-    texts = _texts_for(absence.topic)
-    foreign = _in_other_letters(absence.topic, meant) if said.support < threshold else None
-    if foreign is not None:
-        place = texts["chunk"].format(id=first + foreign)
-        why = texts["other_letters"].format(topic=absence.topic, place=place)
-        return Verdict(_UNSURE * threshold, is_supported=False, chunk_ids=(), reason=why)
-    evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in said.evidence])
-    support = _support_of_absence(said.support, model)
+    evidence, support = said.evidence, said.support
+    if absence.names:
+        # To mention a name, no more is needed.
+        mentioned = next(_mentions(absence.names, meant), None)
+        evidence = () if mentioned is None else (mentioned,)
+        support = 1 - _MENTIONED if mentioned is None else _MENTIONED
+    evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in evidence])
+    support = _support_of_absence(support, model)
     is_supported = support >= threshold
-    texts = _texts_for(text)
-    place = texts["chunk"].format(id=evidence[0].chunk_id) if evidence else ""
+    place = _say(text, "chunk", id=evidence[0].chunk_id) if evidence else ""
     name = "left_out" if is_supported else "not_left_out"
     return Verdict(
         support=support,
         is_supported=is_supported,
         # What is not there is in no chunk.
         chunk_ids=(),
-        reason=texts[name].format(topic=absence.topic, place=place),
+        reason=_say(text, name, topic=absence.topic, place=place),
         evidence=() if is_supported else evidence,
     )
 
 
-def _in_other_letters(topic: str, chunks: Sequence[Passage]) -> int | None:
-    """Return the place of the first chunk that could not say a topic in the topic's letters."""
-    own = script_of(topic)
-    for place, chunk in enumerate(chunks):
-        if own is not None and script_of(chunk.text) not in (own, None):
-            return place
-    return None
-
-
-def _mentioned(said: Verdict, names: Sequence[str], chunks: Sequence[Passage]) -> Verdict:
-    """Decide whether any of some names occurs anywhere: to mention one, no more is needed."""
+def _mentions(names: Sequence[str], chunks: Sequence[Passage]) -> Iterator[Evidence]:
     for name in names:
-        keys = read_statement(name).keys
         for chunk_id, chunk in enumerate(chunks):
-            shared = -1
-            for key in keys:
-                shared &= chunk.masks.get(key, 0)
-            if shared > 0:
-                span = chunk.spans[(shared & -shared).bit_length() - 1]
-                evidence = (Evidence(chunk_id, *span),)
-                return replace(said, support=_MENTIONED, evidence=evidence)
-    return replace(said, support=1 - _MENTIONED)
-
-
-def _of_pair(
-    whole: Verdict, pair: Pair, model: Model, threshold: float, chunks: Sequence[Passage]
-) -> Verdict:
-    """Count half of a pair for its value alone: sources seldom use the word that a key is."""
-    value = _verdict(model, threshold, pair.value, chunks)
-    if value.support <= whole.support:
-        return whole
-    support = probability((log_odds(whole.support) + log_odds(value.support)) / 2)
-    shown = value if support >= threshold and not whole.is_supported else whole
-    return replace(shown, support=support, is_supported=support >= threshold)
+            masks = [chunk.masks.get(key, 0) for key in read_statement(name).keys]
+            if shared := reduce(and_, masks):
+                yield Evidence(chunk_id, *chunk.spans[(shared & -shared).bit_length() - 1])
 
 
 def _support_of_absence(said: float, model: Model) -> float:
@@ -529,10 +427,9 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         supports.append(model.support([*shared, clash_feature(one)]))
         support = max(support, supports[-1])
     if not found:
-        texts = _texts_for(text)
         statement = read_statement(text)
         is_empty = not model.key_weights(statement, language_in(statement))
-        return Verdict(silence, False, (), texts["empty" if is_empty else "nothing"])
+        return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
     is_supported = support >= threshold
     # What is nearest to the statement explains best why it is not supported.
     best = found[supports.index(max(supports))] if is_supported else found[0]

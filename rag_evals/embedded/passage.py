@@ -15,15 +15,12 @@ from rag_evals.text import (
     READ_WELL,
     Span,
     Word,
-    expand_dates,
     is_name_at,
     language_of,
-    normalise_numbers,
     split_sentences,
-    words,
 )
 from rag_evals.text.language import denials
-from rag_evals.text.word_forms import DENIES_ABROAD, unit_at
+from rag_evals.text.word_forms import DENIES_ABROAD, read_sentences, unit_at
 
 _KEPT_CHUNKS = 256
 _KEPT_SENTENCES = 2048
@@ -37,11 +34,6 @@ _OPENS_CLAUSE = frozenset(
     "and but while whereas although though because since "
     "и а но хотя потому und aber et mais y pero e".split()
 )
-
-
-def read_words(text: str) -> list[Word]:
-    """Return the words of a text, its dates and numbers written in one way."""
-    return normalise_numbers(words(expand_dates(text)))
 
 
 class Sentence:
@@ -72,11 +64,12 @@ class Passage:
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
         head: list[Word] = []
-        for span in split_sentences(text):
-            sequence = read_words(span.text)
+        spans = split_sentences(text)
+        for span, sequence in zip(spans, read_sentences([one.text for one in spans]), strict=True):
             pieces = [(span, sequence)]
             if len(sequence) > _LONGEST_SENTENCE:
-                pieces = [(piece, read_words(piece.text)) for piece in _pieces(text, span)]
+                places = _pieces(text, span)
+                pieces = list(zip(places, read_sentences([p.text for p in places]), strict=True))
             if "|" in span.text:
                 # A cell is read with the head of its table.
                 pieces = [(place, [*head, *sequence]) for place, sequence in pieces]
@@ -86,8 +79,9 @@ class Passage:
             for piece in pieces:
                 self.spans.append(piece[0])
                 self.sequences.append(piece[1])
-                for key in {word.key for word in piece[1]}:
-                    masks[key] = masks.get(key, 0) | bit
+                for word in piece[1]:
+                    if word.kind != "stop":
+                        masks[word.key] = masks.get(word.key, 0) | bit
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
@@ -127,8 +121,8 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 def read_statement(text: str) -> Sentence:
     """Read a statement as one sentence, however many it holds."""
     # What is longer is no statement; the bound keeps the comparison's time bounded.
-    sequence = words(expand_dates(text[:_LONGEST_STATEMENT_TEXT]))[:_LONGEST_STATEMENT]
-    return Sentence(Span(0, len(text), text), normalise_numbers(sequence))
+    (sequence,) = read_sentences([text[:_LONGEST_STATEMENT_TEXT]])
+    return Sentence(Span(0, len(text), text), sequence[:_LONGEST_STATEMENT])
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
@@ -163,11 +157,6 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
         for position, word in enumerate(sequence)
         if word.kind == "number" or (word.key[:5] == "month" and word.key[5:].isdigit())
     }
-
-
-def values_in(sentence: Sentence) -> set[str]:
-    """Return the keys of its numbers and names."""
-    return {sentence.keys[n] for n in figures_in(sentence)} | names_in(sentence).keys()
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)

@@ -44,7 +44,11 @@ def claims_in_setting(
     """
     found: list[Claim] = []
     claims: list[Claim | None] = []
-    listed = _listed(prepared)
+    fragments = [
+        one.claim
+        for one in prepared
+        if one.no_claim is None and leaning_of(one.claim) == "fragment"
+    ]
     for one in prepared:
         if one.no_claim is not None:
             claims.append(None)
@@ -53,21 +57,12 @@ def claims_in_setting(
             continue
         # "No, it is not." without its "No" would say nothing.
         text = one.text if leaning_of(one.text) == "yes_no" else one.claim
-        asked = None if one.claim in listed else question
+        # Words of data and of one of several items are all they claim.
+        is_data = len(fragments) > 1 or one.claim.lower() not in one.text.lower()
+        asked = None if is_data and one.claim in fragments else question
         found.append(Claim(text, one.text, text_before(found), asked))
         claims.append(found[-1])
     return claims
-
-
-def _listed(prepared: Sequence[PreparedStatement]) -> set[str]:
-    """Return the claims that are data, or one of several items: their words are all they claim."""
-    fragments = [
-        one for one in prepared if one.no_claim is None and leaning_of(one.claim) == "fragment"
-    ]
-    if len(fragments) > 1:
-        return {one.claim for one in fragments}
-    # The claim of data is written again.
-    return {one.claim for one in fragments if one.claim.lower() not in one.text.lower()}
 
 
 class Asked(NamedTuple):
@@ -90,18 +85,10 @@ _BE, _DO = frozenset("is are was were".split()), frozenset("do does did".split()
 _AUXILIARIES = (
     _BE | _DO | frozenset("has have had can could will would should must may might".split())
 )
-# "Can you tell me when the tower was built?" → "when the tower was built"
-_INDIRECT = re.compile(
-    r"(?:please )?(?:(?:(?:can|could|would) you (?:please )?)?(?:tell me|say|explain)|do you know|i(?:'d| would)? (?:want|like) to know)"
-    r",? (?=(?:who|what|which|when|where|how|if|whether)\b)",
-    re.IGNORECASE,
-)
 _WH = re.compile(
     r"(?:(?:in|at|on|by|from|for|to|with|of|since) )?(?P<wh>who|whom|what|which|when|where|why|how)\b\s*(?P<rest>.*)",
     re.IGNORECASE,
 )
-_SECOND_PERSON = re.compile(r"\b(?:you|your|i|my|me|we|our)\b", re.IGNORECASE)
-_ASKED_PERSONS = re.compile(r"\b(?:(?P<of>your|my|our)|you|i|we)\b", re.IGNORECASE)
 _TWO_QUESTIONS = re.compile(
     r"\?.+\w|\b(?:and|or),? (?:when|where|(?:by |for |to |with )?whom?|whose|what|why|how|which)\b|\bor\b"
     r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
@@ -117,7 +104,6 @@ _PARTICIPLES = frozenset(
 _PREPOSITIONS = frozenset(
     "in on at by from for to with since during after before under over into near about as against than until between behind outside inside through".split()
 )
-_BEGINS_MORE = _PREPOSITIONS | {"within"}
 _DETERMINERS = frozenset(
     "the a an his her its their this that these those my your our any some all each every no".split()
 )
@@ -153,20 +139,13 @@ def read_question(question: str) -> Asked | None:
         return None
     if has_russian(plain):
         return _read_russian(plain)
-    clause = _INDIRECT.sub("", plain, count=1)
-    if _SECOND_PERSON.search(clause):
-        return None
-    first, _, rest = clause.partition(" ")
+    first, _, rest = plain.partition(" ")
     if rest and first.lower().removesuffix("n't") in _AUXILIARIES:
         subject, predicate = _split_subject(rest.split())
         verb = "" if first.lower() in _DO else first.lower()
         said = " ".join(filter(None, (subject, verb, predicate)))
         return Asked(subject, said, is_yes_no=True) if predicate else None
-    if clause != plain:
-        # "when the tower was built": the order is a statement's.
-        subject = leading_subject(rest)
-        return Asked(subject, *((rest, "") if subject else ("", rest)))
-    found = _WH.fullmatch(clause)
+    found = _WH.fullmatch(plain)
     return None if found is None else _read_wh(found["wh"].lower(), found["rest"].split())
 
 
@@ -302,9 +281,6 @@ _WITH_NOUN = re.compile(
     r"has|have|had|does|do|did|includes?|means?|makes?|made|helps?|causes?|allows?|leads?|led|results?|happens|should|must|gives?|gave|\w+ed)\b)[^\W\d_]",
     re.IGNORECASE,
 )
-_PERSONS = frozenset("he she his her".split())
-_COMMON = re.compile(r"(?:the|a|an|this|these|those|its|their)\b", re.IGNORECASE)
-_PLURAL_VERB = re.compile(r"\s*(?:are|were|have|и|and)\b")
 
 
 class Reading(NamedTuple):
@@ -317,7 +293,6 @@ class Reading(NamedTuple):
         denied: What a "no" denies: the claim holds where the chunks contradict `text`, in other
             words than these, its subject. None for all claims but a "no".
         unresolved: What still keeps the text from standing alone; None where nothing does.
-        asked: What a "yes" in front of more affirms; empty for other claims.
     """
 
     text: str
@@ -325,7 +300,6 @@ class Reading(NamedTuple):
     gap: str = ""
     denied: str | None = None
     unresolved: Leaning | None = None
-    asked: str = ""
 
 
 def stand_alone(claim: Claim) -> Reading:
@@ -352,10 +326,8 @@ def stand_alone(claim: Claim) -> Reading:
     ):
         # An item of a list: its words are all that it claims.
         return Reading(claim.text)
-    if filled := asked and _filled(claim.text, asked, question):
+    if filled := asked and _filled(claim, asked, question):
         return Reading(filled, gap=claim.text)
-    if affirmed := _affirmed(claim.sentence or claim.text, question):
-        return Reading(affirmed[1], gap=claim.text, asked=affirmed[0])
     # A step: "Open the settings."
     is_step = _HOW_TO.match(question or "how to")
     return Reading(claim.text, unresolved=None if is_step else leaning)
@@ -363,42 +335,19 @@ def stand_alone(claim: Claim) -> Reading:
 
 def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
     unclear = Reading(text, unresolved="yes_no")
-    parts = _split_answer(text, question)
-    if parts is None or asked is None or not asked.is_yes_no:
+    answer = _YES_NO.match(text.strip())
+    if answer is None or asked is None or not asked.is_yes_no or _TURNS_ROUND.search(question):
         return unclear
-    is_no, echo = parts
+    if any(word.marks & DENIES for word in words(question)):
+        return unclear
+    echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
     if echo and not _YES_NO.fullmatch(echo):
         # "Yes, it is not." says both; "Да, закрыт." has a word of its own.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
-        if not is_echo or is_no != (_DENIAL.search(echo) is not None):
+        if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
             return unclear
-    said = _sentence(asked.before)
-    return Reading(said, denied=asked.subject) if is_no else Reading(said)
-
-
-def _split_answer(text: str, question: str) -> tuple[bool, str] | None:
-    """Part a yes or no from what follows it; None where the question turns its sense round."""
-    answer = _YES_NO.match(text.strip())
-    if answer is None or _TURNS_ROUND.search(question):
-        return None
-    if any(word.marks & DENIES for word in words(question)):
-        return None
-    return bool(answer["no"]), text.strip()[answer.end() :].strip(" ,.;:!—–-")
-
-
-def _affirmed(text: str, question: str) -> tuple[str, str] | None:
-    """Read "Yes, in 5 days." as what was asked, alone and with these words."""
-    is_no, more = _split_answer(text, question) or (True, "")
-    if is_no or more.partition(" ")[0].lower() not in _BEGINS_MORE:
-        return None
-    # "Do you ship to Canada?": whoever is asked.
-    asked = read_question(
-        _ASKED_PERSONS.sub(lambda one: "their" if one["of"] else "they", question)
-    )
-    if asked is None or not asked.is_yes_no or any(word.marks & DENIES for word in words(more)):
-        return None
-    return _sentence(asked.before), _sentence(f"{asked.before} {more}")
+    return Reading(_sentence(asked.before), denied=asked.subject if answer["no"] else None)
 
 
 def _content(text: str) -> set[str]:
@@ -406,10 +355,17 @@ def _content(text: str) -> set[str]:
     return {word.key for word in found if word.kind in ("word", "number")}
 
 
-def _filled(text: str, asked: Asked, question: str) -> str:
+def _filled(claim: Claim, asked: Asked, question: str) -> str:
+    """Read an answer as what was asked, with its words; empty where it cannot be read so."""
+    text = claim.text
     gap = text.strip().rstrip(".!")
     content, said = _content(gap), _content(asked.before)
-    if asked.is_yes_no or not gap or (content and content <= _content(question)):
+    if asked.is_yes_no:
+        # "Yes, in 5 days."
+        answer = _YES_NO.match(claim.sentence or "")
+        is_yes = answer is not None and not answer["no"] and answer[0] != gap
+        return _sentence(f"{asked.before} {gap}") if is_yes else ""
+    if not gap or (content and content <= _content(question)):
         # "Who killed Caesar?" "Caesar.": any sentence about him has all words of the statement.
         return ""
     if said and said < content:
@@ -433,7 +389,7 @@ def _without_pronoun(claim: Claim) -> Reading:
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
         # "Is it private?" "It is.": nobody knows more. "Её брат" is not "Анна брат".
         return Reading(claim.text)
-    if head is None or not subject or not _agree(word, subject, claim):
+    if head is None or not subject:
         return Reading(claim.text, unresolved="pronoun")
     is_owner = word in ("his", "its", "their") and subject.isascii()
     follows = claim.text[head.end() :]
@@ -447,19 +403,6 @@ def _antecedent(claim: Claim) -> str:
         return leading_subject(first[0].text) if first else ""
     asked = read_question(claim.question) if claim.question else None
     return "" if asked is None else asked.subject
-
-
-def _agree(word: str, subject: str, claim: Claim) -> bool:
-    if claim.before and subject.isascii():
-        follows = claim.before.partition(subject)[2]
-        is_plural = " and " in subject or _PLURAL_VERB.match(follows) is not None
-        if is_plural != (word in ("they", "their")):
-            # "Company" is read as "they" often enough.
-            return not is_plural and not _COMMON.match(subject)
-    if word in ("it", "its") and not claim.before:
-        # "Who was Anna Karenina?" does not ask about a thing.
-        return not (claim.question or "").lower().startswith("who ")
-    return word not in _PERSONS or (subject[:1].isupper() and not _COMMON.match(subject))
 
 
 def _sentence(text: str) -> str:

@@ -209,27 +209,10 @@ _SPEAKS_OF_RU = re.compile(
 )
 
 
-# "the owner, John Smith, who sold it": the words behind the comma claim something themselves.
-_RIDER = re.compile(r",\s+(?:who|whom|whose|which|где|котор\w+)\s", re.IGNORECASE)
 _BETWEEN_NAMES = re.compile(r"\s*(?:,|\b(?:or|nor|and|или|либо|ни|и)\b)\s*")
 _NAME = re.compile(
     r"[A-ZА-ЯЁ][\w'’.-]*(?:\s+(?:(?:of|the|de|von|van)\s+)*[A-ZА-ЯЁ\d][\w'’.-]*){0,4}"
 )
-
-
-def names_of_topic(topic: str) -> list[str]:
-    """Return the names that a topic consists of; none where it says anything else.
-
-    Args:
-        topic: What a sentence says the sources leave out: "France or Germany".
-    """
-    parts = [part for part in _BETWEEN_NAMES.split(topic.strip(" .,;:!")) if part]
-    return parts if all(map(_NAME.fullmatch, parts)) else []
-
-
-def claims_more(topic: str) -> bool:
-    """Say whether a topic says something itself: "the owner, who sold it"."""
-    return _RIDER.search(topic) is not None
 
 
 class Absence(NamedTuple):
@@ -242,6 +225,12 @@ class Absence(NamedTuple):
 
     topic: str
     number: int | None
+
+    @property
+    def names(self) -> list[str]:
+        """The names that the topic consists of, such as "France or Germany"; else none."""
+        parts = list(filter(None, _BETWEEN_NAMES.split(self.topic.strip(" .,;:!"))))
+        return parts if all(map(_NAME.fullmatch, parts)) else []
 
 
 def names_source(text: str) -> bool:

@@ -9,6 +9,7 @@ Numbers, dates and units meet however they are written: "12 %", "twelve percent"
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeVar
@@ -29,13 +30,15 @@ _TOKEN = re.compile(
     r"|(?<![少危])(?:ませんでした|ません|なかった|ない|なく)"
     rf"|[{_CJK}]"
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
-    r"|[%‰$€£¥₽°]"
+    r"|[%‰$€£¥₽°\0]"
 )
 # The same for a text of ASCII letters: twice as fast.
 _ASCII_TOKEN = re.compile(
     r"(?:[A-Za-z]\.){2,}|[A-Za-z]+(?:'[A-Za-z]+)*|\d{1,3}(?: \d{3})+(?!\d)"
-    r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$]"
+    r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$\0]"
 )
+# Between sentences that are read together. No rule on neighbours takes it for a word.
+_BREAK = "\0"
 # Not the pronoun "us"; the only word of which the capitals tell the key.
 _COUNTRY = "US"
 
@@ -87,7 +90,7 @@ MARKS = _masks()
 """The marks of each word that has any, added up."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Word:
     """One word of a text.
 
@@ -108,14 +111,38 @@ class Word:
     marks: int
 
 
+_BETWEEN = Word(_BREAK, "", "stop", False, "", 0)
+
+
 def words(text: str) -> list[Word]:
     """Split a text into words, numbers and unit signs, in order.
 
     Punctuation is left out, hyphenated words come as their parts.
     """
+    return _words(text.replace(_BREAK, " "))
+
+
+def _words(text: str) -> list[Word]:
     # Dictionaries that fill themselves are looked up in C, and most words were seen before.
     found = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
     return list(map(_WORDS.__getitem__, found))
+
+
+def read_sentences(sentences: Sequence[str]) -> list[list[Word]]:
+    """Return the words of each sentence, with dates and numbers written in one way.
+
+    One pass over all of them: it takes half the time of a call for each sentence.
+    """
+    joined = expand_dates(_BREAK.join([text.replace(_BREAK, " ") for text in sentences]))
+    sequence = normalise_numbers(_words(joined))
+    found: list[list[Word]] = []
+    start = 0
+    sequence.append(_BETWEEN)
+    for _ in sentences:
+        end = sequence.index(_BETWEEN, start)
+        found.append(sequence[start:end])
+        start = end + 1
+    return found
 
 
 def words_of(text: str) -> list[str]:
@@ -178,6 +205,8 @@ class _Words(dict[str, Word]):
 
 
 def _analyse(token: str) -> Word:
+    if token == _BREAK:
+        return _BETWEEN
     # Keys of very long tokens are cut.
     token = token[:_LONGEST_WORD]
     if token.isascii() and token.isalpha() and token != _COUNTRY:
@@ -435,7 +464,7 @@ def _is_month(sequence: list[Word], position: int) -> bool:
     neighbours = sequence[max(0, position - 1) : position] + sequence[position + 1 : position + 2]
     if any(word.kind == "number" or word.low in _BESIDE_MONTHS for word in neighbours):
         return True
-    return position > 0 and sequence[position].is_capital
+    return position > 0 and sequence[position].is_capital and sequence[position - 1] is not _BETWEEN
 
 
 def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:

@@ -22,7 +22,6 @@ TABLE = "| Plan | Price |\n|---|---|\n| Basic | {} |\n| Pro | {} |"
         ("What colour is the car?", "Blue.", COLOURS, True),
         ("What colour is the car?", "The car is red.", COLOURS, False),
         ("What colour is the house?", "The house is red.", COLOURS, True),
-        ("Какого цвета машина?", "Красная.", "Дом красный. Машина синяя.", False),
         ("Какого цвета машина?", "Синяя.", "Дом красный. Машина синяя.", True),
         ("When was he born?", "Tom Reed was born in 1970.", BIRTHS, False),
         ("When was he born?", "Tom Reed was born in 1982.", BIRTHS, True),

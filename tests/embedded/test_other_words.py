@@ -36,23 +36,6 @@ def test_an_ordinal_that_counts_is_a_claim() -> None:
     assert not several.is_supported
 
 
-@pytest.mark.parametrize(
-    ("text", "chunks"),
-    [
-        ("Passage 1 does not mention Moscow.", MOSCOW),
-        ("The passages do not say when the train leaves.", MOSCOW),
-        ("В отрывке 1 не упоминается Москва.", ["The train goes to Moscow every day."]),
-    ],
-)
-def test_other_letters_leave_an_absence_unsure(text: str, chunks: list[str]) -> None:
-    """Nobody can look "Moscow" up in Russian letters; the reason says so."""
-    (verdict,) = EmbeddedVerifier().verify([text], chunks)
-
-    assert not verdict.is_supported
-    assert 0.3 < verdict.support < 0.7
-    assert any(words in verdict.reason for words in ("other letters", "другими буквами"))
-
-
 def test_an_absence_in_the_same_letters_stays_sure() -> None:
     """A found name is found, a missing one is missing."""
     found, missing = EmbeddedVerifier().verify(

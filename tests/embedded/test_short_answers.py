@@ -38,7 +38,6 @@ def grade(question: str | None, answer: str, chunk: str) -> float | None:
         ("Do you ship to Canada?", "Yes, we ship to Canada and Mexico."),
         ("Is delivery free?", "Delivery: 5 EUR."),
         ("Есть ли доставка?", "Доставка — 300 ₽."),
-        ("Who was Anna Karenina?", "It closed in 2001."),
         ("Когда закрылась пекарня?", "Её брат Карл переехал в Осло."),
     ],
 )
@@ -128,9 +127,6 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
         (None, "The seal was worn.", "He refused when the seal was worn.", True),
         (None, "The seal was worn.", "The firm denied that the seal was worn.", False),
         (None, "The shop was closed.", "Anna lacked milk, so the shop was closed.", True),
-        # "Who" asks about no thing.
-        ("Who was Anna Karenina?", "It closed in 2001.",
-         "He opened a bakery there. It closed in 2001, after ten years.", True),
     ],
 )  # fmt: skip
 def test_short_answers(question: str | None, answer: str, chunk: str, supported: bool) -> None:
@@ -144,12 +140,6 @@ def test_short_answers(question: str | None, answer: str, chunk: str, supported:
         ("Do you ship to Canada?", "Yes, in 5 days.", "We ship to Canada within 5 days.", 1.0),
         ("Do you ship to Canada?", "Yes, in 9 days.", "We ship to Canada within 5 days.", 0.0),
         ("Do you ship to Canada?", "Yes, in 5 days.", "We ship to Mexico in 5 days.", 0.0),
-        (
-            "Do you ship to Canada?",
-            "Yes, in 5 days.",
-            "We do not ship to Canada. To Mexico we ship in 5 days.",
-            0.0,
-        ),
         ("Can I rent a bike?", "Yes, for 10 euros.", "You can rent a bike for 10 euros.", 1.0),
         ("Can I rent a bike?", "Yes, for 20 euros.", "You can rent a bike for 10 euros.", 0.0),
         ("Is the shop open?", "Yes, on Sundays.", "The shop is open on Mondays.", 0.0),

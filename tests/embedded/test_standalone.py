@@ -30,7 +30,6 @@ CONTEXT = ["The Eiffel Tower was completed in 1889.", "The Louvre Pyramid was co
         ("What is the capital of France?", None, "Paris.", "The capital of France is Paris."),
         ("How tall is the tower?", None, "330 metres.", "The tower is 330 metres tall."),
         ("How many floors does it have?", None, "Three.", "It have three floors."),
-        ("Could you tell me where Bern is?", None, "In the west.", "Bern is in the west."),
         ("Was Ann born in Bern?", None, "Yes.", "Ann was born in Bern."),
         (None, "The mill stood here.", "It burned down.", "The mill burned down."),
         ("Кто построил мост?", None, "Иван Ли.", "Построил мост Иван Ли."),
@@ -106,7 +105,7 @@ def test_unclear_claims_say_so_and_are_supported_less() -> None:
     assert (value.doubt, pronoun.doubt) == ("fragment", "pronoun")
     assert not value.is_supported
     assert "unclear" in value.reason
-    assert "what 'It' stands for" in pronoun.reason
+    assert "unclear what 'It' refers to" in pronoun.reason
     assert value.support < bare[0].support
     assert pronoun.support < bare[1].support
 

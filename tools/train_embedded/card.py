@@ -304,9 +304,9 @@ verdict has a warning and **no score counts**: the row is `not_scorable` with th
 count, name the language: `--judge "embedded?languages=de,fr"` (`any` for all), `languages=["de"]`
 of `EmbeddedVerifier`, `guard` and `assert_faithful`, or the row's own `language`. In a cascade such
 answers go to the second judge. Words are compared as they are written:
-"Moscow" is not found in "Москва". A result warns where question or answer are in other letters than
-a chunk, and "Passage 1 does not mention Moscow." is unsure there. Short sentences written by hand,
-four samples a language; rules were made with them in view, so real answers do worse:
+"Moscow" is not found in "Москва". A result warns where the question or the answer is in another
+script than a chunk. Short sentences written by hand, four samples a language; the rules were made
+with them in view, so real answers do worse:
 
 {languages}
 
