@@ -5,7 +5,8 @@ A command loads graders, judges and statistics; together they cost three times w
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections import UserDict
+from collections.abc import Callable
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -53,63 +54,32 @@ FILES = {
 """The file of each command that does not have the command's name."""
 
 
-class _Commands(MutableMapping[str, Any]):
-    """The commands by name; a command's file is loaded when it is asked for."""
-
-    def __init__(self, helps: Mapping[str, str]) -> None:
-        self.helps = dict(helps)
-        self._loaded: dict[str, Any] = {}
+class _Commands(UserDict[str, Any]):
+    """The commands by name; one is its help line until it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a command, ready to be called."""
-        if name not in self.helps:
-            raise KeyError(name)
-        return self._loaded.get(name) or _load(name)
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        """Add a command that is loaded already."""
-        self.helps.setdefault(name, command.help or "")
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        """Take a command out."""
-        del self.helps[name]
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names in the order of the help."""
-        return iter(self.helps)
-
-    def __len__(self) -> int:
-        """Count the commands."""
-        return len(self.helps)
-
-    def listed(self) -> dict[str, Any]:
-        """Return what the help needs of each command: its name and its first line."""
-        return {name: TyperCommand(name, help=text) for name, text in self.helps.items()}
+        found = self.data[name]
+        return _load(name) if isinstance(found, str) else found
 
 
-def _loading(helps: Mapping[str, str]) -> type[TyperGroup]:
-    """Return the kind of group that has these commands, for `typer.Typer(cls=...)`."""
+class _LoadingGroup(TyperGroup):
+    """A group whose commands are loaded when they are called."""
 
-    class LoadingGroup(TyperGroup):
-        """A group whose commands are loaded when they are called."""
+    # Any: what the base class takes has no public type.
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**{**attributes, "commands": None})
+        self.commands = _Commands(COMMANDS)
 
-        # Any: what the base class takes has no public type.
-        def __init__(self, **attributes: Any) -> None:
-            super().__init__(**{**attributes, "commands": None})
-            self.commands = _Commands(helps)
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, and load nothing."""
+        return list(self.commands)
 
-        def list_commands(self, ctx: Any) -> list[str]:
-            """Return the names, and load nothing."""
-            return list(self.commands)
-
-        def format_help(self, ctx: Any, formatter: Any) -> None:
-            """Write the help from the table."""
-            shown = copy(self)
-            shown.commands = _Commands(helps).listed()
-            TyperGroup.format_help(shown, ctx, formatter)
-
-    return LoadingGroup
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help from the table."""
+        shown = copy(self)
+        shown.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
+        TyperGroup.format_help(shown, ctx, formatter)
 
 
 @cache
@@ -129,7 +99,7 @@ def _load(name: str) -> Any:
 
 app = typer.Typer(
     name="rag-evals",
-    cls=_loading(COMMANDS),
+    cls=_LoadingGroup,
     help="Grade RAG answers: which statements do their sources support?",
     no_args_is_help=True,
     rich_markup_mode="rich",

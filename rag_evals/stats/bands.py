@@ -73,26 +73,19 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 )  # fmt: skip
 
 
-def build_bands(
-    limits: Mapping[str, float], *, labels: Mapping[str, Mapping[str, str]] | None = None
-) -> tuple[Band, ...]:
+def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
     """Make bands, from highest to lowest.
 
     Args:
         limits: Lower limit of each band, 0 to 1, in any order; one of them must be 0.
-        labels: For each band name, what to show by language code. None shows the names.
 
     Raises:
         ConfigurationError: A limit is outside 0..1 or given twice, or none is 0.
     """
-    shown = labels or {}
-    for name in shown:
-        if name not in limits:
-            raise ConfigurationError(f"labels for band {name!r}; the bands are {list(limits)}")
     for name, limit in limits.items():
         if not 0 <= limit <= 1:
             raise ConfigurationError(f"band {name!r} starts at {limit!r}; limits are 0 to 1")
-    bands = [Band(name, limits[name], dict(shown.get(name, {}))) for name in limits]
+    bands = [Band(name, limit) for name, limit in limits.items()]
     bands.sort(key=lambda band: -band.lower)
     for upper, lower in pairwise(bands):
         if upper.lower == lower.lower:

@@ -120,21 +120,17 @@ def _require_enough(
     labels: Sequence[float], judged: Sequence[float], unlabelled: Sequence[float]
 ) -> None:
     require_aligned("labels", labels, "judged scores", judged)
-    _require_labels(len(labels))
+    if len(labels) < _LEAST_LABELS:
+        raise TooFewLabelsError(
+            f"{len(labels)} labels; a correction needs at least {_LEAST_LABELS}, because the "
+            "judge's errors cannot be told from chance with fewer"
+        )
     require_scores("labels", labels)
     require_scores("judged", judged)
     require_scores("unlabelled", unlabelled)
     if len(unlabelled) < 2:
         raise InvalidScoresError(
             f"{len(unlabelled)} row without a label; with all rows labelled take their mean"
-        )
-
-
-def _require_labels(count: int) -> None:
-    if count < _LEAST_LABELS:
-        raise TooFewLabelsError(
-            f"{count} labels; a correction needs at least {_LEAST_LABELS}, because the judge's "
-            "errors cannot be told from chance with fewer"
         )
 
 

@@ -393,18 +393,6 @@ def _cluster_sums(
     return totals, sizes
 
 
-def cluster_rows(rows: int, *, clusters: Sequence[Hashable | None] | None) -> list[list[int]]:
-    """List the row numbers of each cluster, in order of first appearance."""
-    if clusters is None:
-        return [[row] for row in range(rows)]
-    require_aligned("rows", range(rows), "clusters", clusters)
-    members: dict[tuple[bool, Hashable], list[int]] = {}
-    for row, cluster in enumerate(clusters):
-        key = (True, row) if cluster is None else (False, cluster)
-        members.setdefault(key, []).append(row)
-    return list(members.values())
-
-
 def _degrees_of_freedom(sizes: Counter[int], *, correlation: float) -> float:
     """Match the variance estimate to a chi-square (Satterthwaite), as Bell and McCaffrey do.
 

@@ -95,14 +95,6 @@ def t_test(error: MeanError) -> SignificanceTest:
     return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
 
 
-def t_interval(error: MeanError, confidence: float, method: str) -> Interval:
-    """Bound a mean difference, which lies within -1..1, by Student's t."""
-    quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
-    reach = quantile * error.standard_error
-    low, high = max(-1.0, error.mean - reach), min(1.0, error.mean + reach)
-    return Interval(error.mean, low, high, confidence, method)
-
-
 def _exact_p(totals: list[float]) -> float:
     """Count the sign patterns whose sum is as far from zero, by meeting in the middle."""
     if not totals:
@@ -255,11 +247,13 @@ def compare_paired(
     flips = sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed)
     tested = _equal_test(mean, units) if error is None else t_test(error)
     significance = max(flips, tested, key=lambda test: test.p_value)
-    difference = (
-        no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
-        if error is None
-        else t_interval(error, confidence, "cluster-robust Student t")
-    )
+    if error is None:
+        difference = no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
+    else:
+        quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
+        reach = quantile * error.standard_error
+        low, high = max(-1.0, error.mean - reach), min(1.0, error.mean + reach)
+        difference = Interval(error.mean, low, high, confidence, "cluster-robust Student t")
     if significance.p_value > 1 - confidence:
         difference = _widened_to_zero(difference)
     return PairedComparison(

@@ -19,7 +19,6 @@ from typing import Literal
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
 from rag_evals.stats.intervals import (
-    cluster_rows,
     require_aligned,
     require_both_labels,
     require_fraction,
@@ -209,7 +208,10 @@ def sure_side(
         if found is None and (1 - max_error) ** worth > 1 - confidence:
             continue
         share = errors / count
-        if share >= max_error or _p_value(share, worth, max_error) > 1 - confidence:
+        if share >= max_error:
+            break
+        # How likely so few errors are where the true share is `max_error`.
+        if 1 - beta_cdf(max_error, share * worth + 1, (1 - share) * worth) > 1 - confidence:
             break
         bound = beta_quantile(confidence, share * worth + 1, (1 - share) * worth)
         found = SureSide(ordered[count - 1], count, errors, bound)
@@ -279,9 +281,10 @@ def error_bound(
 def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
     """Return how alike values of one row are, 0 to 1: the intraclass correlation, by ANOVA."""
     require_aligned("values", values, "rows", rows)
-    groups = [
-        [values[place] for place in group] for group in cluster_rows(len(rows), clusters=rows)
-    ]
+    members: dict[Hashable, list[float]] = {}
+    for place, (value, row) in enumerate(zip(values, rows, strict=True)):
+        members.setdefault((row, place if row is None else None), []).append(value)
+    groups = list(members.values())
     count, groups_count = len(values), len(groups)
     if not 1 < groups_count < count:
         return 0.0
@@ -376,8 +379,3 @@ def _counts(ordered: Sequence[float]) -> list[int]:
     step = max(1, len(ordered) // _MOST_LIMITS)
     ends = [*range(step, len(ordered), step), len(ordered)]
     return [end for end in ends if end == len(ordered) or ordered[end] != ordered[end - 1]]
-
-
-def _p_value(share: float, worth: float, max_error: float) -> float:
-    """Return how likely so few errors are where the true share is `max_error`."""
-    return 1 - beta_cdf(max_error, share * worth + 1, (1 - share) * worth)

@@ -49,20 +49,9 @@ _OF_GROUPS = {option.name for group in _GROUPS for option in fields(group)}
 _KEYS = frozenset({"data", "out", *OF_A_RUN, *_OF_GROUPS}) - _NOT_IN_FILES
 
 RARE = frozenset(
-    {
-        *("prompts", "verifier", "preset", "sheet", "encoding"),
-        *(
-            "delimiter",
-            "error",
-            "at",
-            "count",
-            "row_under",
-            "tuned",
-            "cluster",
-        ),
-        *("require_tuned", "settings", "repeat", "timeout", "rpm", "tpm", "max_wait"),
-        *("max_failures", "reasks", "cache", "keep_replies"),
-    }
+    "at cache cluster count delimiter encoding error keep_replies max_failures max_wait preset "
+    "prompts reasks repeat require_tuned row_under rpm settings sheet timeout tpm tuned "
+    "verifier".split()
 )
 """Options that only `--help-all` shows."""
 
@@ -124,7 +113,8 @@ class GradingCommand(TyperCommand):
         """Leave out what the file says for endpoints, where the judge asks none this time."""
         judge = ctx.params.get("judge") or default_judge()
         others = ctx.params.get("verifier") or judge
-        if not all(map(_is_local, [*judge.split(">"), *others.split(">")])):
+        judges = [one.strip() for one in f"{judge}>{others}".split(">")]
+        if not all(one.startswith((EMBEDDED, "hf:")) for one in judges):
             return
         for one in self.params:
             of_file = ctx.get_parameter_source(one.name).name == "DEFAULT_MAP"
@@ -150,7 +140,8 @@ class GradingCommand(TyperCommand):
         for key, value in config.values.items():
             name = _IN_PYTHON.get(key, key).replace("-", "_")
             if name not in _KEYS:
-                right = [_spelled(one) for one in _KEYS]
+                ours = {theirs: own_name for own_name, theirs in _IN_PYTHON.items()}
+                right = [ours.get(one, one) for one in _KEYS]
                 raise ConfigurationError(f"{config.name}: {UnknownNameError.of('key', key, right)}")
             if name in own and (grades or name not in _OF_GRADE):
                 found[name] = _value(config, key, value, own[name])
@@ -159,24 +150,12 @@ class GradingCommand(TyperCommand):
 
 def _kinds(command: Any) -> dict[str, Any]:
     """Return the types of the options that a file can set, by name."""
-    taken = signature(command).parameters.values()
-    return {
-        one.name: _without_none(get_args(one.annotation)[0])
-        for one in taken
-        if one.name not in _NOT_IN_FILES and get_args(one.annotation)
-    }
-
-
-def _without_none(kind: Any) -> Any:
-    return next((one for one in get_args(kind) if get_origin(kind) is UnionType), kind)
-
-
-def _is_local(judge: str) -> bool:
-    return judge.strip().startswith((EMBEDDED, "hf:"))
-
-
-def _spelled(name: str) -> str:
-    return next((ours for ours, theirs in _IN_PYTHON.items() if theirs == name), name)
+    found = {}
+    for one in signature(command).parameters.values():
+        if one.name not in _NOT_IN_FILES and (parts := get_args(one.annotation)):
+            kind = parts[0]
+            found[one.name] = get_args(kind)[0] if get_origin(kind) is UnionType else kind
+    return found
 
 
 def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
@@ -198,14 +177,12 @@ def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
         if not isinstance(one, types) or (isinstance(one, bool) and inner is not bool):
             raise ConfigurationError(f"{config.name}: {key} is {value!r}; expected {expected}")
     if inner is Path or key == "data":
-        values = [_from_folder(config.path.parent, one) for one in values]
+        folder = config.path.parent
+        # A path of this machine begins at the folder of the file.
+        as_is = folder == Path.cwd()
+        values = [
+            one if as_is or one == "-" or "://" in one else f"{folder / one}" for one in values
+        ]
     elif key in _TEXTS_AS_NUMBERS:
         values = list(map(str, values))
     return values if several else values[0]
-
-
-def _from_folder(folder: Path, path: str) -> str:
-    """Let a path begin at the folder of the config file, where it is a path of this machine."""
-    if folder == Path.cwd() or path == "-" or "://" in path:
-        return path
-    return str(folder / path)
