@@ -14,7 +14,7 @@ import pytest
 
 from rag_evals.cli.main import run
 from rag_evals.core import VerifierChanges, VerifierTraits
-from rag_evals.judge.clients.build import close_sync_clients
+from rag_evals.judge.clients.build import close_shared_loop
 from rag_evals.judge.pace.retry import Waits
 from tests.scripted import EVERY_SENTENCE, Script, ScriptedJudge
 
@@ -102,7 +102,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_connection_left() -> Iterator[None]:
     """Close what judge strings have become: an open connection can fail whichever test is next."""
     yield
-    close_sync_clients()
+    close_shared_loop()
 
 
 @pytest.fixture(autouse=True)

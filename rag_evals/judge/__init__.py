@@ -13,7 +13,7 @@ NAMES = {
     ),
     "clients.decisions": ("DecisionCall",),
     "clients.sdks": ("Client", "as_instructor"),
-    "pace.retry": ("DEFAULT_TIMEOUT_SECONDS",),
+    "pace.row_time": ("DEFAULT_TIMEOUT_SECONDS",),
     "wire.ask": (
         "DEFAULT_REASKS",
         "AskOptions",

@@ -5,7 +5,7 @@ from rag_evals.judge.clients.build import model_of as model_of
 from rag_evals.judge.clients.decisions import DecisionCall as DecisionCall
 from rag_evals.judge.clients.sdks import Client as Client
 from rag_evals.judge.clients.sdks import as_instructor as as_instructor
-from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
+from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS as DEFAULT_TIMEOUT_SECONDS
 from rag_evals.judge.wire.ask import DEFAULT_REASKS as DEFAULT_REASKS
 from rag_evals.judge.wire.ask import AskOptions as AskOptions
 from rag_evals.judge.wire.ask import AsyncJudge as AsyncJudge

@@ -36,14 +36,14 @@ from rag_evals.errors import (
 )
 from rag_evals.judge.clients.build import endpoint_of, own_async_judge
 from rag_evals.judge.clients.sdks import client_for_files
-from rag_evals.judge.clients.strings import OPENAI_HOSTS, read_endpoint
+from rag_evals.judge.clients.strings import read_endpoint
 from rag_evals.judge.pace import retry
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, read_fault, try_again
 from rag_evals.judge.wire.ask import AskOptions, AsyncJudge, JudgeHost
 from rag_evals.judge.wire.direct import (
-    AsyncDirectJudge,
     ChatReply,
+    DirectJudge,
     read_reply,
     status_error,
 )
@@ -418,9 +418,7 @@ class _OpenAIBatches(BatchApi):
             yield from self._cut(response)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
-        # What Groq's library returns is one page, and it takes no arguments.
-        has_pages = self._endpoint.provider in OPENAI_HOSTS
-        return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
+        return islice(things.list(**asked), _NEWEST)
 
 
 def _state(batch: Any) -> BatchState:
@@ -571,7 +569,7 @@ class BatchReplay:
         used = Meter()
         token = _asked_now.set(requests)
         try:
-            if isinstance(judge, AsyncDirectJudge):
+            if isinstance(judge, DirectJudge):
                 judge = judge.posting(requests.post)
             return await judge.ask(call, used)
         finally:
@@ -588,9 +586,7 @@ class BatchReplay:
     ) -> AbstractAsyncContextManager[JudgeHost]:
         """Make a judge whose requests find the replies that have come; see `own_async_judge`."""
         BatchHost.of(self.spec)
-        use = ClientUse(
-            asynchronous=True, seconds=_SECONDS, limiter=RequestLimiter(1), answer=_answer
-        )
+        use = ClientUse(_SECONDS, RequestLimiter(1), _answer)
         return own_async_judge(self.spec, model, options, use)
 
 

@@ -19,13 +19,11 @@ from rag_evals.judge.clients.sdks import Client
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import (
     DEFAULT_MAX_WAIT_SECONDS,
-    DEFAULT_TIMEOUT_SECONDS,
-    RowTime,
     Tries,
-    call_in_thread,
     try_again_async,
 )
-from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, InstructorJudge, JudgeHost
+from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
+from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 
 # What a reply will hold is not known before; statements with their reasons are about this long.
@@ -73,7 +71,7 @@ class JudgePipeline:
     """What a call of a run passes, in this order.
 
     Attributes:
-        host: Who is asked in the end; a sync one in a thread.
+        host: Who is asked in the end.
         store: Replies of earlier runs.
         limiter: What all calls of the run pass.
         row_seconds: For all calls of one row together; read where there is a limiter.
@@ -84,7 +82,7 @@ class JudgePipeline:
         shared: Replies to the latest calls that several graders of a row may ask, each asked once.
     """
 
-    host: JudgeHost | InstructorJudge
+    host: JudgeHost
     store: ReplyStore | None = None
     limiter: RequestLimiter | None = None
     row_seconds: float = DEFAULT_TIMEOUT_SECONDS
@@ -181,9 +179,6 @@ class JudgePipeline:
             return reply
 
     def _answer(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
-        if isinstance(self.host, InstructorJudge):
-            # One that is past its row's time holds neither the run nor its end.
-            return asyncio.wrap_future(call_in_thread(partial(self.host.ask, call, meter)))
         if self.replay is not None:
             return self.replay.ask(self.host, call, meter)
         return self.host.ask(call, meter)
@@ -194,7 +189,6 @@ async def judge_session(
     client: Client,
     model: str | None,
     settings: SessionSettings,
-    store: ReplyStore | None = None,
 ) -> AsyncIterator[JudgePipeline]:
     """Make the judge of one run; a client made for it is closed behind it.
 
@@ -208,12 +202,12 @@ async def judge_session(
     )
     seconds = settings.timeout_seconds
     if isinstance(client, str):
-        use = ClientUse(asynchronous=True, seconds=seconds, limiter=limiter)
+        use = ClientUse(seconds, limiter)
         async with own_async_judge(client, model, settings.options, use) as host:
-            yield JudgePipeline(host, store, limiter, seconds)
+            yield JudgePipeline(host, limiter=limiter, row_seconds=seconds)
     else:
         judge = client_judge(client, model, settings.options, repeats=False)
-        yield JudgePipeline(judge, store, limiter, seconds, own_client=client)
+        yield JudgePipeline(judge, limiter=limiter, row_seconds=seconds, own_client=client)
 
 
 @asynccontextmanager
@@ -222,7 +216,6 @@ async def batch_session(
     model: str | None,
     options: AskOptions,
     answers: ArrivedReplies,
-    store: ReplyStore | None = None,
 ) -> AsyncIterator[JudgePipeline]:
     """Make the judge of a run by batches, as `judge_session`; `answers` notes what has not come.
 
@@ -231,7 +224,7 @@ async def batch_session(
     """
     replay = BatchReplay(spec, answers)
     async with replay.own_judge(model, options) as host:
-        yield JudgePipeline(host, store, replay=replay)
+        yield JudgePipeline(host, replay=replay)
 
 
 def estimated_tokens(call: JudgeCall[Any]) -> int:

@@ -9,9 +9,9 @@ NAMES = {
     ),
     "engine.session": (
         "GradingSession",
+        "TableGrader",
         "open_session",
     ),
-    "engine.table_grader": ("TableGrader",),
     "plan.gate": (
         "DEFAULT_MIN_SCORED",
         "Gate",

@@ -2,8 +2,8 @@
 from rag_evals.run.engine.evaluate import evaluate as evaluate
 from rag_evals.run.engine.evaluate import execute as execute
 from rag_evals.run.engine.session import GradingSession as GradingSession
+from rag_evals.run.engine.session import TableGrader as TableGrader
 from rag_evals.run.engine.session import open_session as open_session
-from rag_evals.run.engine.table_grader import TableGrader as TableGrader
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED as DEFAULT_MIN_SCORED
 from rag_evals.run.plan.gate import Gate as Gate
 from rag_evals.run.plan.gate import GateAt as GateAt

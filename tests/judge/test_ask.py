@@ -298,7 +298,7 @@ def test_strict_schemas_are_sent_where_they_are_taken(scripted: Start, client_of
     """The strict form has the flag, closes every object and requires every field (trap 3)."""
     judge = scripted(GOOD)
     client = client_of(judge, instructor.Mode.JSON_SCHEMA)
-    InstructorJudge(client, AskSettings("m", strict=True)).ask(call(), Meter())
+    asyncio.run(InstructorJudge(client, AskSettings("m", strict=True)).ask(call(), Meter()))
 
     sent = judge.requests[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
@@ -337,7 +337,7 @@ def test_an_open_dictionary_falls_back_to_the_plain_schema(
 
     judge = scripted({"counts": {"a": 1}})
     client = client_of(judge, instructor.Mode.JSON_SCHEMA)
-    InstructorJudge(client, AskSettings("m", strict=True)).ask(call(Open), Meter())
+    asyncio.run(InstructorJudge(client, AskSettings("m", strict=True)).ask(call(Open), Meter()))
 
     assert "strict" not in judge.requests[0].body["response_format"]["json_schema"]
 

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 import instructor
 import pytest
-from pydantic import BaseModel, Field
+from openai.types.chat import ChatCompletion
+from pydantic import BaseModel, Field, ValidationError
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, Usage, facts_for
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
-from rag_evals.judge.clients.sdks import _completion
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
-from rag_evals.judge.wire.direct import AsyncDirectJudge, read_reply, request_body
+from rag_evals.judge.wire.direct import DirectJudge, read_reply, request_body
 from rag_evals.judge.wire.exchange import packed, usable
 from rag_evals.response_models import ChecklistResult
 from rag_evals.score_ranks import RetrievalRanks
@@ -165,6 +165,16 @@ class Way(NamedTuple):
     end: object
 
 
+def completion_in(content: bytes) -> Any:
+    """Read a body as OpenAI's library does; a reply that leaves fields out is taken as it is."""
+    completion: Any
+    try:
+        completion = ChatCompletion.model_validate_json(content)
+    except ValidationError:
+        completion = ChatCompletion.construct(**read_reply(content))
+    return usable(completion)
+
+
 def both_ways(
     call: JudgeCall[Any], mode: Any, settings: AskSettings, script: Sequence[Said]
 ) -> tuple[Way, Way]:
@@ -189,15 +199,15 @@ def both_ways(
         return Way(sent, meter.total, end)
 
     def by_instructor(answer: Callable[..., bytes], meter: Meter) -> JudgeReply:
-        asked = client(instructor.Instructor, lambda **body: _completion(answer(body)))
-        return InstructorJudge(asked, settings).ask(call, meter)
+        asked = client(instructor.Instructor, lambda **body: completion_in(answer(body)))
+        return asyncio.run(InstructorJudge(asked, settings).ask(call, meter))
 
     def past_it(answer: Callable[..., bytes], meter: Meter) -> JudgeReply:
         async def post(**body: Any) -> Any:
             return usable(read_reply(answer(body)))
 
         asked = client(instructor.AsyncInstructor, post)
-        return asyncio.run(AsyncDirectJudge(asked, settings, post).ask(call, meter))
+        return asyncio.run(DirectJudge(asked, settings, post).ask(call, meter))
 
     return way(by_instructor), way(past_it)
 

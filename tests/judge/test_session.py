@@ -11,7 +11,7 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
-from rag_evals.judge.pace.retry import call_in_thread
+from rag_evals.judge.pace.row_time import call_in_thread
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import ONE_SUPPORTED, statement

@@ -4,47 +4,49 @@ import atexit
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
+from pydantic_core import from_json
+
+from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import ConfigurationError, JudgeOutputError
-from rag_evals.judge.clients.decisions import AsyncDecisionJudge, DecisionJudge
+from rag_evals.judge.clients.decisions import DECISIONS_PATH, DecisionJudge, read_decisions
 from rag_evals.judge.clients.sdks import (
     Client,
     build_openai,
     build_own_sdk,
-    build_reply_types,
     close_client,
-    close_sync_client,
     is_async,
     load_handlers,
     no_key,
 )
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint, read_endpoint
-from rag_evals.judge.pace.retry import DEFAULT_TIMEOUT_SECONDS
+from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, LoopThread
 from rag_evals.judge.wire.ask import (
     DEFAULT_OPTIONS,
     AskOptions,
     AskSettings,
-    AsyncInstructorJudge,
     InstructorJudge,
+    JudgeHost,
     check_taken,
     own_model,
     settings_of,
 )
-from rag_evals.judge.wire.direct import AsyncDirectJudge, Post
-from rag_evals.judge.wire.exchange import OF_A_CLIENT
-from rag_evals.judge.wire.sending import (
-    ClientUse,
-    bind_to_policy,
-    redact,
-    repeating,
-    translate,
+from rag_evals.judge.wire.direct import (
+    CHAT_PATH,
+    EMBEDDINGS_PATH,
+    DirectJudge,
+    DirectPost,
+    Post,
+    read_chat,
 )
+from rag_evals.judge.wire.exchange import OF_A_CLIENT, no_reply
+from rag_evals.judge.wire.sending import ClientUse, bind_to_policy, redact, translate
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
 if TYPE_CHECKING:
@@ -73,33 +75,92 @@ _ANY_HOST = ReplyForm(lengths=False, known=False)
 STRICT_HOSTS = frozenset({"api.openai.com"})
 """Hosts known to take strict schemas; any other gets the plain form, which all understand."""
 
-_SYNC = ClientUse(asynchronous=False, seconds=DEFAULT_TIMEOUT_SECONDS)
-_ASYNC = replace(_SYNC, asynchronous=True)
+_USE = ClientUse(DEFAULT_TIMEOUT_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltClient:
-    """A client that we made, of instructor's, and whether its host takes strict schemas.
+    """A client that we made for a judge string, in one event loop.
 
-    `post` sends a request past instructor; None where only instructor knows the wire.
+    Attributes:
+        client: Of instructor's.
+        strict: Whether its host takes strict schemas.
+        post: Sends a request past instructor; None where only instructor knows the wire.
+        direct: Holds the connections of `post`.
     """
 
     client: Any
-    strict: bool
+    strict: bool = False
     post: Post | None = None
+    direct: DirectPost | None = None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self.direct is not None:
+            await self.direct.close()
+        else:
+            await close_client(self.client)
 
 
-_lock = threading.Lock()
-_sync_clients: dict[tuple[str, ...], BuiltClient] = {}
-_async_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, ...], BuiltClient]]"
-_async_clients = WeakKeyDictionary()
+_Clients = dict[tuple[str, ...], BuiltClient]
+_clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients]" = WeakKeyDictionary()
 # Kept alive here: a generator that nobody holds would end, and close its clients, at once.
 _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
+class BlockingJudge:
+    """Waits for a judge that answers in the event loop of another thread."""
+
+    def __init__(self, host: JudgeHost, loop: LoopThread) -> None:
+        self._host = host
+        self._loop = loop
+
+    @property
+    def identity(self) -> str | None:
+        """Which model of which endpoint answers."""
+        return self._host.identity
+
+    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Ask, and wait; raises as the judge does."""
+        return self._loop.run(self._host.ask(call, meter))
+
+
+_lock = threading.Lock()
+_loop: LoopThread | None = None
+
+
+def _shared_loop() -> LoopThread:
+    """Return the event loop in which sync callers have judge strings asked."""
+    global _loop
+    with _lock:
+        if _loop is None:
+            _loop = LoopThread()
+        return _loop
+
+
+@atexit.register
+def close_shared_loop() -> None:
+    """Close the clients that sync callers used; a later call makes them again."""
+    global _loop
+    with _lock:
+        loop, _loop = _loop, None
+    if loop is not None:
+        loop.close()
+
+
+def _forget_shared_loop() -> None:
+    """Begin anew in a forked process, which has no thread of its parent."""
+    global _loop, _lock
+    _loop, _lock = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_shared_loop)
+
+
 def judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
-) -> InstructorJudge | DecisionJudge:
+) -> BlockingJudge:
     """Make a judge that answers in the calling thread.
 
     Args:
@@ -111,78 +172,75 @@ def judge_for(
         ConfigurationError: An async client, no client at all, a string that names none, or a
             setting that the provider does not take.
     """
+    loop = _shared_loop()
     if isinstance(client, str):
-        endpoint = read_endpoint(client)
-        with _lock:
-            key = _cache_key(endpoint)
-            built = _sync_clients.get(key)
-            if built is None:
-                built = _sync_clients[key] = _build(endpoint, _SYNC)
-        if endpoint.decides:
-            return DecisionJudge(built.client, endpoint, model, options, _SYNC)
-        load_handlers(built.client)
-        build_reply_types(built.client)
-        return InstructorJudge(built.client, _settings_at(endpoint, built, model, options))
-    judge = client_judge(client, model, options)
-    if isinstance(judge, InstructorJudge):
-        return judge
-    raise ConfigurationError(
-        "an async client cannot be used by grade; use agrade, or a sync client such as "
-        "instructor.from_openai(OpenAI())"
-    )
+        return BlockingJudge(loop.run(async_judge_for(client, model, options)), loop)
+    if is_async(client):
+        raise ConfigurationError(
+            "an async client cannot be used by grade; use agrade, or a sync client such as "
+            "instructor.from_openai(OpenAI())"
+        )
+    return BlockingJudge(client_judge(client, model, options), loop)
 
 
 async def async_judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
-) -> AsyncInstructorJudge | AsyncDecisionJudge:
+) -> JudgeHost:
     """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
-        # A client holds connections of one event loop; used from another it fails.
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        built = await _client_in_loop(endpoint, *_wire_of(endpoint))
+        return _async_judge(endpoint, built, model, options)
+    if not is_async(client):
+        raise ConfigurationError(
+            "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
+        )
+    return client_judge(client, model, options)
 
-        loop = asyncio.get_running_loop()
-        kept = _async_clients.get(loop)
-        if kept is None:
-            kept = _async_clients[loop] = {}
-            closer = _closers[loop] = _closed_with_the_loop(kept)
-            await anext(closer)
-        key = _cache_key(endpoint)
-        built = kept.get(key)
-        if built is None:
-            built = kept[key] = _build(endpoint, _ASYNC)
-        return _async_judge(endpoint, built, model, options, _ASYNC)
-    judge = client_judge(client, model, options)
-    if isinstance(judge, AsyncInstructorJudge):
-        return judge
-    raise ConfigurationError(
-        "a sync client cannot be awaited; use grade, or instructor.from_openai(AsyncOpenAI())"
-    )
+
+async def _client_in_loop(
+    endpoint: Endpoint, path: str, read: Callable[[bytes], Any]
+) -> BuiltClient:
+    """Return the running loop's client: it holds connections, which fail in any other loop."""
+    import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
+    loop = asyncio.get_running_loop()
+    kept = _clients.get(loop)
+    if kept is None:
+        kept = _clients[loop] = {}
+        closer = _closers[loop] = _closed_with_the_loop(kept)
+        await anext(closer)
+    # All that shapes a client.
+    address, key = endpoint.address or "", endpoint.key or ""
+    name = (endpoint.provider, endpoint.model, address, key, path)
+    if name not in kept:
+        kept[name] = _build(endpoint, _USE, path, read)
+    return kept[name]
+
+
+async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
+    """Wait, as a started generator: `asyncio.run` ends those before it closes its loop."""
+    try:
+        yield
+    finally:
+        for built in kept.values():
+            await built.close()
+
+
+def _wire_of(endpoint: Endpoint) -> tuple[str, Callable[[bytes], Any]]:
+    return (DECISIONS_PATH, read_decisions) if endpoint.decides else (CHAT_PATH, read_chat)
 
 
 def client_judge(
     client: Client, model: str | None, options: AskOptions, *, repeats: bool = True
-) -> InstructorJudge | AsyncInstructorJudge:
-    """Make a judge over a client of the user's own, sync or async as that is."""
-    asynchronous = is_async(client)
+) -> InstructorJudge:
+    """Make a judge over a client of the user's own, sync or async."""
+    is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
     bind_to_policy(getattr(client, "client", None))
     load_handlers(client)
-    settings = replace(_settings(client, model, options), repeats=repeats)
-    if asynchronous:
-        return AsyncInstructorJudge(client, settings)
-    build_reply_types(client)
-    return InstructorJudge(client, settings)
-
-
-@atexit.register
-def close_sync_clients() -> None:
-    """Close the clients that strings have become outside runs; a later call makes them again."""
-    with _lock:
-        for built in _sync_clients.values():
-            close_sync_client(built.client)
-        _sync_clients.clear()
+    return InstructorJudge(client, replace(_settings(client, model, options), repeats=repeats))
 
 
 def model_of(client: Client) -> str | None:
@@ -219,44 +277,32 @@ def address_of(client: Client) -> str:
     return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", ""))
 
 
-async def _closed_with_the_loop(kept: dict[tuple[str, ...], BuiltClient]) -> AsyncGenerator[None]:
-    """Wait, as a started generator: `asyncio.run` ends those before it closes its loop."""
-    try:
-        yield
-    finally:
-        for built in kept.values():
-            await close_client(built.client)
-
-
 @asynccontextmanager
 async def own_async_judge(
     spec: str, model: str | None, options: AskOptions, use: ClientUse
-) -> AsyncIterator[AsyncInstructorJudge | AsyncDecisionJudge]:
+) -> AsyncIterator[JudgeHost]:
     """Make a judge for one run, and close its client behind it.
 
     Its arguments are those of `judge_for`.
     """
     endpoint = read_endpoint(spec)
-    built = _build(endpoint, use)
+    built = _build(endpoint, use, *_wire_of(endpoint))
     try:
-        yield _async_judge(endpoint, built, model, options, use)
+        yield _async_judge(endpoint, built, model, options)
     finally:
-        await close_client(built.client)
+        await built.close()
 
 
 def _async_judge(
-    endpoint: Endpoint,
-    built: BuiltClient,
-    model: str | None,
-    options: AskOptions,
-    use: ClientUse,
-) -> AsyncInstructorJudge | AsyncDecisionJudge:
-    if endpoint.decides:
-        return AsyncDecisionJudge(built.client, endpoint, model, options, use)
+    endpoint: Endpoint, built: BuiltClient, model: str | None, options: AskOptions
+) -> JudgeHost:
+    if built.post is not None and endpoint.decides:
+        return DecisionJudge(built.client, built.post, endpoint, model, options)
     settings = _settings_at(endpoint, built, model, options)
     if built.post is None:
-        return AsyncInstructorJudge(built.client, settings)
-    return AsyncDirectJudge(built.client, settings, built.post)
+        load_handlers(built.client)
+        return InstructorJudge(built.client, settings)
+    return DirectJudge(built.client, settings, built.post)
 
 
 def _settings_at(
@@ -299,27 +345,26 @@ def _host_of(client: Any) -> str | None:
     return urlsplit(str(getattr(getattr(client, "client", None), "base_url", ""))).hostname
 
 
-def _cache_key(endpoint: Endpoint) -> tuple[str, ...]:
-    """Name a client by all that shapes it."""
-    return (endpoint.provider, endpoint.model, endpoint.address or "", endpoint.key or "")
-
-
-def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
+def _build(
+    endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
+) -> BuiltClient:
+    """Make the client of an endpoint; where it is OpenAI-like, for a path of it."""
     _check_endpoint(endpoint)
     if endpoint.provider not in OPENAI_HOSTS:
-        return BuiltClient(build_own_sdk(endpoint, use), strict=False)
+        return BuiltClient(build_own_sdk(endpoint, use))
     if endpoint.key is None:
         local = " (any text for a local server that checks none)"
-        raise no_key(endpoint.key_name + local * (endpoint.provider == "openai"))
+        names = " or ".join(endpoint.host.key_variables.split())
+        raise no_key(names + local * (endpoint.provider == "openai"))
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     try:
-        client, post = build_openai(endpoint, use)
+        client, direct, post = build_openai(endpoint, use, path, read)
     except openai.OpenAIError as error:
         raise ConfigurationError(
             f"provider {endpoint.provider!r}: {redact(str(error), endpoint.key)}"
         ) from None
-    except (ImportError, OSError, ValueError) as error:
+    except (OSError, ValueError) as error:
         # Proxies and certificates are read when a client is made.
         raise ConfigurationError(
             f"no client for {endpoint.provider!r} can be made here: "
@@ -327,7 +372,7 @@ def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
             "SSL_CERT_FILE and the like"
         ) from None
     strict = _host_of(client) in STRICT_HOSTS and client.mode.name == "JSON_SCHEMA"
-    return BuiltClient(client, strict, post)
+    return BuiltClient(client, strict, post, direct)
 
 
 _SENT_BY_THE_LIBRARY = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
@@ -440,31 +485,41 @@ _TEXTS_A_REQUEST = 256
 
 
 def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
-    """Ask `/v1/embeddings` through the same client that judges are asked with.
+    """Ask `/v1/embeddings` of the endpoint of a judge string.
 
     Raises:
         GradingError: The endpoint does not answer, refuses, or returns another number of vectors.
     """
-    model = read_endpoint(spec).model
-    sdk = judge_for(spec).sdk
+    return _shared_loop().run(_embed(read_endpoint(spec), texts))
+
+
+async def _embed(endpoint: Endpoint, texts: Sequence[str]) -> list[list[float]]:
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+
+    built = await _client_in_loop(endpoint, EMBEDDINGS_PATH, _read_vectors)
+    if built.post is None:
+        raise ConfigurationError(f"provider {endpoint.provider!r} has no /embeddings of OpenAI's")
     vectors: list[list[float]] = []
     for first in range(0, len(texts), _TEXTS_A_REQUEST):
         batch = list(texts[first : first + _TEXTS_A_REQUEST])
-        vectors += _embed_batch(sdk, model, batch)
+        # As numbers: packed text is not spoken by every server.
+        body = {"input": batch, "encoding_format": "float"}
+        try:
+            found = await built.post(**body)
+        except openai.OpenAIError as error:
+            # Not `from error`: it may hold the request.
+            raise translate(error, attempts=1, key=endpoint.key) from None
+        if len(found) != len(batch):
+            raise JudgeOutputError(
+                f"the endpoint returned {len(found)} vectors for {len(batch)} texts"
+            )
+        vectors += found
     return vectors
 
 
-def _embed_batch(sdk: Any, model: str, batch: list[str]) -> list[list[float]]:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
-
+def _read_vectors(content: bytes) -> list[list[float]]:
     try:
-        # As numbers: the library's own default, packed text, is not spoken by every server.
-        create = repeating(lambda body: sdk.embeddings.create(**body))
-        reply = create(model=model, input=batch, encoding_format="float")
-    except openai.OpenAIError as error:
-        # Not `from error`: it may hold the request.
-        raise translate(error, attempts=1, key=sdk.api_key) from None
-    found = sorted(reply.data, key=lambda one: one.index)
-    if len(found) != len(batch):
-        raise JudgeOutputError(f"the endpoint returned {len(found)} vectors for {len(batch)} texts")
-    return [list(one.embedding) for one in found]
+        found = sorted(from_json(content)["data"], key=lambda one: int(one["index"]))
+        return [list(map(float, one["embedding"])) for one in found]
+    except (ValueError, KeyError, TypeError):
+        raise no_reply(content) from None

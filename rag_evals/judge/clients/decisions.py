@@ -7,21 +7,19 @@ answer that is wrong is asked for again, that question alone; one that stays wro
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Self
 
 from pydantic import BaseModel, Field, ValidationInfo, model_validator
-from pydantic_core import to_json
 
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, check_each_once, facts_of
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.strings import NO_KEY, Endpoint
-from rag_evals.judge.pace.retry import call_within, row_time
+from rag_evals.judge.pace.row_time import row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
+from rag_evals.judge.wire.direct import Post
 from rag_evals.judge.wire.exchange import Exchange, no_reply
-from rag_evals.judge.wire.sending import CONNECT_SECONDS, ClientUse, limit_headers, redact
+from rag_evals.judge.wire.sending import redact
 from rag_evals.text import shortened
 
 # What OpenAI publishes; a host that publishes nothing is treated the same.
@@ -30,7 +28,7 @@ MOST_OPTIONS = 208
 """Options of one choice, at most: those of Fireworks; OpenAI takes 255."""
 
 _MOST_SHOWN = 200
-_PATH = "/decisions"
+DECISIONS_PATH = "/decisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +103,8 @@ class DecisionCall(JudgeCall[Decisions]):
             yield DecisionCall.of(self.state, part, str(self.endpoint))
 
 
-class _DecisionJudge:
-    """What the sync and the async judge share.
+class DecisionJudge:
+    """Asks a decision model when awaited.
 
     Raises:
         ConfigurationError: There are settings, and a decision model takes none.
@@ -115,115 +113,65 @@ class _DecisionJudge:
     lessons: Mapping[str, Sequence[str]] = {}
 
     def __init__(
-        self,
-        client: Any,
-        endpoint: Endpoint,
-        model: str | None,
-        options: AskOptions,
-        use: ClientUse,
+        self, client: Any, post: Post, endpoint: Endpoint, model: str | None, options: AskOptions
     ) -> None:
         if options.settings:
             raise ConfigurationError(
                 f"settings ({', '.join(options.settings)}) are given, and a decision model takes "
                 "none: it writes nothing"
             )
-        self.sdk = client.client
         self._client = client
+        self._post = post
         self._model = model or endpoint.model
+        self._key = None if endpoint.key == NO_KEY else endpoint.key
         self._settings = AskSettings(reasks=options.reasks, address_name=endpoint.address_name)
-        send = _send_async if use.asynchronous else _send
-        self._create = use.repeating(partial(send, self.sdk, use), teaches=True)
 
     @property
     def identity(self) -> str | None:
         """Which model of which endpoint answers."""
-        return f"{self.sdk.base_url}\n{self._model}\ndecisions"
+        return f"{self._client.client.base_url}\n{self._model}\ndecisions"
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
         """Refuse none: those of a grader belong to its calls of other judges."""
 
-    def _exchange(self, call: JudgeCall[Any], meter: Meter) -> AbstractContextManager[Exchange]:
-        if not isinstance(call, DecisionCall):
-            raise ConfigurationError(
-                "a decision model answers typed questions and writes no text, which this grader "
-                "needs; name a chat model, such as 'openai/gpt-4o-mini'"
-            )
-        return exchanged(call, meter, self._client, self._settings, enveloped=False)
-
-    def _bodies(
-        self, exchange: Exchange, replies: Sequence[Any], answers: dict[str, DecisionAnswer]
-    ) -> Iterator[dict[str, Any]]:
-        """Yield the requests of a call; after each one its reply is the last of `replies`."""
-        call: Any = exchange.call
-        key = None if self.sdk.api_key == NO_KEY else self.sdk.api_key
-        faults: dict[str, str] = {}
-        for part in call.in_requests():
-            asked: Sequence[Question] = part.questions
-            for attempt in range(self._settings.reasks + 1):
-                listed = [_as_sent(question) for question in asked]
-                yield {"model": self._model, "input": call.state, "questions": listed}
-                exchange.count_reply(replies[-1], again=attempt > 0)
-                found, wrong = _read_answers(replies[-1], asked, key)
-                answers.update(found)
-                asked = [question for question in asked if question.name in wrong]
-                if not asked:
-                    break
-            faults |= wrong
-        if faults:
-            name, fault = next(iter(faults.items()))
-            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-            raise JudgeOutputError(f"the decision model's answer to {name!r} {fault}{more}")
-
-
-class DecisionJudge(_DecisionJudge):
-    """Asks a decision model at once."""
-
-    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask all questions of a call.
 
         Raises:
             GradingError: No reply, or a question has no answer that could be used.
         """
-        with self._exchange(call, meter) as exchange:
-            return call_within(meter, partial(self._ask, exchange))
-
-    def _ask(self, exchange: Exchange) -> JudgeReply:
-        found, replies = Decisions(), list[Any]()
-        for body in self._bodies(exchange, replies, found.answers):
-            replies.append(self._create(**body))
-        return JudgeReply(found, exchange.usage)
-
-
-class AsyncDecisionJudge(_DecisionJudge):
-    """Asks a decision model when awaited."""
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask all questions of a call; as `DecisionJudge`."""
-        with self._exchange(call, meter) as exchange:
+        if not isinstance(call, DecisionCall):
+            raise ConfigurationError(
+                "a decision model answers typed questions and writes no text, which this grader "
+                "needs; name a chat model, such as 'openai/gpt-4o-mini'"
+            )
+        found: dict[str, DecisionAnswer] = {}
+        faults: dict[str, str] = {}
+        with exchanged(call, meter, self._client, self._settings, enveloped=False) as exchange:
             async with row_time(meter):
-                found, replies = Decisions(), list[Any]()
-                for body in self._bodies(exchange, replies, found.answers):
-                    replies.append(await self._create(**body))
-                return JudgeReply(found, exchange.usage)
+                for part in call.in_requests():
+                    faults |= await self._ask(exchange, part, found)
+            if faults:
+                name, fault = next(iter(faults.items()))
+                more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+                raise JudgeOutputError(f"the decision model's answer to {name!r} {fault}{more}")
+            return JudgeReply(Decisions(answers=found), exchange.usage)
 
-
-# The SDK's own types say nothing of a path that it does not know.
-def _send(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
-    from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
-
-    options = {"timeout": Timeout(use.one_try(), connect=CONNECT_SECONDS)}
-    sent = sdk.post(_PATH, cast_to=Response, content=to_json(body), options=options)
-    return _read_reply(sent.content)
-
-
-async def _send_async(sdk: Any, use: ClientUse, body: dict[str, Any]) -> Any:
-    from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded with the client
-
-    options = {"timeout": Timeout(use.one_try(), connect=CONNECT_SECONDS)}
-    response = await sdk.post(_PATH, cast_to=Response, content=to_json(body), options=options)
-    if use.limiter is not None:
-        use.limiter.after_response(response.status_code, limit_headers(response.headers.raw))
-    return _read_reply(response.content)
+    async def _ask(
+        self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
+    ) -> dict[str, str]:
+        """Ask the questions of one request, wrong answers again; return what stayed wrong."""
+        asked: Sequence[Question] = part.questions
+        for attempt in range(self._settings.reasks + 1):
+            listed = [_as_sent(question) for question in asked]
+            reply = await self._post(model=self._model, input=part.state, questions=listed)
+            exchange.count_reply(reply, again=attempt > 0)
+            answers, wrong = _read_answers(reply, asked, self._key)
+            found.update(answers)
+            asked = [question for question in asked if question.name in wrong]
+            if not asked:
+                break
+        return wrong
 
 
 def _as_sent(question: Question) -> dict[str, Any]:
@@ -232,7 +180,12 @@ def _as_sent(question: Question) -> dict[str, Any]:
     return {**sent, "choices": choices} if choices else sent
 
 
-def _read_reply(content: bytes) -> dict[str, Any]:
+def read_decisions(content: bytes) -> dict[str, Any]:
+    """Read the body of a reply.
+
+    Raises:
+        JudgeUnavailableError: It has no list of answers.
+    """
     try:
         found = json.loads(content)
     # Brackets within brackets, thousands deep, end a parser as surely as a broken text.

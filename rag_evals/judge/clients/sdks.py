@@ -1,10 +1,9 @@
 """How is a client made of a string, and which clients of a user's own are taken?
 
 Each function for an SDK of a provider's own makes its client and says how it sends a request; all
-else is shared. The types of these SDKs are unknown here: none of them need be installed. Clients of
-OpenAI's travel on aiohttp where they are async: its pool costs the same at any concurrency, where
-httpx scans all its connections for each request. Proxies and the time-out of one try are the
-SDKs'; retries are ours, because only we know the whole run.
+else is shared. The types of these SDKs are unknown here: none of them need be installed. All other
+providers are asked in OpenAI's language, past its SDK. Retries are ours, because only we know the
+whole run.
 """
 
 import inspect
@@ -12,29 +11,26 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import suppress
-from functools import partial
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
-from rag_evals.judge.clients.strings import OPENAI_HOSTS, Endpoint
-from rag_evals.judge.pace.retry import call_in_thread
-from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, read_reply
-from rag_evals.judge.wire.exchange import packed, usable
+from rag_evals.judge.clients.strings import Endpoint
+from rag_evals.judge.pace.row_time import call_in_thread
+from rag_evals.judge.wire.direct import DirectPost, Post, unsent
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     Answering,
     ClientUse,
     bind_to_policy,
-    http_client,
     redact,
+    repeating,
+    trusted_certificates,
 )
 
 if TYPE_CHECKING:
@@ -46,16 +42,12 @@ _FILE_SECONDS = 600.0
 
 
 class Made(NamedTuple):
-    """A client of an SDK, what sends a request through it, and instructor's names for it.
-
-    `asks` is the client's method that asks a model; set where it takes another transport.
-    """
+    """An async client of an SDK, what sends a request through it, and instructor's names for it."""
 
     sdk: Any
     send: Callable[[dict[str, Any]], Any]
     provider: str
     mode: str = "TOOLS"
-    asks: str = ""
 
 
 Make = Callable[[Endpoint, ClientUse], Made]
@@ -72,21 +64,20 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
     import instructor  # noqa: PLC0415 - loads its runtime
     from instructor import Provider  # noqa: PLC0415 - as above
 
-    if use.answer is not None:
-        sdk = made.sdk.with_options(http_client=_answering_http(made.sdk, use.answer))
-        made = made._replace(sdk=sdk)
-        create: Any = attrgetter(made.asks)(sdk)
-    else:
-        create = use.repeating(made.send)
     bind_to_policy(made.sdk)
+
+    async def once(**body: Any) -> Any:
+        return await made.send(body)
+
+    create: Any = repeating(made.send, use.limiter) if use.answer is None else once
     provider, mode = Provider(made.provider), instructor.Mode[made.mode]
-    kind: Any = instructor.AsyncInstructor if use.asynchronous else instructor.Instructor
     patched = instructor.patch(create=create, mode=mode, provider=provider)
-    return kind(client=made.sdk, create=patched, mode=mode, provider=provider)
+    return instructor.AsyncInstructor(client=made.sdk, create=patched, mode=mode, provider=provider)
 
 
-def _made(endpoint: Endpoint, use: ClientUse) -> Made:
-    module, package, make = OWN_SDKS[endpoint.provider]
+def _require_usable(endpoint: Endpoint) -> None:
+    """Refuse a provider whose library is missing, or its key."""
+    module, package, _ = OWN_SDKS[endpoint.provider]
     # Looked for, not loaded: that takes seconds.
     if not _is_installed(module):
         raise MissingExtraError(
@@ -94,6 +85,11 @@ def _made(endpoint: Endpoint, use: ClientUse) -> Made:
         )
     if endpoint.key_name and endpoint.key is None:
         raise no_key(" or ".join(endpoint.host.key_variables.split()))
+
+
+def _made(endpoint: Endpoint, use: ClientUse) -> Made:
+    _require_usable(endpoint)
+    _, _, make = OWN_SDKS[endpoint.provider]
     try:
         return make(endpoint, use)
     except RagEvalsError:
@@ -117,48 +113,16 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _generated(library: str, name: str, path: str, provider: str) -> Make:
-    """Return what makes a client of a library that Stainless generated: all are made alike."""
+def _anthropic(_: Endpoint, use: ClientUse) -> Made:
+    import anthropic  # noqa: PLC0415 - only where it is asked
 
-    def make(_: Endpoint, use: ClientUse) -> Made:
-        kind = getattr(import_module(library), f"Async{name}" if use.asynchronous else name)
-        sdk = kind(max_retries=0, timeout=use.seconds)
-        return Made(sdk, _timed(attrgetter(path)(sdk), "timeout", use), provider, asks=path)
-
-    return make
-
-
-def _mistral(endpoint: Endpoint, use: ClientUse) -> Made:
-    try:
-        from mistralai.client import Mistral  # noqa: PLC0415 - only where it is asked
-    except ImportError:
-        from mistralai import Mistral  # noqa: PLC0415 - the first version has it here
-
-    sdk = Mistral(api_key=endpoint.key, server_url=endpoint.address)
-    chat = sdk.chat.complete_async if use.asynchronous else sdk.chat.complete
-    return Made(sdk, _timed(chat, "timeout_ms", use, unit=1000), "mistral")
-
-
-def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
-    import cohere  # noqa: PLC0415 - only where it is asked
-
-    kind = cohere.AsyncClientV2 if use.asynchronous else cohere.ClientV2
-    sdk = kind(
-        api_key=endpoint.key,
-        base_url=endpoint.address,
-        timeout=use.seconds,
-        # Else it tells every user that asking for JSON by schema is an experiment.
-        log_warning_experimental_features=False,
-    )
-    options = {"max_retries": 0}
+    http = None if use.answer is None else _answering_http(use.answer)
+    sdk = anthropic.AsyncAnthropic(max_retries=0, timeout=use.seconds, http_client=http)
 
     def send(body: dict[str, Any]) -> Any:
-        # A mark of instructor's, which tells the two versions of the interface apart.
-        asked = {name: value for name, value in body.items() if not name.startswith("_cohere")}
-        seconds = {"timeout_in_seconds": int(use.one_try())}
-        return sdk.chat(**asked, request_options={**options, **seconds})
+        return sdk.messages.create(**body, timeout=use.one_try())
 
-    return Made(sdk, send, "cohere", "JSON_SCHEMA")
+    return Made(sdk, send, "anthropic")
 
 
 def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
@@ -175,7 +139,6 @@ def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
         sdk = genai.Client(vertexai=True, api_key=key)
     else:
         raise no_key("GOOGLE_CLOUD_PROJECT and log in with gcloud, or set GOOGLE_API_KEY")
-    models = sdk.aio.models if use.asynchronous else sdk.models
 
     def send(body: dict[str, Any]) -> Any:
         http = types.HttpOptions(
@@ -183,7 +146,7 @@ def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
             retry_options=types.HttpRetryOptions(attempts=1),
         )
         config = body["config"].model_copy(update={"http_options": http})
-        return models.generate_content(**{**body, "config": config})
+        return sdk.aio.models.generate_content(**{**body, "config": config})
 
     return Made(sdk, send, "genai")
 
@@ -209,10 +172,7 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
     region = session.region_name or os.environ.get("AWS_REGION") or "us-east-1"
     sdk = session.client("bedrock-runtime", region_name=region, config=config)
 
-    def send(body: dict[str, Any]) -> Any:
-        return sdk.converse(**body)
-
-    async def send_async(body: dict[str, Any]) -> Any:
+    async def send(body: dict[str, Any]) -> Any:
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
         # The SDK is sync: in this thread it would stop the whole run.
@@ -221,7 +181,7 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
     # As instructor has it: what other models do with tools is unknown.
     takes_tools = "anthropic" in endpoint.model or "claude" in endpoint.model
     mode = "TOOLS" if takes_tools else "MD_JSON"
-    return Made(sdk, send_async if use.asynchronous else send, "bedrock", mode)
+    return Made(sdk, send, "bedrock", mode)
 
 
 def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
@@ -234,56 +194,34 @@ def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
         raise no_key(" and ".join(missing["missing_keys"]))
     # Else it prints advice on every error.
     litellm.suppress_debug_info = True
-    function = litellm.acompletion if use.asynchronous else litellm.completion
 
     def send(body: dict[str, Any]) -> Any:
-        return function(**body, timeout=use.one_try(), num_retries=0, max_retries=0)
+        return litellm.acompletion(**body, timeout=use.one_try(), num_retries=0, max_retries=0)
 
     return Made(None, send, "openai")
 
 
-def _timed(
-    function: Callable[..., Any], name: str, use: ClientUse, *, unit: int = 1
-) -> Callable[[dict[str, Any]], Any]:
-    """Return a function that sends a request with a time-out, under the name that the SDK has."""
-
-    def send(body: dict[str, Any]) -> Any:
-        one_try = use.one_try()
-        return function(**body, **{name: one_try if unit == 1 else int(one_try * unit)})
-
-    return send
-
-
-_GEMINI = ("google.genai", "google-genai jsonref", _genai)
 OWN_SDKS: dict[str, tuple[str, str, Make]] = {
-    "anthropic": (
-        "anthropic",
-        "anthropic",
-        _generated("anthropic", "Anthropic", "messages.create", "anthropic"),
-    ),
+    "anthropic": ("anthropic", "anthropic", _anthropic),
     "bedrock": ("boto3", "boto3", _bedrock),
-    "cohere": ("cohere", "cohere", _cohere),
-    "google": _GEMINI,
-    "gemini": _GEMINI,
-    "generative-ai": _GEMINI,
-    "groq": ("groq", "groq", _generated("groq", "Groq", "chat.completions.create", "groq")),
+    "google": ("google.genai", "google-genai jsonref", _genai),
     # Which key it needs depends on the model; it says so itself.
     "litellm": ("litellm", "litellm", _litellm),
-    "mistral": ("mistralai", "mistralai", _mistral),
-    "vertexai": _GEMINI,
-    "writer": ("writerai", "writer-sdk", _generated("writerai", "Writer", "chat.chat", "writer")),
+    "vertexai": ("google.genai", "google-genai jsonref", _genai),
 }
 """Providers with an SDK of their own: what is imported, what `pip install` takes, the maker."""
 
 
-# Libraries that need not be installed have no types here.
-def _answering_http(sdk: Any, answer: Answering) -> Any:
-    """Return an HTTP client that answers by itself, for an async client that Stainless generated.
+# A library that need not be installed has no types here.
+def _answering_http(answer: Answering) -> Any:
+    """Return an HTTP client of Anthropic's that answers by itself.
 
     What `answer` raises, the library raises.
     """
-    client = sys.modules[type(sdk).__module__.partition(".")[0]].DefaultAsyncHttpxClient
-    # Some of these libraries use httpx, others on httpx2.
+    import anthropic  # noqa: PLC0415 - loaded by now
+
+    client = anthropic.DefaultAsyncHttpxClient
+    # Some versions use httpx, others httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)
     http = sys.modules[next(name for name in bases if name.startswith("httpx"))]
 
@@ -295,76 +233,60 @@ def _answering_http(sdk: Any, answer: Answering) -> Any:
     return client(transport=http.MockTransport(handle))
 
 
-_RESPONSES = "openai-responses"
 # The oldest one that takes schemas of replies; `OPENAI_API_VERSION` names another.
 _AZURE_API_VERSION = "2024-10-21"
 
 
-def build_openai(endpoint: Endpoint, use: ClientUse) -> tuple[Any, Post | None]:
-    """Make an instructor client for an OpenAI-compatible host, and what posts without it.
+def build_openai(
+    endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
+) -> tuple[Any, DirectPost, Post]:
+    """Make what asks a host in OpenAI's language, and an instructor client that describes it.
 
     Returns:
-        The client; and what sends a request body past it, of an async client: then the client
-        only names address, mode and key. None where the client asks: a sync one, and OpenAI's
-        other interface.
+        The client, which names address, mode and key; what holds the connections; and what sends
+        a request body to the path, and reads the reply.
 
     Raises:
         openai.OpenAIError: There is no key.
+        ValueError: A proxy cannot be used.
     """
     import instructor  # noqa: PLC0415 - loads its runtime
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
 
-    sdk = _sdk(endpoint, use)
-    mode = instructor.Mode[OPENAI_HOSTS[endpoint.provider].mode]
-    kind: Any = instructor.AsyncInstructor if use.asynchronous else instructor.Instructor
-    if use.asynchronous and endpoint.provider != _RESPONSES:
-        direct = DirectPost(
-            sdk, reply_seconds=use.seconds, model=endpoint.model, limiter=use.limiter
-        )
-        _close_with(sdk._client, direct.close)
-        post = use.repeating(direct.send, teaches=True)
-        return kind(client=sdk, create=post, mode=mode), post
-    ask = _ask_responses if endpoint.provider == _RESPONSES else _ask_chat
-    create = use.repeating(partial(ask, sdk, endpoint.model, use))
-    return kind(client=sdk, create=instructor.patch(create=create, mode=mode), mode=mode), None
-
-
-def _close_with(http: Any, close: Callable[[], Awaitable[None]]) -> None:
-    aclose = http.aclose
-
-    async def close_both() -> None:
-        await close()
-        await aclose()
-
-    http.aclose = close_both
-
-
-def _ask_chat(sdk: Any, model: str, use: ClientUse, body: dict[str, Any]) -> Any:
-    from httpx2 import Response, Timeout  # noqa: PLC0415 - loaded by now
-
-    content, one_try = packed(body, model), Timeout(use.one_try(), connect=CONNECT_SECONDS)
-    options = {"timeout": one_try}
-    reply = sdk.post(CHAT_PATH, cast_to=Response, content=content, options=options)
-    return _completion(reply.content)
-
-
-def _ask_responses(sdk: Any, model: str, use: ClientUse, body: dict[str, Any]) -> Any:
-    """Ask OpenAI's other interface; awaited where the client is async."""
-    asked = {"model": model, **body}
-    # What this interface calls the messages.
-    messages = asked.pop("messages", None)
-    if messages is not None:
-        asked["input"] = messages
-    return sdk.responses.create(**asked, timeout=use.one_try())
+    timeout = openai.Timeout(use.seconds, connect=CONNECT_SECONDS)
+    is_azure = endpoint.provider == "azure_openai"
+    kind: Any = openai.AsyncAzureOpenAI if is_azure else openai.AsyncOpenAI
+    sdk = kind(timeout=timeout, max_retries=0, http_client=unsent(), **_where(endpoint))
+    # Read now: what cannot be used is found before the first row.
+    trusted_certificates()
+    direct = DirectPost(
+        sdk,
+        reply_seconds=use.seconds,
+        path=path,
+        read=read,
+        model=endpoint.model,
+        limiter=use.limiter,
+    )
+    post = repeating(direct.send, use.limiter, teaches=True)
+    mode = instructor.Mode[endpoint.host.mode]
+    # Its own words for settings are all that differs.
+    named = "mistral" if endpoint.provider == "mistral" else "openai"
+    provider = instructor.Provider(named)
+    client = instructor.AsyncInstructor(client=sdk, create=post, mode=mode, provider=provider)
+    return client, direct, post
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
-    """Make the SDK's client for what is no chat: files and batches.
+    """Make the SDK's sync client for what is no chat: files and batches.
 
     Raises:
         ConfigurationError: There is no key.
     """
-    if endpoint.provider not in OPENAI_HOSTS:
-        return _made(endpoint, ClientUse(asynchronous=False, seconds=_FILE_SECONDS)).sdk
+    if endpoint.provider in OWN_SDKS:
+        _require_usable(endpoint)
+        import anthropic  # noqa: PLC0415 - an optional library; no other takes batches
+
+        return anthropic.Anthropic(max_retries=0, timeout=_FILE_SECONDS)
     if endpoint.key is None:
         raise no_key(endpoint.key_name)
     import openai  # noqa: PLC0415 - 1.4 s of CPU
@@ -378,17 +300,6 @@ def client_for_files(endpoint: Endpoint) -> Any:
     return kind(max_retries=0, **where)
 
 
-# An SDK's client is of one of four kinds.
-def _sdk(endpoint: Endpoint, use: ClientUse) -> Any:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
-
-    timeout = openai.Timeout(use.seconds, connect=CONNECT_SECONDS)
-    http = http_client(timeout, asynchronous=use.asynchronous)
-    name = "AzureOpenAI" if endpoint.provider == "azure_openai" else "OpenAI"
-    kind: Any = getattr(openai, f"Async{name}" if use.asynchronous else name)
-    return kind(timeout=timeout, max_retries=0, http_client=http, **_where(endpoint))
-
-
 def _where(endpoint: Endpoint) -> dict[str, Any]:
     """Return the arguments of an SDK client that say where it asks, and with which key."""
     if endpoint.provider != "azure_openai":
@@ -400,23 +311,6 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
         "api_version": os.environ.get("OPENAI_API_VERSION") or _AZURE_API_VERSION,
         "api_key": endpoint.key,
     }
-
-
-def _completion(content: bytes) -> Any:
-    """Read the body of a reply, as the SDK does.
-
-    Raises:
-        JudgeUnavailableError: It is none, whatever its status says.
-    """
-    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - loaded by now
-
-    completion: Any
-    try:
-        completion = ChatCompletion.model_validate_json(content)
-    except ValidationError:
-        # Some hosts leave fields out; the SDK's own way takes what is there.
-        completion = ChatCompletion.construct(**read_reply(content))
-    return usable(completion)
 
 
 class AnthropicClient(Protocol):
@@ -514,7 +408,9 @@ def load_handlers(client: Any) -> None:
     from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - loads its runtime
 
     mode_registry.get_handlers(client.provider, client.mode)
-    if is_async(client) and find_spec("anyio") is not None:
+    if not is_async(client):
+        _build_reply_types(client)
+    elif find_spec("anyio") is not None:
         import_module("anyio._backends._asyncio")
 
 
@@ -522,7 +418,7 @@ _lock = threading.Lock()
 _built: set[type[BaseModel]] = set()
 
 
-def build_reply_types(client: Any) -> None:
+def _build_reply_types(client: Any) -> None:
     """Build the classes of a sync client's replies, once; threads wait for the first that asks.
 
     Those of SDKs other than openai and anthropic are built with their modules.
@@ -573,32 +469,8 @@ async def close_client(client: Any) -> None:
             _log.debug("closing %s failed: %r", client, error)
 
 
-def close_sync_client(client: Any) -> None:
-    """Close a sync client's connections; as `close_client`."""
-    for close in _closers_of(getattr(client, "client", None)):
-        if not inspect.iscoroutinefunction(close):
-            with suppress(Exception):
-                close()
-
-
 def _closers_of(sdk: Any) -> Iterator[Callable[[], Any]]:
-    """Find what closes a provider's client: each SDK has another place for it."""
-    # Gemini's client has an async half; Cohere's and Mistral's keep an HTTP client.
-    inside = _inside(sdk, "_client_wrapper.httpx_client.httpx_client")
-    places = (
-        (sdk, "close"),
-        (getattr(sdk, "aio", None), "aclose"),
-        (inside, "aclose" if hasattr(inside, "aclose") else "close"),
-        (_inside(sdk, "sdk_configuration.client"), "close"),
-        (_inside(sdk, "sdk_configuration.async_client"), "aclose"),
-    )
-    for owner, name in places:
-        close = getattr(owner, name, None)
-        if callable(close):
+    """Find what closes a provider's client; Gemini's has an async half."""
+    for owner, name in ((sdk, "close"), (getattr(sdk, "aio", None), "aclose")):
+        if callable(close := getattr(owner, name, None)):
             yield close
-
-
-def _inside(source: Any, path: str) -> Any:
-    for name in path.split("."):
-        source = getattr(source, name, None)
-    return source

@@ -45,71 +45,53 @@ def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
-_OPENAI = _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA")
 OPENAI_HOSTS: dict[str, Host] = {
-    "openai": _OPENAI,
+    "openai": _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA"),
     "azure_openai": Host("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
-    "openai-responses": _OPENAI._replace(mode="RESPONSES_TOOLS"),
     "vllm": Host("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
     "ollama": Host("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
     "anyscale": _hosted("ANYSCALE", "https://api.endpoints.anyscale.com/v1"),
+    "cohere": Host(
+        "CO_API_URL",
+        "CO_API_KEY COHERE_API_KEY",
+        "https://api.cohere.ai/compatibility/v1",
+        mode="JSON_SCHEMA",
+    ),
     "cerebras": _hosted("CEREBRAS", "https://api.cerebras.ai/v1"),
     "databricks": Host("DATABRICKS_HOST", "DATABRICKS_TOKEN", mode="TOOLS"),
     "deepseek": _hosted("DEEPSEEK", "https://api.deepseek.com"),
     "fireworks": _hosted("FIREWORKS", "https://api.fireworks.ai/inference/v1"),
+    "groq": _hosted("GROQ", "https://api.groq.com/openai/v1"),
+    "mistral": _hosted("MISTRAL", "https://api.mistral.ai/v1"),
     "openrouter": _hosted("OPENROUTER", "https://openrouter.ai/api/v1"),
     "perplexity": _hosted("PERPLEXITY", "https://api.perplexity.ai", mode="JSON_SCHEMA"),
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
-    # Its SDK speaks gRPC; the same models answer here.
+    "writer": _hosted("WRITER", "https://api.writer.com/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
 """Providers that are asked in OpenAI's language: we make their clients, at any address."""
 
-_GEMINI = Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY")
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
     "bedrock": Host("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""),
-    "cohere": Host("CO_API_URL", "CO_API_KEY COHERE_API_KEY"),
-    "gemini": _GEMINI,
-    "generative-ai": _GEMINI,
-    "google": _GEMINI,
-    "groq": Host("GROQ_BASE_URL", "GROQ_API_KEY"),
+    "google": Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY"),
     # Which address and key it takes depends on the model.
     "litellm": Host("", ""),
-    "mistral": Host("MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
-    "writer": Host("", "WRITER_API_KEY"),
 }
 PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
 """Names of all providers: OpenAI's language, and those with an SDK of their own (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
     "azure": "azure_openai",
-    "azure-openai": "azure_openai",
     "claude": "anthropic",
-    "amazon": "bedrock",
     "aws": "bedrock",
-    "aws_bedrock": "bedrock",
-    "fireworks_ai": "fireworks",
-    "genai": "google",
-    "google-genai": "google",
-    "google_genai": "google",
+    "gemini": "google",
+    "generative-ai": "google",
     "grok": "xai",
-    "hosted_vllm": "vllm",
-    "mistralai": "mistral",
-    "ollama_chat": "ollama",
-    "openai-compatible": "openai",
-    "openai_compatible": "openai",
-    "openai_like": "openai",
-    "openai_responses": "openai-responses",
-    "responses": "openai-responses",
-    "together_ai": "together",
-    "togetherai": "together",
     "vertex": "vertexai",
-    "vertex_ai": "vertexai",
-    "x-ai": "xai",
 }
-"""What other tools call a provider, and its name here."""
+"""What many call a provider, and its name here."""
 
 DECISIONS = "decisions:"
 """The prefix of a decision model."""

@@ -1,36 +1,19 @@
-"""Is something that failed asked again, after how long, and how much time does its row have?
+"""Is something that failed asked again, and after how long?
 
 The one policy, and every wait of ours: requests that we send, calls through a user's own client,
 and requests for batches follow it. What an endpoint asks for with `Retry-After` comes before the
 waits here. The layers do not multiply: what a client's own SDK repeats is not repeated as a call.
-
-A row's time is counted while its calls run, not while they wait. A sync call cannot be stopped from
-outside: it runs in a thread, which is abandoned when its time is up.
 """
 
 import json
 import math
 import re
-import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from contextvars import ContextVar, copy_context
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from rag_evals.errors import (
-    EventLoopError,
-    JudgeUnavailableError,
-    RagEvalsError,
-)
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-    from rag_evals.core import Meter
-
+from rag_evals.errors import EventLoopError, JudgeUnavailableError, RagEvalsError
 
 T = TypeVar("T")
 DEFAULT_MAX_WAIT_SECONDS = 600.0
@@ -92,9 +75,26 @@ def read_fault(error: Any) -> SdkFault:
     """Read what an SDK raised."""
     error = beneath_litellm(error)
     names = {kind.__name__ for kind in type(error).__mro__}
-    status = next(_statuses(error), None)
-    inner = _inner(error)
-    headers = _headers(error)
+    response = getattr(error, "response", None)
+    # botocore keeps the reply as a dictionary.
+    kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
+    statuses = (
+        getattr(error, "status_code", None),
+        getattr(error, "status", None),
+        getattr(error, "code", None),
+        getattr(response, "status_code", None),
+        kept.get("HTTPStatusCode"),
+    )
+    status = next((value for value in statuses if isinstance(value, int) and value > 0), None)
+    found = (
+        getattr(response, "headers", None)
+        or getattr(error, "headers", None)
+        or kept.get("HTTPHeaders")
+        or getattr(error, "litellm_response_headers", None)
+        or {}
+    )
+    headers = {str(name).lower(): str(value) for name, value in found.items()}
+    inner = _inner(error, response)
     wait = retry_after_seconds(headers)
     timed_out = status is None and bool(names & _TIMED_OUT)
     return SdkFault(
@@ -109,57 +109,19 @@ def read_fault(error: Any) -> SdkFault:
     )
 
 
-def _statuses(error: Any) -> Iterator[int]:
-    response = getattr(error, "response", None)
-    # botocore keeps the reply as a dictionary.
-    kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-    for value in (
-        getattr(error, "status_code", None),
-        getattr(error, "status", None),
-        getattr(error, "code", None),
-        getattr(response, "status_code", None),
-        kept.get("HTTPStatusCode"),
-    ):
-        if isinstance(value, int) and value > 0:
-            yield value
-
-
-def _headers(error: Any) -> dict[str, str]:
-    response = getattr(error, "response", None)
-    kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
-    for found in (
-        getattr(response, "headers", None),
-        getattr(error, "headers", None),
-        kept.get("HTTPHeaders"),
-        getattr(error, "litellm_response_headers", None),
-    ):
-        if found:
-            return {str(name).lower(): str(value) for name, value in found.items()}
-    return {}
-
-
-def _inner(error: Any) -> dict[str, Any]:
+def _inner(error: Any, response: Any) -> dict[str, Any]:
     """Find the dictionary in the body that has the provider's words."""
-    response = getattr(error, "response", None)
-    for body in (
-        getattr(error, "body", None),
-        getattr(error, "details", None),
-        response if isinstance(response, dict) else None,
-    ):
-        parsed = _parsed(body)
-        if isinstance(parsed, dict):
-            inner = parsed.get("error", parsed.get("Error", parsed))
+    own = response if isinstance(response, dict) else None
+    for body in (getattr(error, "body", None), getattr(error, "details", None), own):
+        if isinstance(body, str | bytes):
+            try:
+                body = json.loads(body)
+            except ValueError:
+                continue
+        if isinstance(body, dict):
+            inner = body.get("error", body.get("Error", body))
             return inner if isinstance(inner, dict) else {"message": inner}
     return {}
-
-
-def _parsed(body: Any) -> Any:
-    if isinstance(body, str | bytes):
-        try:
-            return json.loads(body)
-        except ValueError:
-            return None
-    return body
 
 
 def _message(error: Any, inner: Mapping[str, Any]) -> str:
@@ -425,141 +387,3 @@ def never_repeats(client: Any) -> bool:
         return True
     # LiteLLM is a function: instructor keeps no client of it.
     return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)
-
-
-DEFAULT_TIMEOUT_SECONDS = 120.0
-
-
-_row_meter: "ContextVar[Meter | None]" = ContextVar("row_meter", default=None)
-
-
-def note_fault(words: str) -> None:
-    """Note a fault for the row that this call belongs to: its time may run out before a reply."""
-    meter = _row_meter.get()
-    if meter is not None:
-        meter.last_fault = words
-
-
-_row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
-
-
-class RowTime:
-    """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
-
-    All calls of the row together have `seconds`; its meter knows the time that earlier ones took.
-    """
-
-    def __init__(self, meter: "Meter", seconds: float) -> None:
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
-
-        self._meter = meter
-        self._seconds = seconds
-        self.timeout = asyncio.timeout(seconds - meter.waited_seconds)
-        self.stopped_seconds = 0.0
-
-    async def __aenter__(self) -> None:
-        """Start the clock."""
-        self._began = time.monotonic()
-        await self.timeout.__aenter__()
-        self._token = _row_time.set(self)
-        self._meter_token = _row_meter.set(self._meter)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop the clock.
-
-        Raises:
-            JudgeUnavailableError: The time is up.
-        """
-        _row_time.reset(self._token)
-        _row_meter.reset(self._meter_token)
-        self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
-        try:
-            await self.timeout.__aexit__(kind, error, trace)
-        except TimeoutError:
-            raise _too_late(self._seconds, self._meter) from None
-
-
-def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
-    """Limit awaited calls to their row's remaining time; without limit where a session does it."""
-    return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
-
-
-@contextmanager
-def row_clock_stopped() -> Iterator[None]:
-    """Stop the clock of the row inside: the endpoint has asked to wait."""
-    clock = _row_time.get()
-    ends_at = None if clock is None else clock.timeout.when()
-    if clock is None:
-        yield
-        return
-    began = time.monotonic()
-    clock.timeout.reschedule(None)
-    try:
-        yield
-    finally:
-        seconds = time.monotonic() - began
-        clock.stopped_seconds += seconds
-        if ends_at is not None:
-            clock.timeout.reschedule(ends_at + seconds)
-
-
-def call_in_thread(work: Callable[[], T]) -> "Future[T]":
-    """Call a function in a new thread, with this context's variables.
-
-    The thread ends with the call; a program that ends does not wait for it.
-    """
-    from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
-
-    future: Future[T] = Future()
-    # Nobody may cancel it any more: the thread would have nowhere to put what it gets.
-    future.set_running_or_notify_cancel()
-
-    def carry_out() -> None:
-        try:
-            result = work()
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
-            future.set_exception(error)
-        else:
-            future.set_result(result)
-
-    run = copy_context().run
-    threading.Thread(target=run, args=(carry_out,), name="rag-evals-call", daemon=True).start()
-    return future
-
-
-def call_within(meter: "Meter", work: Callable[[], T]) -> T:
-    """Call a function within the time that its row has left.
-
-    Raises:
-        JudgeUnavailableError: The time is up; the call's thread runs on, and its reply is dropped.
-    """
-    seconds = meter.seconds_left
-    if seconds is None:
-        return work()
-    began = time.monotonic()
-    token = _row_meter.set(meter)
-    future = call_in_thread(work)
-    _row_meter.reset(token)
-    try:
-        return future.result(max(0.0, seconds))
-    except TimeoutError:
-        # The call itself may have raised one.
-        if future.done():
-            raise
-        raise _too_late(meter.row_seconds, meter) from None
-    finally:
-        meter.waited_seconds += time.monotonic() - began
-
-
-def _too_late(seconds: float | None, meter: "Meter") -> JudgeUnavailableError:
-    fault = f"; the last fault: {meter.last_fault}" if meter.last_fault else ""
-    error = JudgeUnavailableError(
-        f"no valid reply within the {seconds:g} s that a row has (timeout){fault}"
-    )
-    error.row_is_over = True
-    return error

@@ -36,7 +36,8 @@ from rag_evals.errors import (
     PendingError,
     RagEvalsError,
 )
-from rag_evals.judge.pace.retry import Tries, call_within, row_time, try_again, try_again_async
+from rag_evals.judge.pace.retry import Tries, try_again_async
+from rag_evals.judge.pace.row_time import call_in_thread, row_time
 from rag_evals.judge.wire.exchange import (
     OF_A_CLIENT,
     OTHER_FORMS,
@@ -397,8 +398,11 @@ class AskSettings:
     form: ReplyForm = EXACT
 
 
-class _ClientJudge:
-    """What judges over a client of instructor's share; see `JudgeHost`."""
+class InstructorJudge:
+    """Asks through an instructor client; a sync one is called in a thread. See `JudgeHost`."""
+
+    # Failures of the endpoint come in an exception of instructor's.
+    _enveloped = True
 
     def __init__(self, client: Any, settings: AskSettings) -> None:
         self._client = client
@@ -423,31 +427,11 @@ class _ClientJudge:
             for name in (NO_TEMPERATURE, IN_WORDS)
         }
 
-    @property
-    def sdk(self) -> Any:
-        """The provider's own client below instructor's."""
-        return self._client.client
-
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
         """Refuse settings that the provider does not take."""
         check_taken(self._client, settings, model)
 
-    def _waits(self, meter: Meter) -> Callable[[Exception], float]:
-        """Return what says how long to wait before a call is made again; the row waits for it."""
-        tries = Tries(None, seconds_left=lambda: meter.seconds_left)
-
-        def wait(error: Exception) -> float:
-            seconds = tries.after_call(error, self._client)
-            meter.waited_seconds += seconds
-            return seconds
-
-        return wait
-
-
-class InstructorJudge(_ClientJudge):
-    """Asks through a sync instructor client."""
-
-    def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask, and ask again while the reply is invalid.
 
         Raises:
@@ -455,40 +439,47 @@ class InstructorJudge(_ClientJudge):
             ConfigurationError: No model is named.
         """
         if not self._settings.repeats:
-            return self._ask_once(call, meter)
-        return try_again(partial(self._ask_once, call, meter), self._waits(meter))
-
-    def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        settings = settings_for(self._client, call, self._settings)
-        while True:
-            with (
-                settings,
-                exchanged(call, meter, self._client, self._settings, settings) as exchange,
-            ):
-                arguments = _arguments(exchange, self._settings, settings, asynchronous=False)
-                returned = call_within(meter, partial(self._client.create, **arguments))
-                return _reply(returned, exchange)
-
-
-class AsyncInstructorJudge(_ClientJudge):
-    """Asks through an async instructor client."""
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask, and ask again while the reply is invalid; raises as for `InstructorJudge`."""
-        if not self._settings.repeats:
             return await self._ask_once(call, meter)
-        return await try_again_async(partial(self._ask_once, call, meter), self._waits(meter))
+        tries = Tries(None, seconds_left=lambda: meter.seconds_left)
+
+        def wait(error: Exception) -> float:
+            seconds = tries.after_call(error, self._client)
+            # The row waits for it.
+            meter.waited_seconds += seconds
+            return seconds
+
+        return await try_again_async(partial(self._ask_once, call, meter), wait)
 
     async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        settings = settings_for(self._client, call, self._settings)
+        asked = self._settings
+        of_call = CallSettings(self._client, model_for(call, asked), call.settings, asked.given)
         while True:
             with (
-                settings,
-                exchanged(call, meter, self._client, self._settings, settings) as exchange,
+                of_call,
+                exchanged(
+                    call, meter, self._client, asked, of_call, enveloped=self._enveloped
+                ) as exchange,
             ):
-                arguments = _arguments(exchange, self._settings, settings, asynchronous=True)
                 async with row_time(meter):
-                    return _reply(await self._client.create(**arguments), exchange)
+                    return await self._answer(exchange, of_call)
+
+    async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
+        from instructor import AsyncInstructor  # noqa: PLC0415 - loads instructor's runtime
+
+        is_async = isinstance(self._client, AsyncInstructor)
+        arguments = _arguments(exchange, self._settings, of_call, asynchronous=is_async)
+        work = partial(self._client.create, **arguments)
+        if is_async:
+            returned = await work()
+        else:
+            import asyncio  # noqa: PLC0415 - loaded by now
+
+            # One that is past its row's time holds neither the run nor its end.
+            returned = await asyncio.wrap_future(call_in_thread(work))
+        if not isinstance(returned, Parsed):
+            raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
+        # The plain instance, without what instructor put around it.
+        return JudgeReply(returned.value, exchange.usage)
 
 
 def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
@@ -523,8 +514,8 @@ def exchanged(
     _check_window(call, known.get(asked))
     exchange = Exchange(
         call,
+        meter,
         mode=mode,
-        seconds=meter.seconds_left,
         reasks=settings.reasks,
         key=_key_of(client),
         has_other_form=has_other_form,
@@ -593,11 +584,6 @@ def _check_window(call: JudgeCall[Any], window: int | None) -> None:
         raise error
 
 
-def settings_for(client: Any, call: JudgeCall[Any], asked: AskSettings) -> CallSettings:
-    """Return what a call is asked with."""
-    return CallSettings(client, model_for(call, asked), call.settings, asked.given)
-
-
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
     """Return the model that a call is put to; None leaves it to the client."""
     return settings.model or call.model or settings.default_model
@@ -636,13 +622,6 @@ def _arguments(
         if strict is not None:
             arguments["extra_body"] = {"response_format": strict}
     return arguments
-
-
-def _reply(returned: Any, exchange: Exchange) -> JudgeReply:
-    """Take the plain instance out of what instructor returned."""
-    if not isinstance(returned, Parsed):
-        raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
-    return JudgeReply(returned.value, exchange.usage)
 
 
 def _reasking(

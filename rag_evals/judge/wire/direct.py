@@ -3,25 +3,22 @@
 What is sent, read and asked again is what instructor sends and reads, byte for byte: a test
 compares the two for every call. In order: the body of a request, the reply, the judge, and what
 carries a body there. The SDK writes one request, which is not sent: it decides on address, headers
-and key, and all requests have the same. TLS, time-outs, limits of connections, redirects and errors
-are as there. Where a proxy is set, requests go through the SDK itself.
+and key, and all requests have the same. TLS, time-outs, limits of connections, proxies and errors
+are as there.
 """
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
-from rag_evals.core import JudgeCall, JudgeReply, Meter
-from rag_evals.judge.pace.retry import row_time
+from rag_evals.core import JudgeCall, JudgeReply
 from rag_evals.judge.wire.ask import (
     AskSettings,
-    AsyncInstructorJudge,
     CallSettings,
-    exchanged,
+    InstructorJudge,
     model_for,
-    settings_for,
     wrong_replies,
 )
 from rag_evals.judge.wire.exchange import (
@@ -35,11 +32,10 @@ from rag_evals.judge.wire.exchange import (
 )
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
-    MAX_REDIRECTS,
     MAX_REPLY_BYTES,
+    MAX_VECTOR_BYTES,
     limit_headers,
-    redirected_post,
-    redirects_in_a_circle,
+    refuse_redirect,
     seconds_left,
     too_long,
     trusted_certificates,
@@ -54,6 +50,7 @@ if TYPE_CHECKING:
 
 TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
+EMBEDDINGS_PATH = "/embeddings"
 
 # In the order in which instructor writes them again.
 _OF_A_TOOL_CALL = ("id", "function", "type")
@@ -195,35 +192,22 @@ def _unreadable(what: str, reply: ChatReply) -> Exception:
     return ResponseParsingError(what, mode=TOOLS, raw_response=reply)
 
 
-Post = Callable[..., Awaitable[ChatReply]]
+Post = Callable[..., Awaitable[Any]]
 """Sends the fields of a request body, again where that may help, and returns the reply."""
 
 
-class AsyncDirectJudge(AsyncInstructorJudge):
+class DirectJudge(InstructorJudge):
     """Asks without instructor; the client that it replaces knows address, mode and key."""
+
+    _enveloped = False
 
     def __init__(self, client: "AsyncInstructor", settings: AskSettings, post: Post) -> None:
         super().__init__(client, settings)
         self._post = post
 
-    def posting(self, post: Post) -> "AsyncDirectJudge":
+    def posting(self, post: Post) -> "DirectJudge":
         """Return a judge that asks alike, over something else that sends."""
-        return AsyncDirectJudge(self._client, self._settings, post)
-
-    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask, and ask again while the reply is invalid; as `AsyncInstructorJudge`."""
-        of_call = settings_for(self._client, call, self._settings)
-        while True:
-            with (
-                of_call,
-                exchanged(
-                    call, meter, self._client, self._settings, of_call, enveloped=False
-                ) as exchange,
-            ):
-                if meter.row_seconds is None:
-                    return await self._answer(exchange, of_call)
-                async with row_time(meter):
-                    return await self._answer(exchange, of_call)
+        return DirectJudge(self._client, self._settings, post)
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
         call, mode = exchange.call, exchange.mode
@@ -269,19 +253,33 @@ _NOT_REPEATED = frozenset(
 )
 
 
-class Posted(NamedTuple):
-    """A reply to a request that was posted; its status is from 200 to 299."""
+def read_chat(content: bytes) -> ChatReply:
+    """Read the body of a reply that must have a message; raises as `read_reply`."""
+    return usable(read_reply(content))
 
-    status: int
-    headers: Iterable[tuple[bytes, bytes]]
-    content: bytes
+
+def unsent() -> "httpx2.AsyncClient":
+    """Make the HTTP client of an SDK client that only writes requests; nothing leaves it."""
+    import httpx2  # noqa: PLC0415 - loaded by now
+
+    taken = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"{}"))
+    return httpx2.AsyncClient(transport=taken)
 
 
 class DirectPost:
-    """Posts bodies to the place that an SDK's async client asks, in one event loop.
+    """Posts bodies to a path of the endpoint of an SDK's async client, in one event loop.
 
-    `model` is asked where a body names none; the limiter learns from each reply. A reply may take
-    `reply_seconds`, or the time its row has left where that is more.
+    Args:
+        sdk: Writes the request whose address, headers and key all others have.
+        reply_seconds: A reply may take so long, or the time that its row has left if that is more.
+        path: Below the SDK's address.
+        read: Reads the body of a reply with status 200.
+        model: Asked where a body names none.
+        limiter: Learns from each reply.
+        connect_seconds: For a connection.
+
+    Raises:
+        ValueError: The environment names a proxy that does not speak HTTP.
     """
 
     def __init__(
@@ -289,20 +287,22 @@ class DirectPost:
         sdk: Any,
         *,
         reply_seconds: float,
+        path: str = CHAT_PATH,
+        read: Callable[[bytes], Any] = read_chat,
         model: str = "",
         limiter: "RequestLimiter | None" = None,
         connect_seconds: float = CONNECT_SECONDS,
     ) -> None:
         self._sdk = sdk
+        self._path = path
+        self._read = read
         self._model = model
         self._limiter = limiter
         self._connect_seconds = connect_seconds
         self._reply_seconds = reply_seconds
+        self._most_bytes = MAX_VECTOR_BYTES if path == EMBEDDINGS_PATH else MAX_REPLY_BYTES
         self._timeout: ClientTimeout | None = None
-        # Brings http.client and ssl, which importing this package must not cost.
-        from urllib.request import getproxies  # noqa: PLC0415
-
-        self._is_proxied = not {"http", "https", "all"}.isdisjoint(getproxies())
+        self._proxy = _proxy_for(sdk.base_url)
         self._request: httpx2.Request | None = None
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
@@ -311,75 +311,50 @@ class DirectPost:
         self._session: ClientSession | None = None
         self._url: Any = None
 
-    async def send(self, body: dict[str, Any]) -> ChatReply:
-        """Send a request body; raises as for `post`, and where the reply is none."""
-        posted = await self.post(packed(body, self._model))
-        if self._limiter is not None:
-            self._limiter.after_response(posted.status, limit_headers(posted.headers))
-        return usable(read_reply(posted.content))
-
-    async def post(self, content: bytes) -> Posted:
-        """Post one body.
+    async def send(self, body: dict[str, Any]) -> Any:
+        """Send a request body, and read the reply.
 
         Raises:
             openai.APIError: As the SDK raises.
             JudgeOutputError: The reply is too long.
-            JudgeRejectedError: The endpoint leads elsewhere, or in a circle.
+            JudgeRejectedError: The endpoint leads elsewhere.
+            JudgeUnavailableError: The reply cannot be read.
         """
-        if self._is_proxied:
-            return await self._post_by_the_sdk(content)
+        return self._read(await self.post(packed(body, self._model)))
+
+    async def post(self, content: bytes) -> bytes:
+        """Post one body, and return that of the reply; raises as `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
-        from yarl import URL  # noqa: PLC0415 - comes with aiohttp
 
         try:
-            url = self._url
-            for _ in range(MAX_REDIRECTS + 1):
-                async with session.post(
-                    url, data=content, allow_redirects=False, timeout=self._times(self._one_try())
-                ) as response:
-                    other = redirected_post(str(url), response.status, response.raw_headers)
-                    if other is None:
-                        return self._checked(response, await _read_body(response))
-                url = URL(other, encoded=True)
+            async with session.post(
+                self._url,
+                data=content,
+                allow_redirects=False,
+                timeout=self._times(),
+                proxy=self._proxy,
+            ) as response:
+                location = response.headers.get("location")
+                refuse_redirect(str(self._url), response.status, location)
+                return self._checked(response, await self._body(response))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raised = self._as_sdk(error)
             raise raised from raised.__cause__
-        raise redirects_in_a_circle(url)
 
     async def close(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
-    async def _post_by_the_sdk(self, content: bytes) -> Posted:
-        import httpx2  # noqa: PLC0415 - loaded by now
-
-        one_try = httpx2.Timeout(self._one_try(), connect=self._connect_seconds)
-        response = await self._sdk.post(
-            CHAT_PATH, cast_to=httpx2.Response, content=content, options={"timeout": one_try}
-        )
-        return Posted(response.status_code, response.headers.raw, response.content)
-
-    async def _written_by_the_sdk(self) -> "httpx2.Request":
-        import httpx2  # noqa: PLC0415 - loaded by now
-
-        written: list[httpx2.Request] = []
-
-        def take(request: httpx2.Request) -> httpx2.Response:
-            written.append(request)
-            return httpx2.Response(200, content=b"{}")
-
-        async with httpx2.AsyncClient(transport=httpx2.MockTransport(take)) as nowhere:
-            sdk = self._sdk.with_options(http_client=nowhere)
-            await sdk.post(CHAT_PATH, cast_to=httpx2.Response, content=b"{}")
-        return written[0]
-
     async def _open(self) -> "ClientSession":
+        import httpx2  # noqa: PLC0415 - loaded by now
+
         async with self._writing:
             if self._session is None:
-                self._request = await self._written_by_the_sdk()
-                self._session = self._session_for(self._request)
+                written = await self._sdk.post(self._path, cast_to=httpx2.Response, content=b"{}")
+                self._request = written.request
+                self._session = self._session_for(written.request)
             return self._session
 
     def _session_for(self, request: "httpx2.Request") -> "ClientSession":
@@ -400,11 +375,9 @@ class DirectPost:
             cookie_jar=aiohttp.CookieJar(unsafe=True),
         )
 
-    def _one_try(self) -> float:
+    def _times(self) -> "ClientTimeout":
         left = seconds_left()
-        return self._reply_seconds if left is None else max(self._reply_seconds, left)
-
-    def _times(self, seconds: float) -> "ClientTimeout":
+        seconds = self._reply_seconds if left is None else max(self._reply_seconds, left)
         if self._timeout is None or self._timeout.sock_read != seconds:
             from aiohttp import ClientTimeout  # noqa: PLC0415 - loaded by now
 
@@ -413,9 +386,25 @@ class DirectPost:
             )
         return self._timeout
 
-    def _checked(self, response: "ClientResponse", content: bytes) -> Posted:
+    async def _body(self, response: "ClientResponse") -> bytes:
+        length = response.content_length
+        is_plain = "content-encoding" not in response.headers
+        if is_plain and length is not None and length <= self._most_bytes:
+            return await response.read()
+        parts: list[bytes] = []
+        left = self._most_bytes
+        async for part in response.content.iter_chunked(_PART_BYTES):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                raise too_long(self._most_bytes)
+        return b"".join(parts)
+
+    def _checked(self, response: "ClientResponse", content: bytes) -> bytes:
         if 200 <= response.status < 300:
-            return Posted(response.status, response.raw_headers, content)
+            if self._limiter is not None:
+                self._limiter.after_response(response.status, limit_headers(response.raw_headers))
+            return content
         # The body has been unpacked: what the headers say of its length is true no more.
         headers = [
             (name, value)
@@ -447,6 +436,20 @@ class DirectPost:
         return raised
 
 
+def _proxy_for(url: "httpx2.URL") -> str | None:
+    """Return the proxy that the environment names for an address."""
+    # Brings http.client and ssl, which importing this package must not cost.
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+
+    proxies = getproxies()
+    proxy = proxies.get(url.scheme) or proxies.get("all")
+    if proxy is None or proxy_bypass(url.host):
+        return None
+    if not proxy.startswith(("http://", "https://")):
+        raise ValueError(f"proxy {proxy!r} is no address that begins with http:// or https://")
+    return proxy
+
+
 def status_error(
     status: int,
     content: bytes,
@@ -468,18 +471,3 @@ def status_error(
     asked = request or httpx2.Request("POST", "http://batch")
     as_sdk = httpx2.Response(status, headers=list(headers), content=content, request=asked)
     return openai.APIStatusError(message, response=as_sdk, body=body)
-
-
-async def _read_body(response: "ClientResponse") -> bytes:
-    length = response.content_length
-    is_plain = "content-encoding" not in response.headers
-    if is_plain and length is not None and length <= MAX_REPLY_BYTES:
-        return await response.read()
-    parts: list[bytes] = []
-    left = MAX_REPLY_BYTES
-    async for part in response.content.iter_chunked(_PART_BYTES):
-        parts.append(part)
-        left -= len(part)
-        if left < 0:
-            raise too_long(MAX_REPLY_BYTES)
-    return b"".join(parts)

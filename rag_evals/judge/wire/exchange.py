@@ -25,7 +25,7 @@ from typing import Any, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
-from rag_evals.core import JudgeCall, Message, Usage, check_chunk_ids, facts_for
+from rag_evals.core import JudgeCall, Message, Meter, Usage, check_chunk_ids, facts_for
 from rag_evals.errors import (
     GradingError,
     JudgeOutputError,
@@ -42,7 +42,6 @@ address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
 OTHER_FORMS = ("json_object", "text")
 """How a reply is asked for where a host did not keep to the schema; it is in words then."""
 
-_NOTHING = Usage()
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 
@@ -51,51 +50,51 @@ class Exchange:
     """One call while it is being made: what was sent, and what came back so far.
 
     Attributes:
-        key: Of the endpoint, which no words may hold.
+        meter: Of the row, which keeps the last fault: its time may run out before a reply.
         mode: Of the client, as instructor names it.
-        fault: What makes the last reply none that could be asked again, or None.
-        requests: HTTP requests that were sent, where the transport is watched.
+        key: Of the endpoint, which no message may show.
+        fault: Why the last reply cannot be asked for again; None where it can.
+        requests: HTTP requests that were sent, where the transport counts them.
         usage: Sum over the replies so far; each is counted once, where instructor accumulates.
         answered_by: Models that the replies so far say they are from.
         is_repeated: The last two replies have the same fault; a third one would have it as well.
-        missed_schema: The reply was not of the schema, and the call may be made in another form.
+        missed_schema: The reply did not fit the schema, and the call may be made in another form.
         last_fault: Of the reply before, in words.
     """
 
     def __init__(
         self,
         call: JudgeCall[Any],
+        meter: Meter,
         *,
         mode: str,
-        seconds: float | None,
         reasks: int,
         key: str | None = None,
         has_other_form: bool = False,
         last_fault: str = "",
     ) -> None:
-        self._has_other_form = has_other_form
-        self.last_fault = last_fault
-        self.missed_schema = False
         self.call = call
+        self.meter = meter
+        self.mode = mode
         self.key = key
         self._reasks = reasks
+        self._has_other_form = has_other_form
+        self.last_fault = last_fault
         self.fault: GradingError | None = None
         self.requests = 0
-        self._is_answered = False
-        self._calls_made = 1
-        self.mode = mode
-        self._reply: Any = None
-        self.is_repeated = False
-        self._ends_at = None if seconds is None else time.monotonic() + seconds
-        self.usage = _NOTHING
+        self.usage = Usage()
         self.answered_by: dict[str, None] = {}
+        self.is_repeated = self.missed_schema = self._is_answered = False
+        self._reply: Any = None
+        seconds = meter.seconds_left
+        self._ends_at = None if seconds is None else time.monotonic() + seconds
 
     def count_reply(self, response: Any, *, again: bool) -> None:
         """Count the tokens of one reply, and note which model says that it answered."""
         used = usage_of(response)
         if again:
             used = replace(used, reasks=1)
-        self.usage = used if self.usage == _NOTHING else self.usage + used
+        self.usage += used
         if (model := answering_model(response)) is not None:
             self.answered_by[model] = None
 
@@ -113,7 +112,6 @@ class Exchange:
             complete_tool_call(message)
         elif self.mode in ("JSON_SCHEMA", *OTHER_FORMS):
             complete_text(message)
-        self._calls_made = differing_calls(message)
 
     def may_ask_again(self, error: BaseException) -> bool:
         """Say whether the judge can do better: what it sent was a reply."""
@@ -158,13 +156,15 @@ class Exchange:
         Raises:
             ResponseParsingError: It is asked again with these words.
         """
-        if self._calls_made > 1:
+        choices = getattr(self._reply, "choices", None)
+        calls = differing_calls(choices[0].message) if choices else 1
+        if calls > 1:
             from instructor.core.exceptions import (  # noqa: PLC0415 - as above
                 ResponseParsingError,
             )
 
             raise ResponseParsingError(
-                f"{self._calls_made} different tool calls; make exactly one that holds everything",
+                f"{calls} different tool calls; make exactly one that holds everything",
                 mode=self.mode,
                 raw_response=None,
             )
@@ -249,7 +249,6 @@ _SENT = _paths(
     "usage_metadata.prompt_token_count",  # Gemini
     "usage.inputTokens",  # Bedrock
     "usage.tokens.input_tokens",  # Cohere
-    "meta.tokens.input_tokens",  # Cohere's first interface
 )
 _RECEIVED = _paths(
     "usage.completion_tokens",
@@ -257,7 +256,6 @@ _RECEIVED = _paths(
     "usage_metadata.candidates_token_count",
     "usage.outputTokens",
     "usage.tokens.output_tokens",
-    "meta.tokens.output_tokens",
 )
 _CACHED = _paths(
     "usage.prompt_tokens_details.cached_tokens",
@@ -309,7 +307,6 @@ def _count(completion: object, path: tuple[str, ...]) -> int | None:
 _OK = 200
 _SHOWN_CHARS = 80
 _THOUGHTS_END = "</think>"
-_MOST_CALLS = 1
 _ELSEWHERE = object()
 
 
@@ -523,8 +520,6 @@ def complete_tool_call(message: Any) -> None:
 def differing_calls(message: Any) -> int:
     """Count the different tool calls of a message; instructor reads the first and no other."""
     calls = getattr(message, "tool_calls", None) or ()
-    if len(calls) <= _MOST_CALLS:
-        return len(calls)
     return len({getattr(call.function, "arguments", None) for call in calls})
 
 
@@ -737,20 +732,46 @@ _SCHEMA_WORDS = frozenset(
 _Mend = tuple[tuple[int | str, ...], int | float | bool]
 
 
+def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
+    """Validate a reply that an SDK has parsed; as `validated_json`."""
+    return validated_json(model, to_json(reply, fallback=str), options)
+
+
 def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    """Validate the JSON of a reply, lossless forms taken for what they say.
+    """Validate the JSON of a reply; values that differ in form only are read.
 
     Raises:
-        ValidationError: What is wrong in any other way.
+        ValidationError: The reply is wrong in any other way.
     """
 
     def validate(said: str | bytes) -> M:
-        reply = _with_shown_chunks(model.model_validate_json(said, **options), options)
+        reply = model.model_validate_json(said, **options)
+        check_chunk_ids(reply, options.get("context"))
         _refuse_two_values(model, said)
         return reply
 
-    # As JSON once more: what a strict model takes from JSON is not what it takes from Python.
-    return _validated(model, validate, text, from_json, to_json)
+    while True:
+        fault = None
+        try:
+            reply = validate(text)
+            # A model without required fields takes any object, one around the reply as well.
+            if reply.model_fields_set:
+                return reply
+        except ValidationError as error:
+            fault = error
+        try:
+            parsed = from_json(text)
+        except ValueError:
+            parsed = None
+        inner = _unwrapped(model, parsed)
+        if inner is parsed:
+            break
+        text = to_json(inner)
+    if fault is None:
+        return reply
+    if not (mends := _mends(fault)):
+        raise fault
+    return validate(to_json(_mended(parsed, mends)))
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
@@ -769,48 +790,6 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
         return values
 
     json.loads(said, object_pairs_hook=check)
-
-
-def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
-    """Validate a reply that was parsed before; as `validated_json` otherwise."""
-
-    def validate(said: Any) -> M:
-        return _with_shown_chunks(model.model_validate(said, **options), options)
-
-    return _validated(model, validate, reply, copy.deepcopy, _same)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _validated(
-    model: type[M],
-    validate: Callable[[Any], M],
-    said: Any,
-    parse: Callable[[Any], Any],
-    write: Callable[[Any], Any],
-) -> M:
-    fault = None
-    try:
-        reply = validate(said)
-        # A model without required fields takes any object, one around the reply as well.
-        if reply.model_fields_set:
-            return reply
-    except ValidationError as error:
-        fault = error
-    try:
-        parsed = parse(said)
-    except ValueError:
-        parsed = None
-    inner = _unwrapped(model, parsed)
-    if inner is not parsed:
-        return _validated(model, validate, write(inner), parse, write)
-    if fault is None:
-        return reply
-    if not (mends := _mends(fault)):
-        raise fault
-    return validate(write(_mended(parsed, mends)))
 
 
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
@@ -846,11 +825,6 @@ def _may_be_list(annotation: Any) -> bool:
 
 def _plain_name(name: str) -> str:
     return name.replace("_", "").casefold()
-
-
-def _with_shown_chunks(reply: M, options: Mapping[str, Any]) -> M:
-    check_chunk_ids(reply, options.get("context"))
-    return reply
 
 
 def _mends(error: ValidationError) -> list[_Mend]:

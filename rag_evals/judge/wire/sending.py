@@ -1,19 +1,20 @@
 """How is a request sent, and sent again, and what does its failure mean? In one way for every SDK.
 
-The SDKs' own retries are off. An endpoint may lead a client, a user's own too, a few redirects on
-its host, and its replies are bounded. Failures are read from names and status codes of any SDK, and
-keys are removed from what other libraries say, in errors and logs.
+The SDKs' own retries are off. No client follows a redirect with a prompt, not even a user's own,
+and replies are bounded. Failures are read from names and status codes of any SDK, and keys are
+removed from what other libraries say, in errors and logs.
 """
 
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 from pydantic import ValidationError
 
@@ -34,18 +35,14 @@ from rag_evals.judge.pace.retry import (
     Tries,
     beneath_litellm,
     distrusts,
-    note_fault,
     read_fault,
-    row_clock_stopped,
-    try_again,
     try_again_async,
 )
-from rag_evals.judge.wire.exchange import address_name, current_exchange, no_reply
+from rag_evals.judge.pace.row_time import row_clock_stopped
+from rag_evals.judge.wire.exchange import Exchange, address_name, current_exchange, no_reply
 
 if TYPE_CHECKING:
     import ssl
-
-    import openai
 
     from rag_evals.judge.pace.limits import RequestLimiter
 
@@ -56,13 +53,12 @@ Send = Callable[[dict[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """How a client of a string is used.
+    """How the async client of a judge string is used.
 
     `seconds` is the time-out of one try where no row has a time. `answer` comes in place of the
-    network of an async client of a provider's own library; each request is sent once.
+    network of a client of a provider's own library; each request is sent once.
     """
 
-    asynchronous: bool
     seconds: float
     limiter: "RequestLimiter | None" = None
     answer: "Answering | None" = None
@@ -72,15 +68,6 @@ class ClientUse:
         left = seconds_left()
         # A little more: the row's own clock ends it, and says what went wrong before.
         return self.seconds if left is None else max(0.0, left) + 1.0
-
-    def repeating(self, send: Send, *, teaches: bool = False) -> Callable[..., Any]:
-        """Return what sends a request, again where that may help; awaited where the client is.
-
-        `teaches` says that `send` tells the limiter of each reply; else the function returned does.
-        """
-        if self.asynchronous:
-            return _repeating_async(send, self.limiter, teaches=teaches)
-        return repeating(send)
 
 
 class Answered(NamedTuple):
@@ -94,44 +81,32 @@ Answering = Callable[[bytes], Awaitable[Answered]]
 """Answers the body of a request."""
 
 
-def repeating(send: Send) -> Callable[..., Any]:
-    """Return a function that sends a request, and sends it again where that may help."""
-
-    def create(**body: Any) -> Any:
-        def send_once() -> Any:
-            _count_request()
-            with _noting_faults():
-                return send(body)
-
-        return try_again(send_once, Tries(None, seconds_left=seconds_left).after_request)
-
-    return create
-
-
-def _repeating_async(
-    send: Send, limiter: "RequestLimiter | None", *, teaches: bool
+def repeating(
+    send: Send, limiter: "RequestLimiter | None", *, teaches: bool = False
 ) -> Callable[..., Awaitable[Any]]:
+    """Return a function that sends a request, and sends it again where that may help.
+
+    `teaches` says that `send` tells the limiter of each reply; else the function returned does.
+    """
+
     async def create(**body: Any) -> Any:
         async def send_once() -> Any:
-            is_retry = _count_request()
-            if limiter is None:
-                with _noting_faults():
-                    return await send(body)
-            if limiter.is_paused:
+            exchange = current_exchange.get()
+            is_retry = exchange is not None and exchange.count_request()
+            if limiter is not None:
                 # The time that the endpoint asked for is not the row's.
-                with row_clock_stopped():
+                with row_clock_stopped() if limiter.is_paused else nullcontext():
                     await limiter.before_request(is_retry=is_retry)
-            else:
-                await limiter.before_request(is_retry=is_retry)
             try:
-                with _noting_faults():
-                    reply = await send(body)
+                reply = await send(body)
             except Exception as error:
                 fault = read_fault(error)
-                if fault.status is not None:
+                if exchange is not None:
+                    exchange.meter.last_fault = _fault_words(error, fault, exchange.key)
+                if limiter is not None and fault.status is not None:
                     limiter.after_response(fault.status, fault.headers)
                 raise
-            if not teaches:
+            if limiter is not None and not teaches:
                 limiter.after_response(200, {})
             return reply
 
@@ -151,24 +126,10 @@ def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _noting_faults() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        exchange = current_exchange.get()
-        note_fault(_words(error, None if exchange is None else exchange.key))
-        raise
-
-
-def _words(error: Exception, key: str | None) -> str:
-    fault = read_fault(error)
+def _fault_words(error: Exception, fault: SdkFault, key: str | None) -> str:
     said = _short(fault.message, key)
-    return (
-        said
-        if fault.status is None or isinstance(error, RagEvalsError)
-        else f"HTTP {fault.status}: {said}"
-    )
+    is_ours = fault.status is None or isinstance(error, RagEvalsError)
+    return said if is_ours else f"HTTP {fault.status}: {said}"
 
 
 def seconds_left() -> float | None:
@@ -177,33 +138,12 @@ def seconds_left() -> float | None:
     return None if exchange is None else exchange.seconds_left
 
 
-def _count_request() -> bool:
-    exchange = current_exchange.get()
-    return exchange is not None and exchange.count_request()
-
-
 CONNECT_SECONDS = 5.0
 MAX_REPLY_BYTES = 16_000_000
 # Vectors are numbers in words: a batch of them is far longer than any judgement.
-_MAX_VECTOR_BYTES = 256_000_000
-MAX_REDIRECTS = 3
-_FOLLOWED = "rag_evals.redirects"
+MAX_VECTOR_BYTES = 256_000_000
 _BAD_REQUEST = 400
-
-_KEEP_THE_BODY = frozenset({307, 308})
-_REDIRECTS = _KEEP_THE_BODY | {301, 302, 303}
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
-
-# Of httpx2, or of OpenAI's SDK over aiohttp.
-def http_client(timeout: "openai.Timeout", *, asynchronous: bool) -> Any:
-    """Make the HTTP client of one of our SDK clients; an async one travels on aiohttp."""
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
-
-    kind: Any = openai.DefaultAioHttpClient if asynchronous else openai.DefaultHttpxClient
-    http = kind(timeout=timeout, verify=trusted_certificates())
-    _bind(http, always=True)
-    return http
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def trusted_certificates() -> "ssl.SSLContext":
@@ -244,15 +184,15 @@ _HTTP_CLIENTS = (
 def bind_to_policy(sdk: Any) -> None:
     """Have the HTTP clients of an SDK's client, a user's own too, keep our policy in our calls.
 
-    They follow no redirect to another host, and read no reply without an end. What else the client
-    is used for is left as it is.
+    They follow no redirect, and read no reply without an end. What else the client is used for is
+    left as it is.
     """
     for path in _HTTP_CLIENTS:
         http = sdk
         for name in path.split("."):
             http = getattr(http, name, None)
         if isinstance(getattr(http, "event_hooks", None), dict):
-            _bind(http, always=False)
+            _bind(http)
     # Gemini's, async, has aiohttp too, which has no such hook.
     gemini: Any = getattr(sdk, "_api_client", None)
     if (on_aiohttp := getattr(gemini, "_use_aiohttp", None)) and not hasattr(on_aiohttp, "bound"):
@@ -271,8 +211,8 @@ def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
 _PIECE = 4096
 
 
-def _bind(http: Any, *, always: bool) -> None:
-    hook = (_check_async if hasattr(http, "aclose") else _check)(always=always)
+def _bind(http: Any) -> None:
+    hook = _check_async if hasattr(http, "aclose") else _check
     before = http.event_hooks.get("response", [])
     if hook not in before:
         http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
@@ -282,81 +222,56 @@ def _bind(http: Any, *, always: bool) -> None:
 
 
 # An HTTP client of httpx's kind calls these with each reply, before it reads it.
-@cache
-def _check(*, always: bool) -> Callable[[Any], None]:
-
-    def check(response: Any) -> None:
-        if not (always or current_exchange.get()):
-            return
-        try:
-            if not _is_redirected(response):
-                # Another hook, or the replay of a batch, may have read it.
-                if not response.is_stream_consumed:
-                    body = _Body(response)
-                    for part in response.iter_raw():
-                        body.add(part)
-                    # As its own `read` does, which has no limit: few bytes may unpack to many.
-                    response._content = body.unpacked()
-                _note_status(response)
-        except GradingError as fault:
-            response.close()
-            _refuse(response, fault)
-
-    return check
+def _check(response: Any) -> None:
+    if (exchange := current_exchange.get()) is None:
+        return
+    try:
+        _refuse_redirect_of(response)
+        # Another hook, or the replay of a batch, may have read it.
+        if not response.is_stream_consumed:
+            body = _Body(response)
+            for part in response.iter_raw():
+                body.add(part)
+            # As its own `read` does, which has no limit: few bytes may unpack to many.
+            response._content = body.unpacked()
+        _note_status(response, exchange)
+    except GradingError as fault:
+        response.close()
+        _refuse(response, exchange, fault)
 
 
-@cache
-def _check_async(*, always: bool) -> Callable[[Any], Awaitable[None]]:
-    async def check(response: Any) -> None:
-        if not (always or current_exchange.get()):
-            return
-        try:
-            if not _is_redirected(response):
-                if not response.is_stream_consumed:
-                    body = _Body(response)
-                    async for part in response.aiter_raw():
-                        body.add(part)
-                    response._content = body.unpacked()
-                _note_status(response)
-        except GradingError as fault:
-            await response.aclose()
-            _refuse(response, fault)
-
-    return check
+async def _check_async(response: Any) -> None:
+    if (exchange := current_exchange.get()) is None:
+        return
+    try:
+        _refuse_redirect_of(response)
+        if not response.is_stream_consumed:
+            body = _Body(response)
+            async for part in response.aiter_raw():
+                body.add(part)
+            response._content = body.unpacked()
+        _note_status(response, exchange)
+    except GradingError as fault:
+        await response.aclose()
+        _refuse(response, exchange, fault)
 
 
-def _note_status(response: Any) -> None:
+def _note_status(response: Any, exchange: Exchange) -> None:
     """Note a fault that the SDK of the user's own will repeat by itself."""
-    exchange = current_exchange.get()
-    if exchange is not None and response.status_code >= _BAD_REQUEST:
+    if response.status_code >= _BAD_REQUEST:
         said = response.content.decode("utf-8", "replace")
-        note_fault(f"HTTP {response.status_code}: {_short(said, exchange.key)}")
+        exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
 
 
-def _is_redirected(response: Any) -> bool:
-    """Say whether a reply leads to another path of its host.
-
-    Raises:
-        JudgeRejectedError: It leads elsewhere, or in a circle.
-    """
-    request = response.request
-    target = redirected_post(str(request.url), response.status_code, response.headers.raw)
-    if target is None:
-        return False
-    # These go with the redirected request.
-    followed = request.extensions.get(_FOLLOWED, 0) + 1
-    if followed > MAX_REDIRECTS:
-        raise redirects_in_a_circle(request.url.join(target))
-    request.extensions[_FOLLOWED] = followed
-    return True
+def _refuse_redirect_of(response: Any) -> None:
+    location = response.headers.get("location")
+    refuse_redirect(str(response.request.url), response.status_code, location)
 
 
 class _Body:
     """What a reply brings, unpacked in pieces so small that none of them can fill the memory."""
 
     def __init__(self, response: Any) -> None:
-        is_vectors = response.request.url.path.endswith("/embeddings")
-        self._most = _MAX_VECTOR_BYTES if is_vectors else MAX_REPLY_BYTES
         self._decoder = response._get_content_decoder()
         self._unpacked = bytearray()
 
@@ -372,15 +287,12 @@ class _Body:
         # Newer versions of httpx2 yield pieces, older ones and httpx return one.
         for piece in (pieces,) if isinstance(pieces, bytes) else pieces:
             self._unpacked += piece
-            if len(self._unpacked) > self._most:
-                raise too_long(self._most)
+            if len(self._unpacked) > MAX_REPLY_BYTES:
+                raise too_long(MAX_REPLY_BYTES)
 
 
-def _refuse(response: Any, fault: GradingError) -> None:
-    """Have a call end with a fault, after one request; outside of a call, raise it."""
-    exchange = current_exchange.get()
-    if exchange is None:
-        raise fault
+def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
+    """Have a call end with a fault, after one request."""
     exchange.fault = fault
     # Every SDK raises this, and none repeats it, as they would repeat a broken connection.
     response.status_code = _BAD_REQUEST
@@ -388,61 +300,22 @@ def _refuse(response: Any, fault: GradingError) -> None:
     response._content = b""
 
 
-def redirected_post(url: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
-    """Return the address to post to instead; None when there is no redirect.
+def refuse_redirect(url: str, status: int, location: str | None) -> None:
+    """Refuse to send the prompt where an endpoint leads, be it on the same host.
 
     Raises:
-        JudgeRejectedError: It leads to another host, or would leave the prompt behind.
+        JudgeRejectedError: It names both places.
     """
-    if status not in _REDIRECTS:
-        return None
-    import httpx2  # noqa: PLC0415 - loaded by now
-
-    location = httpx2.Headers(list(headers)).get("location")
-    if location is None:
-        return None
-    source = httpx2.URL(url)
-    here = _origin(source)
+    if status not in _REDIRECTS or location is None:
+        return
+    here = urlsplit(url)
     try:
-        target = source.join(location)
-    except (httpx2.InvalidURL, ValueError):
-        raise JudgeRejectedError(
-            f"the endpoint {here} redirects to an address that is none"
-        ) from None
-    there = _origin(target)
-    if there != here and not _is_upgrade(source, target):
-        raise JudgeRejectedError(
-            f"the endpoint {here} redirects to another host, {there}; nothing was sent there; if "
-            f"it is the right one, set {address_name.get()} to it"
-        )
-    if status not in _KEEP_THE_BODY:
-        raise JudgeRejectedError(
-            f"the endpoint {here} redirects with status {status}, which leaves the "
-            f"prompt behind; set {address_name.get()} to where it leads, {there}{target.path}"
-        )
-    return str(target)
-
-
-# A URL of httpx2, or of aiohttp.
-def redirects_in_a_circle(url: Any) -> JudgeRejectedError:
-    """Say that too many redirects were followed; `url` is where the next one leads."""
-    return JudgeRejectedError(
-        f"the endpoint {_origin(url)} redirects in a circle: {MAX_REDIRECTS} redirects "
-        f"were followed, the next leads to {url.path}"
-    )
-
-
-def _origin(url: Any) -> str:
-    port = url.port or _DEFAULT_PORTS.get(url.scheme)
-    return f"{url.scheme}://{url.host}:{port}"
-
-
-def _is_upgrade(here: Any, there: Any) -> bool:
-    """Say whether only http became https, on the usual ports."""
-    return (
-        here.host == there.host
-        and (here.scheme, here.port) == ("http", None)
-        and (there.scheme, there.port) == ("https", None)
+        there = urljoin(url, location).partition("?")[0].removesuffix("/chat/completions")
+    except ValueError:
+        there = repr(location)
+    raise JudgeRejectedError(
+        f"the endpoint {here.scheme}://{here.netloc} redirects to {there}; nothing was sent there; "
+        f"if it is the right place, set {address_name.get()} to it"
     )
 
 
@@ -577,7 +450,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     said = f"HTTP {status}: {message}"
     if status in (401, 403) or (status == 400 and _is_about_the_key(fault)):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
-    if status in (301, 302, 303, 307, 308):
+    if status in _REDIRECTS:
         return JudgeRejectedError(
             f"the endpoint redirects elsewhere; nothing was sent there ({said})"
         )

@@ -32,13 +32,13 @@ class EarlierOutcomes:
         spent: What earlier starts used; what failed is graded again.
     """
 
-    def __init__(self, plan: Plan, store: RunStore, fingerprints: Mapping[str, str]) -> None:
+    def __init__(self, plan: Plan, store: RunStore) -> None:
         """Find out whether rows must be looked up."""
         self.changed = self.done = 0
         self.spent = store.index.spent()
         self._store = store
         self._plan = plan
-        self._fingerprints = fingerprints
+        self._fingerprints = fingerprints = plan.fingerprints
         # A run's own graders know their classes; others are looked for by their names.
         self._models: Mapping[str, type[BaseModel]] = {
             type_name(grader.result_model): grader.result_model for grader in plan.graders

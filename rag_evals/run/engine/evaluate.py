@@ -3,23 +3,21 @@
 import asyncio
 import signal
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, suppress
-from contextvars import copy_context
+from contextlib import aclosing, closing, suppress
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import Any, Literal, TypeVar, Unpack
 
 from rag_evals.core import Work, require_known, watched
 from rag_evals.dataset import Data
 from rag_evals.errors import RunInterruptedError
 from rag_evals.judge import Client
+from rag_evals.judge.pace.row_time import LoopThread
 from rag_evals.run.engine.loop import runner_of
-from rag_evals.run.engine.session import LoopThread
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
-from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
+from rag_evals.run.plan.plan import Graders, Plan, folders_of
 from rag_evals.run.plan.progress import Report
-from rag_evals.run.plan.sampling import choose_designs, free_folder, plan_draw
+from rag_evals.run.plan.sampling import FREE_FOLDER, choose_designs, plan_draw
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
 
@@ -97,8 +95,7 @@ def evaluate(
         TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` has what
             was graded.
     """
-    require_known("evaluate", options, list(OPTIONS))
-    plan = _planned(data, graders, client, out, options)
+    plan = _planned("evaluate", data, graders, client, out, options)
     return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
 
 
@@ -112,17 +109,24 @@ async def aevaluate(
     **options: Unpack[RunOptions],
 ) -> Run:
     """Grade a data set in the running event loop; as `evaluate` otherwise."""
-    require_known("aevaluate", options, list(OPTIONS))
-    plan = _planned(data, graders, client, out, options)
+    plan = _planned("aevaluate", data, graders, client, out, options)
     progress = options.get("progress")
     return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
 
 
 def _planned(
-    data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
+    caller: Literal["evaluate", "aevaluate", "stream"],
+    data: Data,
+    graders: Graders,
+    client: Client,
+    out: str | Path | None,
+    options: RunOptions,
 ) -> Plan:
+    require_known(caller, options, list(OPTIONS))
     if out is None:
         refuse_idle(options, "restart", "keep_replies", where="without out")
+    if caller == "stream":
+        refuse_sampling(options, "a stream")
     return plan_draw(data, graders, client, options=options, folders=folders_of(out))
 
 
@@ -135,23 +139,13 @@ def execute(
 ) -> Run:
     """Carry out a plan and wait for it; arguments as for `evaluate`."""
     work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
-    if not _loop_is_running():
-        return asyncio.run(work)
-    # A loop cannot be entered twice; the run gets a thread with a loop of its own.
-    with ThreadPoolExecutor(1, "rag-evals") as pool:
-        return pool.submit(copy_context().run, _run_alone, work).result()
-
-
-def _run_alone(work: Coroutine[Any, Any, Run]) -> Run:
-    return asyncio.run(work)
-
-
-def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        return asyncio.run(work)
+    # A loop cannot be entered twice: the run gets one of its own.
+    with closing(LoopThread()) as loop:
+        return loop.run(work)
 
 
 async def aexecute(
@@ -166,7 +160,7 @@ async def aexecute(
     if plan.free is None:
         return run
     # Second: a judge that cannot be opened must leave no folder that refuses the right one.
-    inner = None if out is None else free_folder(Path(out))
+    inner = None if out is None else Path(out) / FREE_FOLDER
     every, _ = await _carried_out(plan.free, inner, progress, None)
     choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
     return run.beside(every)
@@ -214,7 +208,7 @@ def stream(
         DataError: A row of a file cannot be graded; nothing was sent.
         RagEvalsError: From the loop, what `evaluate` raises.
     """
-    plan = _planned_stream(data, graders, client, out, options)
+    plan = _planned("stream", data, graders, client, out, options)
     return _in_a_thread(plan, out, options.get("progress", False))
 
 
@@ -231,18 +225,8 @@ def astream(
     Leave the loop through `contextlib.aclosing` where the rest must have ended before you go on;
     else it ends a moment later.
     """
-    plan = _planned_stream(data, graders, client, out, options)
+    plan = _planned("stream", data, graders, client, out, options)
     return _outcomes(plan, out, options.get("progress", False))
-
-
-def _planned_stream(
-    data: Data, graders: Graders, client: Client, out: str | Path | None, options: RunOptions
-) -> Plan:
-    require_known("stream", options, list(OPTIONS))
-    refuse_sampling(options, "a stream")
-    if out is None:
-        refuse_idle(options, "restart", "keep_replies", where="without out")
-    return make_plan(data, graders, client, options=options, folders=folders_of(out))
 
 
 async def _outcomes(
@@ -257,19 +241,14 @@ async def _outcomes(
 def _in_a_thread(
     plan: Plan, out: str | Path | None, progress: Report | bool | None
 ) -> Generator[Outcome]:
-    loop = LoopThread()
     outcomes = _outcomes(plan, out, progress)
-    try:
-        while True:
-            try:
-                outcome = loop.run(_next_of(outcomes))
-            except StopAsyncIteration:
-                return
-            yield outcome
-    finally:
-        loop.run(outcomes.aclose())
-        loop.close()
 
+    async def following() -> Outcome | None:
+        return await anext(outcomes, None)
 
-async def _next_of(outcomes: AsyncGenerator[Outcome]) -> Outcome:
-    return await anext(outcomes)
+    with closing(LoopThread()) as loop:
+        try:
+            while (outcome := loop.run(following())) is not None:
+                yield outcome
+        finally:
+            loop.run(outcomes.aclose())

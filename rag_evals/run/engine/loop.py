@@ -26,7 +26,7 @@ from rag_evals.errors import (
 from rag_evals.grading import Grader
 from rag_evals.run.engine.earlier import EarlierOutcomes
 from rag_evals.run.engine.session import AsyncGradingSession, session_of
-from rag_evals.run.plan.plan import Plan
+from rag_evals.run.plan.plan import EveryRow, Plan
 from rag_evals.run.plan.progress import Progress, Report, reporting, silent
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
@@ -101,7 +101,8 @@ class Refusals:
 
     def count(self, outcome: Outcome) -> None:
         """Take note of an outcome of this start."""
-        if _is_answered(outcome):
+        # What was decided without the endpoint proves no key.
+        if outcome.status != "failed" and outcome.usage.calls > 0:
             self._answered = True
             self._in_a_row = 0
 
@@ -126,11 +127,6 @@ class Refusals:
             f"{self._in_a_row} gradings in a row were refused, so the run ends here; "
             f"the same call continues it; the last refusal: {message}"
         )
-
-
-def _is_answered(outcome: Outcome) -> bool:
-    """Say whether the endpoint took part; what was decided without it proves no key."""
-    return outcome.status != "failed" and outcome.usage.calls > 0
 
 
 _YOUNG_OBJECTS = 10_000
@@ -213,8 +209,7 @@ class Runner:
         self._holds = holds
         self._began = time.monotonic()
         self._graded = 0
-        fingerprints = {each.name: session.fingerprint(each.name) for each in plan.graders}
-        self._earlier = None if store is None else EarlierOutcomes(plan, store, fingerprints)
+        self._earlier = None if store is None else EarlierOutcomes(plan, store)
         self._refusals = Refusals(self._earlier)
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
@@ -222,7 +217,7 @@ class Runner:
         self._counted: dict[int, Outcome] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         lost = 0.0 if self._earlier is None else self._earlier.spent.lost_usd
-        self._policy = plan.policy(plan, lost)
+        self._policy = EveryRow() if plan.policy is None else plan.policy(plan, lost)
         # What the policy says in the end, as the manifest has it.
         self.notes: Mapping[str, Any] = {}
         self._done = 0
@@ -244,7 +239,8 @@ class Runner:
                     if outcome is not None:
                         yield self._counted.pop(id(outcome))
             if self._summary.pending:
-                self._wait()
+                if self._store is not None:
+                    self._store.wait(self._summary.pending)
             else:
                 self._complete()
                 self._check_failures(at_the_end=True)
@@ -258,11 +254,6 @@ class Runner:
             self._check_data(at_the_end=True)
             waits.cancel()
             await asyncio.gather(waits, return_exceptions=True)
-
-    def _wait(self) -> None:
-        """Note how many gradings have no outcome yet."""
-        if self._store is not None:
-            self._store.wait(self._summary.pending)
 
     def _complete(self) -> None:
         """Note that all rows were graded, once it is sure which rows the data has.
@@ -288,7 +279,7 @@ class Runner:
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
         self._summary.presets = self._plan.presets
-        self._summary.lessons = self._session.lessons
+        self._summary.lessons = self._session.judges.lessons
         self._summary.untuned = self._plan.untuned
         if self._store is not None:
             # With what earlier starts graded.
@@ -358,7 +349,8 @@ class Runner:
             raise fatal
         self._graded += 1
         self._refusals.count(outcome)
-        self._count(outcome)
+        self._summary.add(outcome)
+        self._note(outcome)
         self._check_failures()
         return outcome
 
@@ -395,10 +387,6 @@ class Runner:
                 f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
             )
 
-    def _count(self, outcome: Outcome) -> None:
-        self._summary.add(outcome)
-        self._note(outcome)
-
     def _note(self, outcome: Outcome) -> None:
         """Count an outcome that is in the summary, for everything else that watches the run."""
         self._done += 1
@@ -418,12 +406,12 @@ class Runner:
                 graded=self._graded,
                 tokens=self._summary.usage.tokens,
                 cost_usd=self._summary.cost_usd,
-                waiting_seconds=self._session.waiting_seconds,
+                waiting_seconds=self._session.judges.waiting_seconds,
             )
         )
 
     async def _tell_of_waits(self) -> None:
         """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
         while not await asyncio.sleep(1, False):
-            if self._session.waiting_seconds >= 1:
+            if self._session.judges.waiting_seconds >= 1:
                 self._tell()

@@ -1,29 +1,31 @@
 """How are single rows graded, for as long as a program runs? In a session, opened once.
 
 All its gradings share one judge with its connections, one rate limit, one cache and one price list.
-A run grades through a session as well, and so does everything else that grades many rows.
+A run grades through a session as well, and so do engines such as Ray, Spark and Daft, whose
+processes each open one.
 """
 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from concurrent.futures import CancelledError, Future
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from dataclasses import replace
 from itertools import count, product
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic import BaseModel
 
 from rag_evals.cache.calls import CallCache
 from rag_evals.core import Meter, Sample, Usage, Work, require_known, watching
-from rag_evals.dataset import NumberedSample, RowData
+from rag_evals.dataset import NumberedSample, RowData, required_module
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
 from rag_evals.grading import Grader, sample_flow
 from rag_evals.grading.grader import drive_async
-from rag_evals.judge import AsyncJudge, Client, endpoint_of, judge_for, model_of
+from rag_evals.judge import AsyncJudge, Client, endpoint_of, model_of
+from rag_evals.judge.pace.row_time import LoopThread, closed_too_soon
 from rag_evals.judge.session import JudgePipeline, ReplyStore, batch_session, judge_session
 from rag_evals.judge.wire.ask import client_settings
 from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
@@ -31,8 +33,17 @@ from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
 from rag_evals.run.record.extras import ReplyLog
 from rag_evals.run.record.facts import RowFacts
-from rag_evals.run.record.outcome import GradingIdentity, Outcome, outcome_of
+from rag_evals.run.record.outcome import (
+    COLUMNS,
+    GradingIdentity,
+    Outcome,
+    outcome_of,
+    outcome_schema,
+)
 from rag_evals.run.record.store import identity_differences
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class RunJudges:
@@ -95,16 +106,15 @@ class RunJudges:
     async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
         if client is None:
             return None
-        if self._answers is None and isinstance(client, str):
-            # First: a judge that cannot be asked must leave no cache file.
-            judge_for(client, model)
-        settings, store = self._plan.settings.session, self._store(client, model)
+        settings = self._plan.settings.session
         if self._answers is None:
-            opened = judge_session(client, model, settings, store)
+            opened = judge_session(client, model, settings)
         else:
             assert isinstance(client, str), "whoever asks by batches has looked for a string"
-            opened = batch_session(client, model, settings.options, self._answers, store)
+            opened = batch_session(client, model, settings.options, self._answers)
         judge = await self._stack.enter_async_context(opened)
+        # Second: a judge that cannot be asked must leave no cache file.
+        judge = replace(judge, store=self._store(client, model))
         self._opened.append(judge)
         return judge
 
@@ -129,88 +139,24 @@ class RunJudges:
         )
 
 
-T = TypeVar("T")
-
-
-def closed_too_soon() -> ConfigurationError:
-    """Say that a session was closed while it graded."""
-    return ConfigurationError(
-        "the session was closed while a row was graded; wait for all rows inside its with block"
-    )
-
-
 def grading_key() -> tuple[str, str]:
     """Return sample id and grader of the grading of this task."""
     sample_id, _, grader = grading_now.get().rpartition("\n")
     return sample_id, grader
 
 
-class LoopThread:
-    """An event loop in a thread of its own, for any number of threads; close it at the end."""
-
-    def __init__(self) -> None:
-        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-
-        async def stay() -> None:
-            end = asyncio.Event()
-            started.set_result((asyncio.get_running_loop(), end))
-            await end.wait()
-
-        # A daemon: a program that ends without closing must not hang.
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(stay()), name="rag-evals-loop", daemon=True
-        )
-        self._thread.start()
-        self._loop, self._end = started.result()
-        # Work that is handed over while the loop ends would never begin, and be waited for.
-        self._handing_over = threading.Lock()
-        self._is_closed = False
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and wait for it; an interrupt of the wait cancels it.
-
-        Raises:
-            ConfigurationError: The loop was closed.
-        """
-        future = self.begin(work)
-        try:
-            return future.result()
-        except CancelledError:
-            raise closed_too_soon() from None
-        except BaseException:
-            future.cancel()
-            raise
-
-    def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Begin a coroutine in the loop, and do not wait for it.
-
-        Raises:
-            ConfigurationError: The loop was closed.
-        """
-        with self._handing_over:
-            if self._is_closed:
-                work.close()
-                raise ConfigurationError("the session is closed; grade inside its with block")
-            return asyncio.run_coroutine_threadsafe(work, self._loop)
-
-    def close(self) -> None:
-        """End the loop: what still runs in it is cancelled."""
-        with self._handing_over:
-            if not self._is_closed:
-                self._is_closed = True
-                self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join()
-
-
 class AsyncGradingSession:
     """Grades rows as they come, in the event loop that opened it; see `open_session`.
 
     Any number of tasks may grade at the same time; those above `concurrency` wait for a place.
+
+    Attributes:
+        judges: Those that it asks.
     """
 
     def __init__(self, plan: Plan, judges: RunJudges, judge: AsyncJudge | None) -> None:
+        self.judges = judges
         self._plan = plan
-        self._judges = judges
         self._judge = judge
         self._loop = asyncio.get_running_loop()
         self._places = asyncio.Semaphore(plan.settings.session.concurrency)
@@ -240,20 +186,6 @@ class AsyncGradingSession:
     def cost_usd(self) -> float | None:
         """List price of what was used, in US dollars; None where no price is known."""
         return self._cost_usd
-
-    @property
-    def waiting_seconds(self) -> float:
-        """How long an endpoint has asked to wait, from now; 0 when none has."""
-        return self._judges.waiting_seconds
-
-    @property
-    def lessons(self) -> dict[str, list[str]]:
-        """What was learned of which models; see `JudgeHost`."""
-        return self._judges.lessons
-
-    def fingerprint(self, grader: str) -> str:
-        """Return the beginning of a grader's fingerprint, as outcomes have it."""
-        return self._fingerprints[grader]
 
     async def grade(self, sample: object, grader: str | None = None) -> Outcome:
         """Grade one row with one grader.
@@ -317,7 +249,7 @@ class AsyncGradingSession:
             return row.sample
         try:
             return await drive_async(
-                sample_flow(grader, row.sample), self._judge, meter, named=self._judges.named
+                sample_flow(grader, row.sample), self._judge, meter, named=self.judges.named
             )
         except (ConfigurationError, PendingError):
             raise
@@ -373,9 +305,14 @@ class GradingSession:
     The work is done in an event loop that has a thread of its own.
     """
 
-    def __init__(self, loop: LoopThread, session: AsyncGradingSession) -> None:
-        self._loop = loop
-        self._session = session
+    def __init__(self, opening: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
+        self._opening = opening
+        self._loop = LoopThread()
+        try:
+            self._session = self._loop.run(opening.__aenter__())
+        except BaseException:
+            self._loop.close()
+            raise
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
@@ -404,6 +341,22 @@ class GradingSession:
         """Grade one row with all graders; as `AsyncGradingSession.grade_all`."""
         return self._loop.run(self._session.grade_all(sample))
 
+    def begin_flat(self, row: Mapping[str, Any]) -> "Future[list[dict[str, Any]]]":
+        """Begin to grade a row; its future has a flat row of `Outcome.to_row` for each grader."""
+
+        async def graded() -> list[dict[str, Any]]:
+            sample = self._session.read(row)
+            return [outcome.to_row(sample) for outcome in await self._session.grade_all(sample)]
+
+        return self._loop.begin(graded())
+
+    def close(self) -> None:
+        """Close the session and its connections."""
+        try:
+            self._loop.run(self._opening.__aexit__(None, None, None))
+        finally:
+            self._loop.close()
+
 
 @asynccontextmanager
 async def session_of(
@@ -431,33 +384,13 @@ def plan_words(plan: Plan) -> str:
     return f"{names}; judge: {plan.identity['judge']}"
 
 
-class SessionThread:
-    """A session that is open in an event loop of its own, until it is closed."""
-
-    def __init__(self, manager: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
-        self._manager = manager
-        self.loop = LoopThread()
-        try:
-            self.session = self.loop.run(manager.__aenter__())
-        except BaseException:
-            self.loop.close()
-            raise
-
-    def close(self) -> None:
-        """Close the session and its connections, then the loop."""
-        try:
-            self.loop.run(self._manager.__aexit__(None, None, None))
-        finally:
-            self.loop.close()
-
-
 class SessionOpener:
     """What `open_session` returns: enter it by `async with`, or by `with`."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
-        self._thread: SessionThread | None = None
+        self._session: GradingSession | None = None
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
@@ -465,8 +398,7 @@ class SessionOpener:
 
     async def __aenter__(self) -> AsyncGradingSession:
         """Open the session in the running event loop."""
-        self._opened = self._new()
-        return await self._opened.__aenter__()
+        return await self._new().__aenter__()
 
     async def __aexit__(
         self,
@@ -480,14 +412,13 @@ class SessionOpener:
 
     def __enter__(self) -> GradingSession:
         """Open the session in an event loop of its own."""
-        self._opened = self._new()
-        self._thread = SessionThread(self._opened)
-        return GradingSession(self._thread.loop, self._thread.session)
+        self._session = GradingSession(self._new())
+        return self._session
 
     def __exit__(self, *_: object) -> None:
         """Close the session and the connections that were made for it."""
-        assert self._thread is not None, "it was entered by `with`"
-        self._thread.close()
+        assert self._session is not None, "it was entered by `with`"
+        self._session.close()
 
     def require_columns(self, names: Sequence[str]) -> None:
         """Refuse data that lacks a column which the graders need.
@@ -520,7 +451,8 @@ class SessionOpener:
     def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
         if self._opened is not None:
             raise ConfigurationError("a session is entered once; call open_session again")
-        return session_of(self._plan)
+        self._opened = session_of(self._plan)
+        return self._opened
 
 
 def open_session(
@@ -544,3 +476,123 @@ def open_session(
     of_data = [name for name, option in OPTIONS.items() if not option.in_session]
     refuse_idle(options, *of_data, where="in a session, which has no data of its own")
     return SessionOpener(make_plan((), graders, client, options=options))
+
+
+class TableGrader:
+    """Grades Arrow tables of rows into Arrow tables of outcomes, for engines with workers.
+
+    It keeps one session open in each process, with its connections, limits and cache, and may be
+    pickled (by cloudpickle, where `sessions` is a lambda) before and after it has graded. Whatever
+    is wrong with a row or a reply is in the row's outcome.
+
+    Args:
+        sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`. It is
+            called once in each process that grades.
+        keep: Columns of the data that the outcomes carry along, such as the id under its own name.
+
+    Attributes:
+        sessions: As given.
+        keep: As given.
+
+    Raises:
+        ConfigurationError: A column to keep has the name of a column of outcomes, `keep` is one
+            text, or `sessions` is no function.
+    """
+
+    def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
+        if not callable(sessions):
+            raise ConfigurationError(
+                f"sessions is {sessions!r}; expected a function that opens one, as in "
+                "lambda: open_session('faithfulness', 'openai/MODEL')"
+            )
+        if isinstance(keep, str):
+            raise ConfigurationError(f"keep is one text; expected a tuple, as in ({keep!r},)")
+        taken = sorted(set(keep) & set(COLUMNS))
+        if taken:
+            raise ConfigurationError(
+                f"the data's column {taken[0]!r} has the name of a column of outcomes, and cannot "
+                "be carried along; rename it in the data"
+            )
+        self.sessions = sessions
+        self.keep = tuple(keep)
+        self._opening = threading.Lock()
+        self._opened: GradingSession | None = None
+
+    def __repr__(self) -> str:
+        """One line: whether its session is open."""
+        return f"TableGrader({'open' if self._opened else 'not yet used'})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the session where it is: it is a process's own."""
+        return type(self), (self.sessions, self.keep)
+
+    def __call__(self, table: Any) -> Any:
+        """Grade a table.
+
+        Args:
+            table: A `pyarrow.Table` with a row for each sample.
+
+        Returns:
+            A `pyarrow.Table` with the columns of `Outcome.to_row`, and those to keep: a row for
+            each sample and grader, in the order of the samples.
+
+        Raises:
+            ConfigurationError: The session cannot work, whatever the row; a column to keep is
+                missing; or pyarrow is.
+        """
+        arrow = required_module("pyarrow", "data", "grade Arrow tables")
+        missing = [name for name in self.keep if name not in table.column_names]
+        if missing:
+            raise ConfigurationError(
+                f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
+            )
+        rows = table.to_pylist()
+        opened = self._open()
+        # The session lets in as many as may be graded at a time.
+        begun = [opened.begin_flat(row) for row in rows]
+        schema = outcome_schema()
+        for name in self.keep:
+            schema = schema.append(table.schema.field(name))
+        try:
+            flat = [
+                each | {name: row[name] for name in self.keep}
+                for row, graded in zip(rows, begun, strict=True)
+                for each in graded.result()
+            ]
+        finally:
+            for graded in begun:
+                graded.cancel()
+        return arrow.Table.from_pylist(flat, schema=schema)
+
+    async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Grade one row, for engines that await each row by itself.
+
+        Args:
+            row: Column to value.
+
+        Returns:
+            One flat row of `Outcome.to_row` for each grader, with the columns to keep.
+
+        Raises:
+            ConfigurationError: The session cannot work, whatever the row.
+        """
+        graded = await asyncio.wrap_future(self._open().begin_flat(row))
+        return [each | {name: row[name] for name in self.keep} for each in graded]
+
+    def close(self) -> None:
+        """Close the session and its connections; the next row opens another."""
+        with self._opening:
+            opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.close()
+
+    def _open(self) -> GradingSession:
+        with self._opening:
+            if self._opened is None:
+                opener = self.sessions()
+                if not isinstance(opener, SessionOpener):
+                    raise ConfigurationError(
+                        f"sessions returned {opener!r}; expected what open_session returns"
+                    )
+                self._opened = opener.__enter__()
+            return self._opened

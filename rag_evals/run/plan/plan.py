@@ -53,7 +53,7 @@ Admission = Literal["begin", "wait", "stop"]
 
 
 class RunPolicy(Protocol):
-    """Decides how many rows of a run are graded. One object serves one run."""
+    """Decides how many rows of a run are graded, by default all. One object serves one run."""
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         """Say whether all graders of a row may begin; asked again after `"wait"`.
@@ -62,9 +62,12 @@ class RunPolicy(Protocol):
             position: Place in the data of the next row that the run would grade.
             resumed: An earlier start has outcomes of it; then it always begins.
         """
+        del position, resumed
+        return "begin"
 
     def ended(self, outcome: Outcome) -> None:
         """Count an outcome, of this start or an earlier one; rows end in any order."""
+        del outcome
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
         """Complete the numbers of a run that graded all that it had to.
@@ -72,26 +75,12 @@ class RunPolicy(Protocol):
         Returns:
             What the manifest says about it, by key; empty for a run of all rows.
         """
-
-
-class EveryRow:
-    """Grades all rows of a plan."""
-
-    def __init__(self, plan: object, lost_usd: float = 0.0) -> None:
-        del plan, lost_usd
-
-    def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Begin."""
-        del position, resumed
-        return "begin"
-
-    def ended(self, outcome: Outcome) -> None:
-        """Count nothing."""
-
-    def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Say nothing."""
         del summary
         return {}
+
+
+class EveryRow(RunPolicy):
+    """Grades all rows of a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +97,7 @@ class Plan:
         identity: What identifies this run; a store continues only a run with an equal one.
         drawn: How many rows are graded, in random order; None for all, in theirs.
         policy: Makes what decides how many of these rows are graded, given the US dollars that
-            earlier starts spent on outcomes that do not count.
+            earlier starts spent on outcomes that do not count; None for all.
         batched: Judges are asked in batches, which cost less.
         free: The same rows for a judge that costs nothing, where these are a sample; else None.
         budget: US dollars that the sample was chosen for; None for none.
@@ -122,7 +111,7 @@ class Plan:
     settings: RunSettings
     identity: dict[str, Any]
     drawn: int | None = None
-    policy: "Callable[[Plan, float], RunPolicy]" = EveryRow
+    policy: "Callable[[Plan, float], RunPolicy] | None" = None
     batched: bool = False
     free: "Plan | None" = None
     budget: float | None = None

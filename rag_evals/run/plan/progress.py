@@ -5,73 +5,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rag_evals.core import Phrases, phrases
-from rag_evals.text import html_text
 
-_SECONDS_BEFORE_FIRST = 0.2
-_SECONDS_BETWEEN = 0.2
+_SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_IN_A_NOTEBOOK = 0.2
 
 
-def in_notebook() -> bool:
-    """Say whether the kernel of a notebook runs this program."""
+def _in_notebook() -> bool:
     ipython: Any = sys.modules.get("IPython")  # where it is not loaded, nobody uses it
     shell = None if ipython is None else ipython.get_ipython()
     return hasattr(shell, "kernel")
 
 
-class NotebookLine:
-    """A bar with a line of text, in the output of the cell that runs."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-        self._next = time.monotonic() + _SECONDS_BEFORE_FIRST
-
-    def __call__(self, progress: "Progress") -> None:
-        """Show how far the run is; a few times a second, and never for a short run."""
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _SECONDS_BETWEEN
-        self._show(_Shown(str(progress), progress.done, progress.total))
-
-    def close(self) -> None:
-        """Take the line away."""
-        if self._handle is not None:
-            self._handle.update(_Shown("", 0, None))
-
-    def _show(self, shown: "_Shown") -> None:
-        if self._handle is None:
-            display: Any = import_module("IPython.display").display
-            self._handle = display(shown, display_id=True)
-        else:
-            self._handle.update(shown)
-
-
-class _Shown:
-    """One state of the line."""
-
-    def __init__(self, text: str, done: int, total: int | None) -> None:
-        self._text = text
-        self._done = done
-        self._total = total
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_html_(self) -> str:
-        if not self._text:
-            return ""
-        # Without a value the bar moves to and fro: nobody knows how much there is.
-        place = "" if self._total is None else f' value="{self._done}" max="{self._total}"'
-        return f"<div><progress{place}></progress> {html_text(self._text)}</div>"
-
-
 if TYPE_CHECKING:
     from rich.progress import TaskID
-
-_SECONDS_BETWEEN_LINES = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,43 +114,37 @@ def reporting(
         stream: Where to show it; None takes standard error.
         language: Of the reader: "en" or "ru".
     """
-    notebook = stream is None and in_notebook()
+    in_notebook = stream is None and _in_notebook()
     stream = sys.stderr if stream is None else stream
     if callable(progress):
         yield progress
-    elif notebook and progress is not False:
-        line = NotebookLine()
-        try:
-            yield line
-        finally:
-            line.close()
-    elif progress is False or (progress is None and not stream.isatty()):
+    elif progress is False or (progress is None and not (in_notebook or stream.isatty())):
         yield silent
-    elif stream.isatty():
+    elif stream.isatty() and not in_notebook:
         with _bar(stream, phrases(language)) as report:
             yield report
     else:
-        yield _Lines(stream, phrases(language))
+        yield _Lines(stream, phrases(language), in_notebook=in_notebook)
 
 
 class _Lines:
-    def __init__(self, stream: TextIO, say: Phrases) -> None:
+    """Writes a line from time to time; in a notebook, over the line before."""
+
+    def __init__(self, stream: TextIO, say: Phrases, *, in_notebook: bool) -> None:
         self._stream = stream
         self._say = say
+        self._form = "\r{:<100}" if in_notebook else "{}\n"
+        self._seconds = _SECONDS_IN_A_NOTEBOOK if in_notebook else _SECONDS_BETWEEN_LINES
         self._shown_at = time.monotonic()
         self._waited = False
 
     def __call__(self, progress: Progress) -> None:
-        finished = progress.done == progress.total
+        is_due = time.monotonic() - self._shown_at >= self._seconds
         begins_to_wait = progress.waiting_seconds >= 1 and not self._waited
         self._waited = progress.waiting_seconds >= 1
-        if (
-            finished
-            or begins_to_wait
-            or time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
-        ):
+        if is_due or begins_to_wait or progress.done == progress.total:
             self._shown_at = time.monotonic()
-            self._stream.write(f"{progress.line(self._say)}\n")
+            self._stream.write(self._form.format(progress.line(self._say)))
             self._stream.flush()
 
 

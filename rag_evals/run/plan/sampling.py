@@ -113,9 +113,8 @@ class EarlyStop:
         self._counted = dict.fromkeys(graders, 0)
 
     @classmethod
-    def of_plan(cls, rule: Sampling, plan: Plan, lost_usd: float = 0.0) -> "EarlyStop":
+    def of_plan(cls, rule: Sampling, plan: Plan, _lost_usd: float) -> "EarlyStop":
         """Watch the rows of a plan."""
-        del lost_usd
         assert plan.rows is not None, "only rows that can be counted are drawn"
         names = [grader.name for grader in plan.graders]
         return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)
@@ -159,8 +158,7 @@ class EarlyStop:
     def drawn(self, grader: str) -> DrawnRows:
         """Return the rows of a grader in the order of the draw."""
         ends = self._ends[grader]
-        drawn = [ends[place] for place in range(self._counted[grader])]
-        return DrawnRows(drawn, self._population)
+        return DrawnRows([ends[n] for n in range(self._counted[grader])], self._population)
 
 
 def until_decided(plan: Plan, rule: Sampling) -> Plan:
@@ -177,6 +175,7 @@ FREE_FOLDER = "every-row"
 """Folder in a run where the cheap judge's run of every row is kept."""
 
 FEWEST_SAMPLED = 20
+_TOO_FEW = f"with fewer than {FEWEST_SAMPLED} nobody knows how far the cheap judge is off"
 _LEAST_FACTOR = 1.1
 
 _Records = Sequence[Mapping[str, Any]]
@@ -223,7 +222,7 @@ class Budget:
         self._cost_usd = 0.0
 
     @classmethod
-    def of_plan(cls, dollars: float, plan: Plan, lost_usd: float = 0.0) -> "Budget":
+    def of_plan(cls, dollars: float, plan: Plan, lost_usd: float) -> "Budget":
         """Watch what the rows of a plan cost, over all starts."""
         return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
 
@@ -372,14 +371,17 @@ def sample_of(plan: Plan, rows: int) -> Plan:
     Raises:
         ConfigurationError: Not so many rows, too few of them, or a judge that is free.
     """
-    if not _costs_money(plan):
-        raise _is_free(plan)
+    _require_cost(plan)
     total = plan.rows or 0
     if plan.rows is not None and rows > total:
         raise ConfigurationError(
             f"a sample of {rows} rows is more than the {total} rows of the data"
         )
-    return plan if rows == total else _sample(plan, rows)
+    if rows == total:
+        return plan
+    if rows < min(FEWEST_SAMPLED, total or FEWEST_SAMPLED):
+        raise ConfigurationError(f"a sample of {rows} rows is too small; {_TOO_FEW}")
+    return _sample(plan, rows)
 
 
 def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
@@ -393,36 +395,27 @@ def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
     Raises:
         ConfigurationError: As for `sample_of`, or the price of a model is not known.
     """
-    if not _costs_money(plan):
-        raise _is_free(plan)
+    _require_cost(plan)
     if plan.rows is None:
         return draw_of(plan, note={})
     rows = rows_for_budget(counted, dollars)
     if rows < min(FEWEST_SAMPLED, plan.rows):
         raise ConfigurationError(
             f"the budget of ${dollars:g} pays for {rows} rows, and a sample of {rows} rows is too "
-            f"small; with fewer than {FEWEST_SAMPLED} nobody knows how far the cheap judge is off"
+            f"small; {_TOO_FEW}"
         )
     return replace(_sample(plan, rows), budget=dollars, policy=partial(Budget.of_plan, dollars))
 
 
-def _costs_money(plan: Plan) -> bool:
-    return any(grader.endpoints for grader in plan.graders) or plan.client is not None
-
-
-def _is_free(plan: Plan) -> ConfigurationError:
-    return ConfigurationError(
-        f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
-    )
+def _require_cost(plan: Plan) -> None:
+    if plan.client is None and not any(grader.endpoints for grader in plan.graders):
+        raise ConfigurationError(
+            f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
+        )
 
 
 def _sample(plan: Plan, rows: int) -> Plan:
     total = plan.rows or 0
-    if rows < min(FEWEST_SAMPLED, total or FEWEST_SAMPLED):
-        raise ConfigurationError(
-            f"a sample of {rows} rows is too small; with fewer than {FEWEST_SAMPLED} nobody knows "
-            "how far the cheap judge is off"
-        )
     note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
     return draw_of(plan, rows=rows, note={"sample": note})
 
@@ -445,24 +438,16 @@ def rows_for_budget(plan: Plan, dollars: float) -> int:
     return min(told.rows, int(told.rows * dollars / told.cost_usd))
 
 
-def free_folder(folder: Path) -> Path:
-    """Return where the cheap judge's run of every row is kept."""
-    return folder / FREE_FOLDER
-
-
-_StoredOutcomes = Sequence[Mapping[str, Any]]
-
-
 class _FreeRun(Protocol):
     @property
     def judge(self) -> str | None: ...
 
-    def of_grader(self, grader: str) -> _StoredOutcomes: ...
+    def of_grader(self, grader: str) -> _Records: ...
 
 
 def choose_designs(
     summary: Summary,
-    of_grader: Callable[[str], _StoredOutcomes],
+    of_grader: Callable[[str], _Records],
     stopped: Mapping[str, Any] | None,
     free: _FreeRun | None,
     spending: Mapping[str, Any] | None = None,

@@ -17,7 +17,7 @@ from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.grading import Grader
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gate
 from rag_evals.run.plan.options import DEFAULT_ERROR
-from rag_evals.run.plan.sampling import choose_designs, free_folder
+from rag_evals.run.plan.sampling import FREE_FOLDER, choose_designs
 from rag_evals.run.read.export import (
     Layout,
     Marks,
@@ -581,7 +581,7 @@ class Run(ScoreNumbers):
     def free(self) -> "Run | None":
         """The cheap judge's run of every row, where this one is of a sample; else None."""
         if self._free is None and self.folder is not None and self.identity.get("sample"):
-            self._free = load_run(free_folder(self.folder))
+            self._free = load_run(self.folder / FREE_FOLDER)
         return self._free
 
     def beside(self, free: "Run") -> "Run":

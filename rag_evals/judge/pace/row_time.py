@@ -1,0 +1,192 @@
+"""How long may the calls of a row take, and which thread waits for them?
+
+A row's time is counted while its calls run, not while they wait. A sync call cannot be stopped from
+outside: it runs in a thread, which is abandoned when its time is up.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextvars import ContextVar, copy_context
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rag_evals.errors import ConfigurationError, JudgeUnavailableError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from rag_evals.core import Meter
+
+T = TypeVar("T")
+DEFAULT_TIMEOUT_SECONDS = 120.0
+
+_row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
+
+
+class RowTime:
+    """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
+
+    All calls of the row together have `seconds`; its meter knows the time that earlier ones took.
+    """
+
+    def __init__(self, meter: "Meter", seconds: float) -> None:
+        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+
+        self._meter = meter
+        self._seconds = seconds
+        self.timeout = asyncio.timeout(seconds - meter.waited_seconds)
+        self.stopped_seconds = 0.0
+
+    async def __aenter__(self) -> None:
+        """Start the clock."""
+        self._began = time.monotonic()
+        await self.timeout.__aenter__()
+        self._token = _row_time.set(self)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the clock.
+
+        Raises:
+            JudgeUnavailableError: The time is up.
+        """
+        _row_time.reset(self._token)
+        self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
+        try:
+            await self.timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise _too_late(self._seconds, self._meter) from None
+
+
+def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
+    """Limit awaited calls to their row's remaining time; without limit where a session does it."""
+    return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
+
+
+@contextmanager
+def row_clock_stopped() -> Iterator[None]:
+    """Stop the clock of the row inside: the endpoint has asked to wait."""
+    clock = _row_time.get()
+    ends_at = None if clock is None else clock.timeout.when()
+    if clock is None:
+        yield
+        return
+    began = time.monotonic()
+    clock.timeout.reschedule(None)
+    try:
+        yield
+    finally:
+        seconds = time.monotonic() - began
+        clock.stopped_seconds += seconds
+        if ends_at is not None:
+            clock.timeout.reschedule(ends_at + seconds)
+
+
+def call_in_thread(work: Callable[[], T]) -> "Future[T]":
+    """Call a function in a new thread, with this context's variables.
+
+    The thread ends with the call; a program that ends does not wait for it.
+    """
+    from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
+
+    future: Future[T] = Future()
+    # Nobody may cancel it any more: the thread would have nowhere to put what it gets.
+    future.set_running_or_notify_cancel()
+
+    def carry_out() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    run = copy_context().run
+    threading.Thread(target=run, args=(carry_out,), name="rag-evals-call", daemon=True).start()
+    return future
+
+
+def _too_late(seconds: float | None, meter: "Meter") -> JudgeUnavailableError:
+    fault = f"; the last fault: {meter.last_fault}" if meter.last_fault else ""
+    error = JudgeUnavailableError(
+        f"no valid reply within the {seconds:g} s that a row has (timeout){fault}"
+    )
+    error.row_is_over = True
+    return error
+
+
+class LoopThread:
+    """An event loop in a thread of its own, for any number of threads; close it at the end."""
+
+    def __init__(self) -> None:
+        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        from concurrent.futures import Future  # noqa: PLC0415 - as above
+
+        started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+        async def stay() -> None:
+            end = asyncio.Event()
+            started.set_result((asyncio.get_running_loop(), end))
+            await end.wait()
+
+        # A daemon: a program that ends without closing must not hang.
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(stay()), name="rag-evals-loop", daemon=True
+        )
+        self._thread.start()
+        self._loop, self._end = started.result()
+        # Work that is handed over while the loop ends would never begin, and be waited for.
+        self._handing_over = threading.Lock()
+        self._is_closed = False
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the loop and wait for it; an interrupt of the wait cancels it.
+
+        Raises:
+            ConfigurationError: The loop was closed.
+        """
+        from concurrent.futures import CancelledError  # noqa: PLC0415 - loaded by now
+
+        future = self.begin(work)
+        try:
+            return future.result()
+        except CancelledError:
+            raise closed_too_soon() from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Begin a coroutine in the loop, and do not wait for it.
+
+        Raises:
+            ConfigurationError: The loop was closed.
+        """
+        import asyncio  # noqa: PLC0415 - loaded by now
+
+        with self._handing_over:
+            if self._is_closed:
+                work.close()
+                raise ConfigurationError("the session is closed; grade inside its with block")
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """End the loop: what still runs in it is cancelled."""
+        with self._handing_over:
+            if not self._is_closed:
+                self._is_closed = True
+                self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join()
+
+
+def closed_too_soon() -> ConfigurationError:
+    """Say that a session was closed while it graded."""
+    return ConfigurationError(
+        "the session was closed while a row was graded; wait for all rows inside its with block"
+    )
