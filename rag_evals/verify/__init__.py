@@ -1,4 +1,4 @@
-"""Do these chunks support this statement? A verifier decides it, with or without a judge."""
+"""Verifiers: decide whether chunks support a statement, with or without a judge."""
 
 from rag_evals import lazy_names
 
@@ -24,6 +24,6 @@ NAMES = {
         "read_tunings",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""Names for other rooms, by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

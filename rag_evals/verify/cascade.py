@@ -1,7 +1,8 @@
-"""Who decides when one verifier is cheap and another is good? The cheap one, where it is sure."""
+"""Cascades: a cheap verifier decides where it is sure, a better one decides the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rag_evals.core import (
@@ -22,23 +23,22 @@ if TYPE_CHECKING:
     from rag_evals.verify.tuned import Tuning
 
 
-# On labelled sets "not supported" is wrong too often at any support: up to 52 of 100 below 0.2.
+# On labelled data "not supported" is wrong too often at any support: up to 52 % below 0.2.
 DEFAULT_UNSURE = (0.0, 0.8)
 
 
 @dataclass(frozen=True, eq=False)
 class CascadeVerifier:
-    """Sends only those claims to the second verifier that leave the first one unsure.
+    """Asks the second verifier only about claims that leave the first one unsure.
 
     Args:
-        first: Decides alone where its support is outside the band.
+        first: Decides alone if its support is outside the band.
         then: Decides the rest.
-        unsure: The band of support, both ends included, 0 to 1; the threshold of `first` lies in
-            it, or what is sure would be decided wrong. A tuned verifier made to go first has a
-            band of its own.
+        unsure: The band of support, both ends included, 0 to 1. It must include the threshold of
+            `first`. A tuned verifier that goes first has a band of its own.
 
     Raises:
-        ConfigurationError: The band is none, or `first` is never unsure or errs where it is sure.
+        ConfigurationError: The band is invalid, or `first` is never unsure.
     """
 
     first: Verifier
@@ -56,20 +56,32 @@ class CascadeVerifier:
             raise ConfigurationError(
                 f"unsure is {self.unsure!r}; expected two numbers from 0 to 1, the lower one first"
             )
-        if not (isinstance(self.first, TunedVerifier) and self.first.goes_first):
-            _check_first(self.first, low, high)
+        threshold, name = self.first.traits.threshold, self.first.name
+        is_tuned = isinstance(self.first, TunedVerifier) and self.first.goes_first
+        # A decision model asks an endpoint, yet its support is a probability.
+        if self.first.traits.batches and threshold is None and (low > 0 or high < 1):
+            raise ConfigurationError(
+                f"{name!r} comes first, and a judge is never unsure: its support is 0 or 1; put a "
+                "local verifier first, such as EmbeddedVerifier()"
+            )
+        if threshold is not None and not low <= threshold <= high and not is_tuned:
+            raise ConfigurationError(
+                f"the threshold of {name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "
+                "sure statements would get wrong verdicts; choose a threshold inside, or widen "
+                "unsure"
+            )
         first = self.first.adapt(VerifierChanges(may_decline=True))
         object.__setattr__(self, "first", first)
         object.__setattr__(self, "unsure", (float(low), float(high)))
 
     @property
     def name(self) -> str:
-        """The names of both."""
+        """Both names."""
         return f"{self.first.name}>{self.then.name}"
 
     @property
     def traits(self) -> VerifierTraits:
-        """Those of both together; the first decides most, so its warnings count."""
+        """The traits of both together; warnings come from the first, which decides most."""
         one, other = self.first.traits, self.then.traits
         modes = {one.cache_mode, other.cache_mode}
         return VerifierTraits(
@@ -83,16 +95,16 @@ class CascadeVerifier:
             cache_mode=next((mode for mode in ("semantic", "exact") if mode in modes), None),
             warn=one.warn,
             check=self._check,
-            # What the first one does not read is left to the second.
+            # The second decides what the first cannot read.
             languages=other.languages,
         )
 
     def adapt(self, changes: VerifierChanges) -> "CascadeVerifier":
-        """Return the cascade with the changes in both parts."""
+        """Return the cascade with both parts changed."""
         return replace(self, first=self.first.adapt(changes), then=self.then.adapt(changes))
 
     def _check(self) -> None:
-        """Check both parts: the second may be asked long after the first was paid."""
+        """Check both parts now: the second is asked long after the first was paid."""
         for part in (self.first, self.then):
             if check := part.traits.check:
                 check()
@@ -119,35 +131,20 @@ class CascadeVerifier:
         return verdict.support > high if verdict.is_supported else verdict.support < low
 
 
-def _check_first(first: Verifier, low: float, high: float) -> None:
-    # A checker with a threshold gives probabilities, whoever it asks.
-    threshold = first.traits.threshold
-    if first.traits.batches and threshold is None and (low > 0 or high < 1):
-        raise ConfigurationError(
-            f"{first.name!r} comes first, and a judge is never unsure: its support is 0 or 1; "
-            "put a local verifier first, such as EmbeddedVerifier()"
-        )
-    if threshold is not None and not low <= threshold <= high:
-        raise ConfigurationError(
-            f"the threshold of {first.name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "
-            "sure statements would get wrong verdicts; choose a threshold inside, or widen unsure"
-        )
-
-
 def _named(
     verifier: Verifier, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> Flow[list[Verdict]]:
-    """Let a verifier decide, and note who it was."""
+    """Let a verifier decide, and note its name in the verdicts."""
     verdicts = yield from verifier.flow(claims, chunks)
     check_verdicts(claims, chunks, verdicts)
     return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]
 
 
 def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str) -> Verifier:
-    """Return a verifier, or a cascade, whose stages follow their tuned files.
+    """Return the verifier with each stage tuned by its file.
 
     Raises:
-        ConfigurationError: One is of no stage here, or something changed since it was tuned.
+        ConfigurationError: A file is for no stage here, or something changed since the tuning.
     """
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
@@ -161,36 +158,35 @@ def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str
 
 
 def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
-    """Describe each stage for a manifest: its name, where it decides alone, and by which labels."""
-    stages = [_described(stage) for stage in stages_in(verifier)]
-    for stage, band in zip(stages, verifier.traits.unsure, strict=False):
-        if stage["tuned"] is None:
-            stage["unsure"] = list(band)
+    """Describe each stage for the manifest: its name, the band it leaves open, and its labels."""
+    stages = []
+    for stage, band in zip_longest(stages_in(verifier), verifier.traits.unsure):
+        tuned = stage if isinstance(stage, TunedVerifier) else None
+        own = stage if tuned is None else tuned.verifier
+        described: dict[str, Any] = {
+            "name": stage.name,
+            "fingerprint": own.fingerprint(),
+            "as_used": stage.fingerprint(),
+            "has_support": own.traits.threshold is not None,
+            "tuned": None if tuned is None else _described(tuned.tuning, tuned.goes_first),
+        }
+        if tuned is None and band is not None:
+            described["unsure"] = list(band)
+        stages.append(described)
     return stages
 
 
-def _described(stage: Verifier) -> dict[str, Any]:
-    tuning = stage.tuning if isinstance(stage, TunedVerifier) else None
-    own = stage.verifier if isinstance(stage, TunedVerifier) else stage
-    first = isinstance(stage, TunedVerifier) and stage.goes_first
+def _described(tuning: "Tuning", goes_first: bool) -> dict[str, Any]:
     return {
-        "name": stage.name,
-        "fingerprint": own.fingerprint(),
-        "as_used": stage.fingerprint(),
-        "has_support": own.traits.threshold is not None,
-        "tuned": None
-        if tuning is None
-        else {
-            "labels": tuning.labels,
-            "level": tuning.level,
-            "labels_from": list(tuning.labels_from),
-            "map": tuning.map_kind,
-            "threshold": tuning.threshold_shown,
-            "confidence": tuning.confidence.model_dump() if tuning.confidence else None,
-            "promise": tuning.promise.model_dump() if tuning.promise and first else None,
-            "spread": tuning.expected_spread(goes_first=first),
-            "worth": tuning.worth,
-        },
+        "labels": tuning.labels,
+        "level": tuning.level,
+        "labels_from": list(tuning.labels_from),
+        "map": tuning.map_kind,
+        "threshold": tuning.threshold_shown,
+        "confidence": tuning.confidence.model_dump() if tuning.confidence else None,
+        "promise": tuning.promise.model_dump() if tuning.promise and goes_first else None,
+        "spread": tuning.expected_spread(goes_first=goes_first),
+        "worth": tuning.worth,
     }
 
 
@@ -215,11 +211,11 @@ def _require_same(
 ) -> None:
     changed = None
     if tuning.judge != verifier.fingerprint():
-        changed = "of another version of it (its model, settings or threshold differ)"
+        changed = "for another version of it (its model, settings or threshold differ)"
     elif tuning.prompt != prompt:
-        changed = "of statements that were found in another way (prompt, language or extractor)"
+        changed = "for statements found in another way (prompt, language or extractor)"
     elif tuning.before != before:
-        changed = "of statements that other verifiers had left open, or the same ones tuned else"
+        changed = "for other verifiers before it in the cascade, or the same ones tuned differently"
     if changed:
         raise ConfigurationError(
             f"the tuned file for {tuning.stage!r} is stale or foreign: it is {changed}; run "

@@ -1,4 +1,4 @@
-"""How sure is a verdict? A logistic map over what a result holds; `judge tune` fits it."""
+"""How sure a verdict is: a logistic map over signals in a result, fitted by `judge tune`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ _MOST_ODDS = 0.99
 
 
 class Confidence(BaseModel):
-    """What signals say about a verdict, and how much is gained by leaving out the least sure ones.
+    """What signals say about a verdict, and what is gained by leaving out the least sure ones.
 
     Attributes:
         auroc: How often a wrong verdict is less sure than a right one, on left-out rows.
         auroc_low: Lower end of its 95 % interval.
-        auroc_high: Upper end.
-        weights: Of each signal, in log-odds; empty where the interval includes 0.5.
-        intercept: Of the map.
-        limit: Confidence below which a verdict is among the least sure.
-        skipped: Share of the labelled verdicts below it.
-        error: Share of wrong verdicts among all, on left-out rows.
-        error_kept: The same without the least sure.
-        bound: What that is at most, with 95 % confidence.
+        auroc_high: Upper end of its 95 % interval.
+        weights: Weight of each signal, in log-odds; empty if the interval includes 0.5.
+        intercept: Intercept of the map.
+        limit: Confidence below which a verdict is one of the least sure.
+        skipped: Share of the labelled verdicts below the limit.
+        error: Share of wrong verdicts, on left-out rows.
+        error_kept: The same without the least sure verdicts.
+        bound: Upper bound of `error_kept`, with 95 % confidence.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -46,17 +46,17 @@ class Confidence(BaseModel):
     bound: float = 1.0
 
     def of(self, finding: Finding, chunks: Sequence[str], attempts: int = 0) -> float | None:
-        """Return how likely a verdict is right, 0 to 1; None without a signal or a verdict."""
+        """Return the probability that a verdict is right; None without weights or a verdict."""
         if not self.weights or finding.verdict is None:
             return None
         return self(read_signals(finding, chunks, attempts))
 
     def __call__(self, signals: Mapping[str, float]) -> float:
-        """Return the same from signals."""
+        """Return the probability that a verdict with these signals is right."""
         return sureness(self.weights, self.intercept, signals)
 
     def __str__(self) -> str:
-        """What `judge tune` prints."""
+        """The line that `judge tune` prints."""
         auroc = f"AUROC {self.auroc:.2f} [{self.auroc_low:.2f}, {self.auroc_high:.2f}]"
         if not self.weights:
             return f"no signal: the {auroc} of being wrong includes 0.5"
@@ -68,25 +68,25 @@ class Confidence(BaseModel):
 
 
 def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[str, float]) -> float:
-    """Return how likely a verdict with these signals is right, 0 to 1."""
+    """Return the probability that a verdict with these signals is right."""
     parts = (weight * signals.get(name, 0.0) for name, weight in weights.items())
     return probability(intercept + math.fsum(parts))
 
 
 def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confidence]:
-    """Return the confidence that a run's tuned files hold for each verifier, by its name."""
+    """Return the confidence in a run's tuned files, by the verifier's name."""
     stored = {one["name"]: (one.get("tuned") or {}).get("confidence") for one in stages}
     found = {name: Confidence.model_validate(one) for name, one in stored.items() if one}
     return {name: one for name, one in found.items() if one.weights}
 
 
 def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
-    """Return what a result says about a verdict, before any label: numbers around 0.
+    """Return what a result says about a verdict without labels: numbers around 0.
 
     Args:
-        finding: With a verdict.
+        finding: A finding with a verdict.
         chunks: The texts of the context.
-        attempts: Replies that were asked for.
+        attempts: Number of replies that the judge was asked for.
     """
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))

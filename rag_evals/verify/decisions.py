@@ -1,6 +1,6 @@
-"""Do the chunks support a statement? A decision model gives a probability, without a word.
+"""Decision models: they answer with the probability that the chunks support a statement.
 
-A question names its statement in full: these models err where they must look something up.
+Each question contains its statement in full: these models err if they must look something up.
 """
 
 import sys
@@ -27,13 +27,13 @@ from rag_evals.prompt.escaping import escape_tags
 from rag_evals.text import has_russian
 
 ChunkQuestions = Literal["choice", "none"]
-"""How chunk ids are found: by one choice a statement, or not at all."""
+"""How chunk ids are found: by one choice for each statement, or not at all."""
 
 _VERSION = 2
-# Used where nobody has fitted a threshold; runs then report that it was not tuned.
+# The threshold if none was tuned; runs report that.
 _NOT_TUNED = 0.5
 _NO_CHUNK = "none"
-# Its reading is the reason of a verdict.
+# It gives the reason of a verdict.
 _READER = EmbeddedVerifier()
 # The tags of a state and of a question; data cannot contain them.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
@@ -61,18 +61,18 @@ _RUSSIAN = {
 
 @dataclass(frozen=True, eq=False)
 class DecisionVerifier:
-    """Asks a decision model about all statements of a row in one request; support is its word.
+    """Asks a decision model about all statements of a row in one request.
 
     Args:
-        endpoint: Who is asked, such as `"decisions:openai/gpt-6-luna"`.
-        chunks: How chunk ids are found: `"choice"` asks once for each statement which chunk carries
-            it, `"none"` does not ask, which is cheaper.
-        threshold: Support from which a statement counts as supported, 0 to 1; None takes 0.5, and
-            runs report that it was not tuned.
-        name: What results call it; empty takes the endpoint.
-        is_hardened: Data is escaped.
-        may_decline: A statement that the model declines gets a verdict with `doubt`, and does not
-            fail its row: for the first place of a cascade.
+        endpoint: The model, such as `"decisions:openai/gpt-6-luna"`.
+        chunks: How chunk ids are found: `"choice"` asks for each statement which chunk supports it;
+            `"none"` does not ask, which is cheaper.
+        threshold: Support from which a statement counts as supported, 0 to 1; None is 0.5, and runs
+            report that it was not tuned.
+        name: Name in results; empty for the endpoint.
+        is_hardened: Escape the data.
+        may_decline: A statement that the model declines gets a verdict with `doubt` and does not
+            fail its row; for the first verifier of a cascade.
 
     Raises:
         ConfigurationError: A setting cannot work.
@@ -103,17 +103,17 @@ class DecisionVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """One call decides all statements of a row, in one request or several."""
+        """The traits of a verifier that decides all statements of a row in one call."""
         return VerifierTraits(
             threshold=self._limit,
             endpoints=(self.endpoint,),
-            # One call decides however many there are.
+            # One call decides any number of statements.
             batches=((self.name, sys.maxsize),),
             untuned=(self.name,) if self.threshold is None else (),
         )
 
     def adapt(self, changes: VerifierChanges) -> "DecisionVerifier":
-        """Return the same verifier without escaped data, or for the first place of a cascade."""
+        """Return the verifier without escaping, or as the first of a cascade."""
         return replace(
             self,
             is_hardened=self.is_hardened and changes.hardened,
@@ -121,7 +121,7 @@ class DecisionVerifier:
         )
 
     def fingerprint(self) -> str:
-        """Return a hash of endpoint, questions, language and threshold."""
+        """Return a hash of endpoint, questions and threshold."""
         return fingerprint(
             _VERSION,
             self.endpoint,
@@ -132,10 +132,10 @@ class DecisionVerifier:
         )
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Ask about all claims at once; the embedded verifier reads them meanwhile, for reasons.
+        """Ask about all claims at once; the embedded verifier finds the reasons meanwhile.
 
         Raises:
-            JudgeRefusedError: The model declines, and no other verifier follows.
+            JudgeRefusedError: The model declines a statement, and no other verifier follows.
         """
         questions = [
             question
@@ -165,7 +165,7 @@ class DecisionVerifier:
         yield Question(f"s{place}", f"{words['supported']}\n{about}")
         if self.chunks == "none" or count == 1:
             return
-        # One option is for none of them.
+        # One option means that no chunk does.
         most = MOST_OPTIONS - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))
@@ -205,7 +205,7 @@ def _words_for(claim: Claim) -> Mapping[str, str]:
 
 
 def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:
-    """Return the chunk that carries a supported claim: the likeliest of all choices."""
+    """Return the chunk that supports a claim: the most likely of all choices."""
     if count == 1:
         return (0,)
     named = [one for one in chosen if one.choice not in (None, _NO_CHUNK)]
@@ -214,7 +214,7 @@ def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:
 
 
 def _state(chunks: Sequence[str], tags: frozenset[str]) -> str:
-    """Return what the model reads before the questions."""
+    """Return the text that the model reads before the questions."""
     numbered = "\n".join(
         f'<chunk id="{number}">\n{escape_tags(text, tags)}\n</chunk>'
         for number, text in enumerate(chunks)
@@ -223,7 +223,7 @@ def _state(chunks: Sequence[str], tags: frozenset[str]) -> str:
 
 
 def _about(claim: Claim, words: Mapping[str, str], tags: frozenset[str]) -> str:
-    """Return a claim as a question shows it, with what it depends on."""
+    """Return a claim as the question shows it, with the sentences that it depends on."""
     sentence, before, question = claim.setting
     parts = [_tagged("statement", claim.text, tags)]
     for tag, text in (("question", question), ("before", before), ("sentence", sentence)):

@@ -1,4 +1,4 @@
-"""Which verifier does a judge string name? Its prefix says so, in one table.
+"""Judge strings: one table from prefix to verifier.
 
 `embedded`, `hf:MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
 """
@@ -27,18 +27,18 @@ EMBEDDED_GRADERS = (
     "rag",
     "retrieval_ranks",
 )
-"""Names of the shipped graders that a verifier can grade for."""
+"""Names of the shipped graders that can use a verifier."""
 
 CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
-"""What comes before a Hugging Face classifier, a name or a folder; and before a decision model."""
+"""Prefixes of a Hugging Face classifier and of a decision model."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """One kind of verifier.
 
-    `make` is the name of its class in `rag_evals.verify`, or a function from the whole string; the
-    example is empty where nothing follows the prefix; `options` may follow `?`.
+    `make` is the name of its class in `rag_evals.verify`, or a function of the whole string. The
+    example is empty if nothing follows the prefix; `options` may follow `?`.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -84,15 +84,15 @@ KINDS: Mapping[str, _Kind] = {
         "DecisionVerifier", "a decision model", "decisions:openai/MODEL", _DECISION
     ),
 }
-"""Every kind of verifier by the prefix of its string; a string with none names an endpoint."""
+"""Kinds of verifiers by the prefix of their strings; a string without one names an endpoint."""
 
 
 class JudgeSpec(NamedTuple):
-    """What a judge string asks for.
+    """The verifier and the endpoint that a judge string names.
 
     Attributes:
-        verifier: Who decides statements; None when a grader asks the endpoint itself.
-        endpoint: The model endpoint to ask, such as `openai/gpt-4o-mini`; None when none is asked.
+        verifier: The verifier of statements; None if a grader asks the endpoint itself.
+        endpoint: The model endpoint, such as `openai/gpt-4o-mini`; None if none is asked.
     """
 
     verifier: Verifier | None
@@ -100,23 +100,21 @@ class JudgeSpec(NamedTuple):
 
 
 def read_judge(spec: str) -> JudgeSpec:
-    """Read what a user wrote after `--judge` or as `client=`.
+    """Parse the value of `--judge` or `client=`.
 
     Args:
-        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides what
-            leaves A unsure. `PROVIDER/MODEL@http://HOST/v1` names the address of a server that
-            speaks OpenAI's language. `embedded:FILE` takes weights made by the training command,
-            and `@strict` or `@0.8` behind either sets the threshold; `embedded?languages=de,fr`
-            lets verdicts count in languages besides English and Russian, `any` in all.
-            `hf:MODEL?device=cuda:0&batch_size=32` sets a classifier's options;
-            `?entailment=LABEL_0` says which label of the model means supported; `join`,
-            `dtype`, `revision` and `local_files_only` are the arguments of `ClassifierVerifier`.
+        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides the
+            statements that leave A unsure. `PROVIDER/MODEL@http://HOST/v1` names a server that
+            speaks OpenAI's wire. `embedded:FILE` uses weights made by the training command;
+            `@strict` or `@0.8` after either sets the threshold. With `embedded?languages=de,fr`
+            verdicts count in languages besides English and Russian, with `any` in all.
+            `hf:MODEL?device=cuda:0&batch_size=32` sets arguments of `ClassifierVerifier`.
             `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` ask a decision model;
-            `?chunks=none&threshold=0.7` are the arguments of `DecisionVerifier`.
+            `?chunks=none&threshold=0.7` are arguments of `DecisionVerifier`.
 
     Raises:
-        ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint stands
-            first, or the weights file, the threshold or the address cannot be used.
+        ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint comes
+            first, or the weights file, the threshold or the address is invalid.
     """
     first, arrow, then = spec.partition(">")
     if not arrow:
@@ -136,12 +134,12 @@ def read_judge(spec: str) -> JudgeSpec:
 
 
 def from_string(spec: str) -> Verifier | None:
-    """Make the verifier that a judge string names; None where it names a model endpoint alone."""
+    """Return the verifier that a judge string names; None if it only names an endpoint."""
     return read_judge(spec).verifier
 
 
 def verifier_from_string(spec: str) -> Verifier:
-    """Make the verifier that `--verifier` names; an endpoint is asked besides the judge."""
+    """Return the verifier that `--verifier` names; an endpoint becomes an `LLMVerifier`."""
     verifier, endpoint = read_judge(spec)
     if endpoint is None and verifier is not None:
         return verifier
@@ -151,14 +149,14 @@ def verifier_from_string(spec: str) -> Verifier:
 
 
 def _verifier(part: str) -> Verifier | None:
-    """Make the verifier of one stage; None where it has no prefix."""
+    """Return the verifier of one stage; None if it has no prefix."""
     prefix = next((one for one in KINDS if part.startswith(one)), None)
     if prefix is None:
         return None
     kind = KINDS[prefix]
     if not isinstance(kind.make, str):
         return kind.make(part)
-    # A class is imported when it is used: importing the package has a budget.
+    # Imported on first use: importing the package has a time budget.
     make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
     model, _, query = part.partition("?")
     if not kind.example:

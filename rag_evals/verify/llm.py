@@ -1,4 +1,4 @@
-"""Do the chunks support these statements? A judge decides several statements in each call."""
+"""The LLM verifier: a judge decides several statements in each call."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from rag_evals.prompt.escaping import escape_tags
 from rag_evals.response_models import each_once
 
 DEFAULT_BATCH_SIZE = 10
-"""Statements in one call; more of them share the tokens of the context, and the judge's care."""
+"""Statements in one call; more share the tokens of the context, and the judge's attention."""
 
 
 class StatementVerdict(JudgeModel):
@@ -67,23 +67,23 @@ class VerifierReply(JudgeModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LLMVerifier:
-    """Asks a judge, and takes no reply that leaves a statement out.
+    """Asks a judge; a reply that leaves a statement out is asked again.
 
     Args:
-        batch_size: Statements in one call, at least 1; 1 asks for each by itself.
-        model: Model to ask; None leaves it to the client.
-        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the one that grades.
-        name: What results call it; empty takes the endpoint, the model or `judge`.
-        language: Language of samples that name none, such as `ru`; None is English.
+        batch_size: Statements in one call, at least 1.
+        model: Model to ask; None for the client's own.
+        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None for the judge that grades.
+        name: Name in results; empty for the endpoint, the model or `judge`.
+        language: Language of samples without one, such as `ru`; None for English.
         prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
             `statement_settings`: for each statement None, or the `question`, the words `before` it
-            and its `sentence`, where it depends on them. None takes the shipped one.
-        examples: Few-shot examples; None takes those of the prompt.
-        settings: What the judge is asked with, such as `{"temperature": 0}`.
+            and its `sentence`, if it depends on them. None for the shipped prompt.
+        examples: Few-shot examples; None for those of the prompt.
+        settings: Settings of the call, such as `{"temperature": 0}`.
 
     Raises:
-        ConfigurationError: A setting cannot work, or `model` and `endpoint` both name a model.
-        PromptError: The prompt does not parse, or does not show what is to be decided.
+        ConfigurationError: A setting is invalid, or `model` and `endpoint` both name a model.
+        PromptError: The prompt does not parse, or does not show statements and chunks.
     """
 
     batch_size: int = DEFAULT_BATCH_SIZE
@@ -119,7 +119,7 @@ class LLMVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """It makes calls; without an endpoint of its own it needs the client that grades."""
+        """The traits of a verifier that asks its endpoint, or the judge that grades."""
         return VerifierTraits(
             asks_judge=self.endpoint is None,
             endpoints=() if self.endpoint is None else (self.endpoint,),
@@ -127,14 +127,14 @@ class LLMVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "LLMVerifier":
-        """Return the same verifier, asking in a language and with further settings."""
+        """Return the verifier with another language and further settings."""
         if changes.language is None and not changes.settings:
             return self
         settings = {**(self.settings or {}), **check_settings(changes.settings)}
         return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
-        """Return a hash of what shapes a call: prompt, examples, schema, settings, model."""
+        """Return a hash of all that shapes a call: prompt, examples, schema, settings and model."""
         return self._fingerprint
 
     # A cache asks for it with every row.
@@ -158,7 +158,7 @@ class LLMVerifier:
 
     @cached_property
     def _examples(self) -> dict[str, list[Example]]:
-        """The examples of the prompt in each language; they are read once."""
+        """The examples of the prompt by language."""
         return {}
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
@@ -225,7 +225,7 @@ class LLMVerifier:
 
 
 def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None:
-    """Return what a claim leans on, as the prompt shows it; None for one that stands alone."""
+    """Return what a claim depends on, as the prompt shows it; None if it depends on nothing."""
     parts = dict(zip(("sentence", "before", "question"), claim.setting, strict=True))
     if not any(parts.values()):
         return None

@@ -1,4 +1,4 @@
-"""What do labels say about a verifier, and how does it then decide? `judge tune` writes it."""
+"""Tuned verifiers: what labels say about a verifier's support, and how it then decides."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -27,8 +27,6 @@ from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
 from rag_evals.verify.confidence import Confidence
 
 _Share = Field(ge=0, le=1)
-
-
 _CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth", "confidence"}
 
 
@@ -37,7 +35,7 @@ class _TunedPart(BaseModel):
 
 
 class AgreementFigures(_TunedPart):
-    """How far verdicts agree with people's labels.
+    """How well verdicts agree with people's labels.
 
     Attributes:
         balanced_accuracy: Mean of sensitivity and specificity, 0 to 1.
@@ -53,15 +51,16 @@ class AgreementFigures(_TunedPart):
 
 
 class Promise(_TunedPart):
-    """Where a cascade may leave it at this verifier's verdict.
+    """Where a cascade may rely on this verifier's verdict.
 
     Attributes:
-        max_error: Share of such verdicts that may be wrong, on each side.
-        confidence: How often that holds, for both sides together, over all draws of labels; among
-            those that decide anything it may be broken more often.
-        supported_from: Support from which it decides "supported"; None where it never does.
+        max_error: Share of these verdicts that may be wrong, on each side.
+        confidence: How often that holds for both sides together, over all draws of labels. Among
+            the draws that decide anything, it may fail more often.
+        supported_from: Support from which it decides "supported"; None if it never does.
         unsupported_up_to: Support up to which it decides "not supported"; None as above.
-        expected_error: Share of wrong verdicts among the labels it decides; None where none are.
+        expected_error: Share of wrong verdicts among the labels it decides; None if it decides
+            none.
         decided_share: Share of the labels that it decides.
     """
 
@@ -72,38 +71,37 @@ class Promise(_TunedPart):
     expected_error: float | None = Field(default=None, ge=0, le=1)
     decided_share: float = _Share
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is a side on which it may decide."""
-        return self.supported_from is not None or self.unsupported_up_to is not None
+    def covers(self, support: float) -> bool:
+        """Return True if the verifier may decide alone at this support."""
+        low, high = self.unsupported_up_to, self.supported_from
+        return (high is not None and support >= high) or (low is not None and support <= low)
 
 
 class Tuning(_TunedPart):
-    """What labels say about the support of one verifier.
+    """What labels say about the support of one verifier; `judge tune` writes it.
 
     Attributes:
         format: Version of this file.
         stage: Name of the verifier, such as `embedded`.
         judge: Its fingerprint when it was tuned.
         prompt: Fingerprint of what found the statements.
-        languages: Languages of the answers, as two-letter codes; none where they are not known.
+        languages: Languages of the answers, as two-letter codes; empty if unknown.
         before: Fingerprints of the verifiers that decided before it in a cascade, in order.
-        map_kind: How supports become probabilities: by Platt's map.
-        slope: Of the map, above 0.
-        intercept: Of the map.
+        map_kind: How supports become probabilities: Platt's map.
+        slope: Slope of the map, above 0.
+        intercept: Intercept of the map.
         threshold: Support, before the map, from which a statement counts as supported.
-        objective: What the threshold is best at on the labels.
-        labels: How many labels it was learnt from.
-        rows: Rows behind them.
-        level: Whether people labelled statements, or rows of which the weakest statement counts.
-        labels_from: Names of the files or columns that the labels are from.
+        objective: What the threshold maximizes on the labels.
+        labels: Number of labels.
+        rows: Number of rows that they belong to.
+        level: Whether people labelled statements, or rows, where the weakest statement counts.
+        labels_from: Files or columns that the labels come from.
         agreement_before: With the verifier's own threshold and support.
         agreement_after: With the tuned ones, on rows that were left out of tuning.
-        promise: Where a cascade may rely on it; None where only rows are labelled.
-        spread: Quantiles of the support of what was labelled, before the map; none in files of
-            earlier versions.
-        worth: How many independent rows the labels are worth.
-        confidence: How sure each verdict is; None where that cannot be learnt.
+        promise: Where a cascade may rely on it; None if only rows are labelled.
+        spread: Quantiles of the labelled supports, before the map.
+        worth: Number of independent rows that the labels are worth.
+        confidence: How sure each verdict is; None if there are too few labels to learn it.
     """
 
     format: Literal[1] = 1
@@ -130,7 +128,7 @@ class Tuning(_TunedPart):
 
     @property
     def support_map(self) -> SupportMap:
-        """What a support means, as a function."""
+        """The function from a support to a probability."""
         return SupportMap(self.slope, self.intercept)
 
     @property
@@ -140,7 +138,7 @@ class Tuning(_TunedPart):
 
     @property
     def source(self) -> str:
-        """By which labels it was learnt, in words."""
+        """The labels it was learned from, in words."""
         named = f" of {', '.join(self.labels_from)}" if self.labels_from else ""
         noun = "labels" if self.level == "statement" else "labels of rows"
         return f"{self.labels} {noun}{named}"
@@ -150,7 +148,7 @@ class Tuning(_TunedPart):
         return fingerprint(self.model_dump_json(exclude=_CHANGES_NOTHING))
 
     def write(self, path: str | Path) -> None:
-        """Keep it in a file, for `--tuned`.
+        """Write it to a file, for `--tuned`.
 
         Raises:
             ConfigurationError: The file cannot be written.
@@ -202,21 +200,16 @@ class Tuning(_TunedPart):
         )
 
     def expected_spread(self, *, goes_first: bool) -> list[float]:
-        """Return which supports a run on such data shows, as quantiles.
+        """Return the quantiles of the supports that a run on data like the labels shows.
 
         Args:
-            goes_first: What the promise does not cover is left to another verifier.
+            goes_first: Statements that the promise does not cover go to another verifier.
         """
         promise = promise_of(self) if goes_first else None
         return [
-            self.support_map(one) if promise is None or _is_covered(promise, one) else LEFT_OPEN
+            self.support_map(one) if promise is None or promise.covers(one) else LEFT_OPEN
             for one in self.spread
         ]
-
-
-def _is_covered(promise: Promise, support: float) -> bool:
-    low, high = promise.unsupported_up_to, promise.supported_from
-    return (high is not None and support >= high) or (low is not None and support <= low)
 
 
 def _measured(figures: AgreementFigures) -> str:
@@ -224,15 +217,15 @@ def _measured(figures: AgreementFigures) -> str:
 
 
 Tuned = str | Path | Tuning | Sequence[str | Path | Tuning] | None
-"""What `tuned=` takes: files, or what `tune` returned, one for each stage."""
+"""Values of `tuned=`: files, or what `tune` returned, one for each stage."""
 
 
 def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
-    """Read what `tuned=` was given: files and tunings, one or several; None is none.
+    """Read the value of `tuned=`.
 
     Raises:
         DataError: A file is no tuning.
-        ConfigurationError: Something else was given, or two are of one stage.
+        ConfigurationError: The value is neither, or two tunings are for one stage.
     """
     if given is None:
         return ()
@@ -282,32 +275,33 @@ class TunedVerifier:
     """Turns the supports of another verifier into probabilities, and decides by a tuned threshold.
 
     Args:
-        verifier: The one that was tuned.
-        tuning: What labels say about it; answers in other languages are decided as without it.
-        goes_first: Another verifier comes after it and gets what the promise does not cover.
+        verifier: The verifier that was tuned.
+        tuning: What labels say about it; it changes nothing for answers in other languages.
+        goes_first: Another verifier follows and gets the statements that the promise does not
+            cover.
 
     Raises:
-        ConfigurationError: It goes first, and there is no side on which the promise holds.
+        ConfigurationError: It goes first, and the promise holds on neither side.
     """
 
     verifier: Verifier
-    tuning: "Tuning"
+    tuning: Tuning
     _: KW_ONLY
     goes_first: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a promise that is not there."""
+        """Check that there is a promise to keep."""
         if self.goes_first:
             promise_of(self.tuning)
 
     @property
     def name(self) -> str:
-        """The tuned verifier's."""
+        """The name of the tuned verifier."""
         return self.verifier.name
 
     @property
     def traits(self) -> VerifierTraits:
-        """Those of the tuned verifier, with a threshold that labels chose, as a probability."""
+        """The traits of the tuned verifier, with the tuned threshold as a probability."""
         languages = self.verifier.traits.languages
         return replace(
             self.verifier.traits,
@@ -319,24 +313,33 @@ class TunedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "TunedVerifier":
-        """Return the tuned verifier with changes, tuned in the same way."""
+        """Return the verifier with changes, tuned in the same way."""
         return replace(self, verifier=self.verifier.adapt(changes))
 
     @cached_property
-    def _map(self) -> "SupportMap":
+    def _map(self) -> SupportMap:
         return self.tuning.support_map
 
     @cached_property
-    def _promise(self) -> "Promise | None":
+    def _promise(self) -> Promise | None:
         return promise_of(self.tuning) if self.goes_first else None
 
     @cached_property
     def _limit(self) -> float:
+        """The threshold, moved to where the next verifier gets no statement that is decided."""
         limit = self.tuning.threshold
-        return limit if self._promise is None else _within(limit, self._promise)
+        if self._promise is None:
+            return limit
+        low, high = self._promise.unsupported_up_to, self._promise.supported_from
+        if high is not None:
+            limit = min(limit, high)
+        # "not supported" is decided up to the lower limit, which is included.
+        if low is not None and limit <= low:
+            limit = high if high is not None else (low + 1) / 2
+        return limit
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
-        """Say first that an answer is in a language that nobody labelled."""
+        """Warn first if the answer is in a language that nobody labelled."""
         warn, language, own = self.verifier.traits.warn, texts.language, []
         if not self._knows(language):
             names = " and ".join(LANGUAGE_NAMES.get(one, one) for one in self.tuning.languages)
@@ -351,7 +354,7 @@ class TunedVerifier:
         return fingerprint("tuned", own, self.tuning.fingerprint(), self.goes_first)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Let the verifier decide, and read its supports as the labels say."""
+        """Let the verifier decide, then map its supports and apply the tuned threshold."""
         verdicts = yield from self.verifier.flow(claims, chunks)
         language = language_of(" ".join(claim.text for claim in claims))
         if not self._knows(language):
@@ -366,11 +369,14 @@ class TunedVerifier:
     def _tuned(self, claim: Claim, verdict: Verdict) -> Verdict:
         raw, own = verdict.support, self.verifier.traits.threshold
         is_supported, reason = verdict.is_supported, verdict.reason
-        # What was decided for another reason than the threshold is not the threshold's to change.
+        # A verdict with another reason than the threshold stays as it is.
         if own is None or is_supported == (raw >= own):
             is_supported = raw >= self._limit
         if verdict.doubt is not None:
             is_supported = verdict.is_supported
+        is_sure = self._promise is None or (
+            self._promise.covers(raw) and is_supported == (raw >= self._limit)
+        )
         ids = verdict.chunk_ids if is_supported else ()
         if is_supported != verdict.is_supported:
             words = _TUNED[has_russian(claim.text)]
@@ -383,46 +389,26 @@ class TunedVerifier:
             is_supported=is_supported,
             chunk_ids=ids,
             reason=reason,
-            is_sure=self._is_sure(raw, is_supported=is_supported) and verdict.doubt is None,
+            is_sure=is_sure and verdict.doubt is None,
         )
 
-    def _is_sure(self, raw: float, *, is_supported: bool) -> bool:
-        if self._promise is None:
-            return True
-        limit = self._promise.supported_from if is_supported else self._promise.unsupported_up_to
-        if limit is None:
-            return False
-        return raw >= limit if is_supported else raw <= limit
 
-
-def promise_of(tuning: "Tuning") -> "Promise":
+def promise_of(tuning: Tuning) -> Promise:
     """Return the promise of a tuning.
 
     Raises:
-        ConfigurationError: There is none to keep.
+        ConfigurationError: It has none, or the promise holds on neither side.
     """
     promise = tuning.promise
     if promise is None:
         raise ConfigurationError(
-            f"the tuned file of {tuning.stage!r} promises nothing, for it has labels of whole rows "
+            f"the tuned file of {tuning.stage!r} promises nothing: it has labels of whole rows "
             "only; label statements, or rows of one statement, and tune again"
         )
-    if not promise.is_kept:
+    if promise.supported_from is None and promise.unsupported_up_to is None:
         raise ConfigurationError(
             f"the {tuning.stage} judge decides nothing here: {tuning.source} show no support from "
             f"which at most {promise.max_error:.1%} of its verdicts are wrong; use the judge after "
             "it alone, give more labels, or allow a larger --max-error"
         )
     return promise
-
-
-def _within(threshold: float, promise: "Promise") -> float:
-    """Move the threshold to where no statement is left to the next verifier and yet decided."""
-    low = promise.unsupported_up_to
-    high = promise.supported_from
-    if high is not None:
-        threshold = min(threshold, high)
-    # Up to the lower limit "not supported" is decided, the limit itself among it.
-    if low is not None and threshold <= low:
-        threshold = high if high is not None else (low + 1) / 2
-    return threshold

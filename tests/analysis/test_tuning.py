@@ -183,7 +183,7 @@ def test_every_door_takes_a_tuned_file(door: Callable[..., Outcome], tmp_path: P
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (Numbered(threshold=0.6), "stale or foreign: it is of another version"),
+        (Numbered(threshold=0.6), "stale or foreign: it is for another version"),
         (Numbered("other"), "is for 'numbered', and the judge has no such stage"),
     ],
 )

@@ -1,6 +1,6 @@
-"""Does a Hugging Face classifier find the statement in the chunks? Extra `hf`.
+"""Hugging Face classifiers as verifiers; needs the extra `hf`.
 
-`model.py` is the only file that imports torch and transformers, inside functions.
+Only `model.py` imports torch and transformers, inside functions.
 """
 
 from rag_evals.verify.classifier.verifier import HHEM, ClassifierVerifier

@@ -1,4 +1,4 @@
-"""Load a classifier and ask it: all of its weights, or an error that says what is wrong."""
+"""Loading a classifier with all of its weights, and asking it."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from rag_evals.errors import ConfigurationError, MissingExtraError
 
-# torch and transformers are optional and have no types here: their values are Any in this file.
+# torch and transformers are optional and untyped: their values are Any in this file.
 
 Joining = Literal["always", "unsupported", "never"]
-"""When chunks are read together: first, where none alone supports a statement, or not at all."""
+"""When chunks are read together: first, if none alone supports a statement, or never."""
 
 # HHEM has this model's tokenizer and structure.
 _FLAN_T5 = "google/flan-t5-base"
@@ -35,13 +35,13 @@ _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
 class Adapter:
-    """One loaded model and how to ask it about a premise and a hypothesis.
+    """A loaded model, and how to ask it about a premise and a hypothesis.
 
     Attributes:
         is_hhem: A T5 with a token classifier: the first token holds the verdict. Any other model is
             a sequence classifier that reads two texts.
         join: When the makers read chunks together.
-        positions: Tokens that the model has places for.
+        positions: Tokens that the model can read.
         max_length: Tokens that the model was made to read at once.
     """
 
@@ -78,7 +78,7 @@ class Adapter:
         return dict(self._tokenizer(*texts, verbose=False))
 
     def scores(self, batch: Sequence[Mapping[str, list[int]]]) -> list[float]:
-        """Return the support of each pair, 0 to 1: one label alone is a logit."""
+        """Return the support of each pair, 0 to 1."""
         padded = self._tokenizer.pad(list(batch), return_tensors="pt").to(self._model.device)
         with self._torch.inference_mode():
             logits = self._model(**padded).logits
@@ -88,13 +88,13 @@ class Adapter:
                 supports = logits.float()[:, 0].sigmoid()
             else:
                 supports = logits.float().softmax(-1)[:, self._label]
-            # One read of the device for a batch: each costs a GPU its whole queue.
+            # One transfer for a batch: each waits for everything that the GPU has queued.
             scores: list[float] = supports.tolist()
         return scores
 
 
 def supported_label(config: Any, entailment: str | None) -> int:
-    """Find the label that means "supported": the one named, else by the usual names.
+    """Return the number of the label that means "supported".
 
     Raises:
         ConfigurationError: There is no such label, or more than one.
@@ -123,10 +123,10 @@ def supported_label(config: Any, entailment: str | None) -> int:
 
 
 def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
-    """Name the weights that a model has now; another training is another identity.
+    """Return an identity of a model's weights, which changes when it is trained again.
 
     Returns:
-        A hash of the folder's files, or the commit; the name alone where nobody can tell it now.
+        A hash of the folder's files, or the commit; only the name if the hub cannot be reached.
     """
     folder = Path(model)
     if not folder.is_dir():
@@ -143,10 +143,10 @@ def weights_identity(model: str, revision: str | None, *, local_files_only: bool
 
 @cache
 def resolve_revision(model: str, revision: str | None, *, local_files_only: bool) -> str | None:
-    """Return the commit of a model on the hub; asked once for a process."""
+    """Return the commit of a model on the hub; asked once per process."""
     if revision is not None and _COMMIT.fullmatch(revision):
         return revision
-    # Without torch no model can be loaded, and without a network the hub is asked for 20 s.
+    # Without torch no model can be loaded; without a network the hub takes 20 s to fail.
     if find_spec("torch") is None:
         return None
     try:
@@ -155,7 +155,7 @@ def resolve_revision(model: str, revision: str | None, *, local_files_only: bool
         file = hf_hub_download(
             model, "config.json", revision=revision, local_files_only=local_files_only
         )
-    # No such model, no network: loading the model says which.
+    # No such model or no network: the error comes when the model is loaded.
     except Exception:  # noqa: BLE001
         return None
     # The cache of the hub: models--OWNER--NAME/snapshots/COMMIT/config.json
@@ -165,18 +165,18 @@ def resolve_revision(model: str, revision: str | None, *, local_files_only: bool
 
 @cache
 def _file_hash(file: Path, size: int, changed: int) -> str:
-    """Hash a file once: gigabytes of weights take seconds, and every row asks."""
+    """Hash a file once: gigabytes of weights take seconds, and every row needs the hash."""
     del size, changed
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def resolve_device(device: str) -> str:
-    """Name the one device that a setting means on this machine: `cpu`, `cuda:0`, `mps`.
+    """Return the device that a setting means on this machine: `cpu`, `cuda:0` or `mps`.
 
     Raises:
         MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: There is no such device here.
+        ConfigurationError: This machine has no such device.
     """
     torch, _ = _libraries()
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -190,13 +190,15 @@ def resolve_device(device: str) -> str:
             )
         return f"cuda:{int(number or 0)}"
     if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigurationError("device is 'mps', which this machine has not; use 'cpu' or 'auto'")
+        raise ConfigurationError(
+            "device is 'mps', which this machine does not have; use 'cpu' or 'auto'"
+        )
     return device
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which weights to load, and how to ask them; as the arguments of `ClassifierVerifier`."""
+    """Which weights to load; as the arguments of `ClassifierVerifier`."""
 
     model: str
     revision: str | None = None
@@ -231,7 +233,7 @@ def adapter_for(source: Source, device: str) -> Adapter:
         return Adapter(torch, tokenizer, model, is_hhem=is_hhem, entailment=source.entailment)
     except ConfigurationError:
         raise
-    # Damaged files, and files of another make, raise whatever the libraries meet in them.
+    # Damaged and unknown files raise errors of any class.
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         at = f" at revision {source.revision!r}" if source.revision else ""
@@ -256,7 +258,7 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool]:
-    """Return tokenizer, model and whether it is HHEM; code from the hub is never run."""
+    """Return tokenizer, model and whether it is HHEM; code from the hub never runs."""
     raw, _ = transformers.PretrainedConfig.get_config_dict(source.model, **source.where)
     architecture = (raw.get("architectures") or [""])[0]
     dtype = getattr(torch, source.dtype)
@@ -265,7 +267,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.model, **source.where)
     if not architecture.endswith("ForSequenceClassification"):
         raise ValueError(
-            f"its architecture {architecture!r} is no classifier that is known here; expected HHEM "
+            f"its architecture {architecture!r} is no known classifier; expected HHEM "
             "or a sequence classifier, such as an NLI cross-encoder"
         )
     loader = transformers.AutoModelForSequenceClassification
@@ -275,7 +277,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool
 def _load_hhem(
     transformers: Any, source: Source, raw: Mapping[str, Any], dtype: Any
 ) -> tuple[Any, Any]:
-    """Load HHEM as a plain T5: its own class is remote code, and fails on transformers 5."""
+    """Load HHEM as a plain T5: its own class is remote code and fails on transformers 5."""
     foundation = str(raw.get("foundation", _FLAN_T5))
     where: dict[str, Any] = {"local_files_only": source.local_files_only}
     if foundation == _FLAN_T5:
@@ -286,22 +288,22 @@ def _load_hhem(
     )
     kind = transformers.T5ForTokenClassification
     loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
-    # Whoever copies HHEM to a machine without the hub puts the tokenizer's files next to it.
+    # For a machine without the hub, the tokenizer's files are copied next to the weights.
     if (folder / "tokenizer.json").is_file():
         return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(foundation, **where)
     except Exception as error:
         raise ConfigurationError(
-            f"classifier {source.model!r} reads with the tokenizer of {foundation!r}, which cannot "
-            f"be had here ({type(error).__name__}); put that model's tokenizer.json and "
+            f"classifier {source.model!r} uses the tokenizer of {foundation!r}, which cannot be "
+            f"loaded ({type(error).__name__}); put that model's tokenizer.json and "
             "tokenizer_config.json into the folder"
         ) from error
     return tokenizer, loaded
 
 
 def _t5_config(transformers: Any, folder: Path) -> Any:
-    """Read the sizes of a T5 from its weights, so that no hub is asked; None without them."""
+    """Read the sizes of a T5 from its weights, without the hub; None if there is no such file."""
     file = folder / "model.safetensors"
     if not file.is_file():
         return None
@@ -332,7 +334,7 @@ def _t5_config(transformers: Any, folder: Path) -> Any:
 
 
 def _weights(kind: Any, source: Source, **settings: Any) -> Any:
-    """Load all weights of a model, or none: transformers would fill the gaps at random."""
+    """Load all weights of a model; transformers would fill gaps with random numbers."""
     model = source.model
     loaded, found = kind.from_pretrained(
         model,
@@ -345,13 +347,13 @@ def _weights(kind: Any, source: Source, **settings: Any) -> Any:
     if missing:
         raise ConfigurationError(
             f"classifier {model!r} lacks {_a_few(missing)}, which would be random; expected a "
-            "model that was trained to classify, with all of its weights"
+            "model trained to classify, with all of its weights"
         )
     mismatched = sorted(name for name, *_ in found["mismatched_keys"])
     if mismatched:
         raise ConfigurationError(
             f"classifier {model!r} has {_a_few(mismatched)} in other shapes than its config.json "
-            "says; expected weights and config.json of one model"
+            "says; expected weights and config.json of the same model"
         )
     return loaded
 
@@ -365,7 +367,7 @@ def _check_tokenizer(model: str, tokenizer: Any) -> None:
     if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
         raise ConfigurationError(
             f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
-            "not give the offsets of its tokens; expected a fast one, with a tokenizer.json"
+            "not return offsets of tokens; expected a fast one, with a tokenizer.json"
         )
     if tokenizer.pad_token_id is None:
         raise ConfigurationError(

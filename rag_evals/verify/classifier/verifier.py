@@ -37,34 +37,34 @@ from rag_evals.verify.classifier.model import (
 )
 
 LEAST_WINDOW = 16
-"""A window that leaves fewer tokens than this to the context cannot show anything."""
+"""Least tokens of context in a window."""
 
 _SHARED_TOKENS = 64
 _MOST_TOGETHER = 4
 _MOST_PADDING = 0.08
-# A full batch of windows of this length is what a batch size promises room for.
+# A batch has room for `batch_size` windows of this length.
 _USUAL_TOKENS = 512
 
 
 class Window(NamedTuple):
-    """Pieces of chunks next to a claim, ready for the model."""
+    """Pieces of chunks with a claim, encoded for the model."""
 
     evidence: tuple[Evidence, ...]
     encoded: dict[str, list[int]]
 
     @property
     def tokens(self) -> int:
-        """Tokens that the model reads."""
+        """Number of tokens."""
         return len(self.encoded["input_ids"])
 
     @property
     def chunk_ids(self) -> tuple[int, ...]:
-        """The chunks in it, in order."""
+        """Chunks in the window, in order."""
         return tuple(one.chunk_id for one in self.evidence)
 
 
 class Reader:
-    """Cuts chunks into windows of at most `limit` tokens that leave room for a whole claim."""
+    """Cuts chunks into windows of at most `limit` tokens, each with the whole claim."""
 
     def __init__(self, adapter: Adapter, chunks: Sequence[str], limit: int) -> None:
         self._adapter = adapter
@@ -73,16 +73,16 @@ class Reader:
         self._offsets = [adapter.offsets(text) for text in chunks]
 
     def alone(self, claim: Claim, chunk_ids: Sequence[int] | None = None) -> list[Window]:
-        """Read each chunk by itself; `chunk_ids` names them, None takes all."""
+        """Return the windows of each chunk alone; of all chunks if `chunk_ids` is None."""
         numbers = range(len(self._chunks)) if chunk_ids is None else chunk_ids
         return [window for number in numbers for window in self._windows([number], claim)]
 
     def joined(self, claim: Claim) -> list[Window]:
-        """Read all chunks as one text."""
+        """Return the windows of all chunks as one text."""
         return self._windows(range(len(self._chunks)), claim)
 
     def together(self, claim: Claim, best_first: Sequence[Evidence]) -> list[Window]:
-        """Read the best pieces of several chunks as one text, those that fit; none below two."""
+        """Return one window of the best pieces that fit; none if fewer than two do."""
         taken: list[Evidence] = []
         window: list[Window] = []
         for piece in best_first[:_MOST_TOGETHER]:
@@ -93,7 +93,7 @@ class Reader:
         return window if len(taken) > 1 else []
 
     def _windows(self, numbers: Sequence[int], claim: Claim) -> list[Window]:
-        """Cut chunks; a piece may take more tokens alone than it did in the whole text."""
+        """Cut chunks into windows; a piece may take more tokens alone than in the whole text."""
         pieces = [(number, *span) for number in numbers for span in self._offsets[number]]
         room = self._limit - len(self._adapter.encode("", claim.text)["input_ids"])
         if room < LEAST_WINDOW:
@@ -115,7 +115,7 @@ class Reader:
         return Window(tuple(evidence), self._adapter.encode(premise, claim.text))
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
-        """Put the tokens of a window together again: one piece for each chunk."""
+        """Join the tokens of a window into one piece for each chunk."""
         for number in dict.fromkeys(piece[0] for piece in pieces):
             own = [piece for piece in pieces if piece[0] == number]
             start, end = own[0][1], own[-1][2]
@@ -136,7 +136,7 @@ def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
 
 
 class _Item:
-    """One window of the pool, and who waits for its score."""
+    """One window in the pool, and the future of its score."""
 
     def __init__(self, window: Window, batch_size: int) -> None:
         self.window = window
@@ -145,10 +145,10 @@ class _Item:
 
 
 class SharedModel:
-    """One loaded model; callers that come while it is busy join the pool between two batches.
+    """A loaded model; calls that arrive while it is busy wait in a pool for the next batch.
 
-    A batch holds windows of nearly one length, from any row: at most 8 % of it is padding. It holds
-    no more windows than its callers' batch size, and no more tokens than that many windows of 512.
+    A batch has windows of similar length, from any row: at most 8 % is padding. It has no more
+    windows than the callers' batch size, and no more tokens than that many windows of 512.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -159,7 +159,7 @@ class SharedModel:
         self._pool: list[_Item] = []
 
     def score(self, windows: Sequence[Window], batch_size: int) -> list[float]:
-        """Return the support of each window; an error of the model reaches all of its batch."""
+        """Return the support of each window; an error is raised for the whole batch."""
         items = [_Item(window, batch_size) for window in windows]
         with self._queue:
             self._pool.extend(items)
@@ -174,24 +174,24 @@ class SharedModel:
         try:
             found = self.adapter.scores([item.window.encoded for item in batch])
             scores = dict(zip(batch, found, strict=True))
-        except Exception as error:  # noqa: BLE001 - it belongs to all who wait for this batch
+        except Exception as error:  # noqa: BLE001 - raised for all callers of this batch
             for item in batch:
                 item.score.set_exception(error)
         else:
             for item, score in scores.items():
                 item.score.set_result(score)
-        # After Ctrl-C, which ends this caller, the next one scores what others wait for.
+        # After Ctrl-C in one caller, the next one scores the windows of the others.
         with self._queue:
             self._pool = [item for item in self._pool if not item.score.done()]
 
 
 def _next_batch(pool: Sequence[_Item]) -> list[_Item]:
-    """Return the oldest window, and those nearest to it in length as long as they fit."""
+    """Return the oldest window and those nearest to it in length, as many as fit."""
     oldest = pool[0]
     size = oldest.batch_size
-    # Only windows of one batch size: it may be what the caller's device has memory for.
+    # Only windows of one batch size: the caller may have memory for no more.
     alike = [item for item in pool if item.batch_size == size]
-    # The oldest stays first: nothing is nearer to it, and the sort is stable.
+    # The oldest stays first, since the sort is stable.
     alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
     batch: list[_Item] = []
     tokens = longest = 0
@@ -223,26 +223,26 @@ _VERSION = 5
 
 @dataclass(frozen=True, eq=False)
 class ClassifierVerifier:
-    """Decides statements with HHEM or an NLI cross-encoder; needs no judge.
+    """Decides statements with HHEM or an NLI cross-encoder, without a judge.
 
-    HHEM is asked as its makers do, also from a folder of its name. Any other sequence classifier
-    reads a chunk and a statement as two texts.
+    HHEM gets its makers' prompt. Any other sequence classifier reads a chunk and a statement as
+    two texts.
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
-        device: `cpu`, `cuda:0` and so on, `mps`, or `auto` for the first GPU where there is one.
-        batch_size: Windows at a time, at least 1; fewer where they are long. Changes no verdict.
-        max_length: Tokens that the model reads at once; None takes what it was made for.
+        device: `cpu`, `cuda:0` and so on, `mps`, or `auto` for the first GPU, if any.
+        batch_size: Windows at a time, at least 1; fewer if they are long. Changes no verdict.
+        max_length: Tokens in a window, at least 32; None for the model's own.
         entailment: The label that means supported, such as `LABEL_0`; None finds it by its name.
         threshold: Support from which a statement counts as supported, 0 to 1.
-        join: `always` reads all chunks as one text, `unsupported` only where no chunk alone
-            supports a statement, `never` each chunk alone; None takes the makers' way.
+        join: `always` reads all chunks as one text, `unsupported` only if no chunk alone supports
+            a statement, `never` reads each chunk alone; None for the makers' way.
         dtype: `float32`, `float16` or `bfloat16`.
-        revision: Branch, tag or commit on the hub; None takes `main`, for HHEM a fixed commit.
+        revision: Branch, tag or commit on the hub; None for `main`, or HHEM's fixed commit.
         local_files_only: Never contact the hub; a file that is not on this machine is an error.
 
     Raises:
-        ConfigurationError: A setting cannot work; the model itself is loaded when first used.
+        ConfigurationError: A setting is invalid. The model is loaded when it is first used.
     """
 
     model: str
@@ -280,21 +280,21 @@ class ClassifierVerifier:
 
     @property
     def name(self) -> str:
-        """The model's, behind `hf:`."""
+        """The model's name after `hf:`."""
         return f"hf:{self.model}"
 
     @property
     def traits(self) -> VerifierTraits:
-        """It decides on this machine, and needs its libraries and a device."""
+        """The traits of a verifier that decides on this machine."""
         return VerifierTraits(threshold=self.threshold, check=self._check)
 
     def adapt(self, changes: VerifierChanges) -> "ClassifierVerifier":
-        """Return itself: no change means anything to it."""
+        """Return itself: no change applies to it."""
         del changes
         return self
 
     def fingerprint(self) -> str:
-        """Return a hash of weights, windows, labels and threshold: what can change a verdict."""
+        """Return a hash of what can change a verdict: weights, windows, labels, threshold."""
         settings = (self.max_length, self.threshold, self.entailment, self.join, self.dtype)
         return fingerprint(_VERSION, self.model, self._weights(), *settings)
 
@@ -306,20 +306,20 @@ class ClassifierVerifier:
         resolve_device(self.device)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Describe the work as one local step."""
+        """Decide all claims in one local step."""
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)
 
     def load(self) -> SharedModel:
-        """Load the model once for this process; all verifiers of it share it.
+        """Load the model once per process; all its verifiers share it.
 
         Raises:
             MissingExtraError: transformers or torch is not installed.
             ConfigurationError: The model cannot be loaded, its labels have no names, or
                 `max_length` is more than it can read.
         """
-        # First the libraries: without them the hub need not be asked.
+        # The libraries first: without them there is no need to ask the hub.
         self._check()
         revision = resolve_revision(
             self.model, self.revision, local_files_only=self.local_files_only
@@ -352,14 +352,14 @@ class ClassifierVerifier:
             MissingExtraError: transformers or torch is not installed.
             ConfigurationError: As for `load`.
             VerifierError: A statement is too long for the model, the model fails, or a support is
-                no number from 0 to 1.
+                not from 0 to 1.
         """
         shared = self.load()
         try:
             return self._verdicts(shared, as_claims(claims), chunks)
         except RagEvalsError:
             raise
-        # Tokenizers and devices raise what they like: one row is lost, not the run.
+        # Tokenizers and devices raise errors of any class: one row fails, not the run.
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:300]}"
             raise VerifierError(
@@ -375,7 +375,7 @@ class ClassifierVerifier:
         join = self.join or shared.adapter.join
         if join == "always":
             self._read(shared, [(one, one.scored, reader.joined(one.claim)) for one in readings])
-            # Which of the chunks was it? That changes no support.
+            # Find out which of the chunks support it; this changes no support.
             several = [
                 (one, one.alone, reader.alone(one.claim, one.best.chunk_ids))
                 for one in readings
@@ -385,7 +385,7 @@ class ClassifierVerifier:
         else:
             self._read(shared, [(one, one.scored, reader.alone(one.claim)) for one in readings])
         if join == "unsupported":
-            # Some claims need two chunks, and neither supports them alone.
+            # Some claims need two chunks together.
             unsupported = [
                 (one, one.scored, reader.together(one.claim, one.best_pieces))
                 for one in readings
@@ -397,11 +397,11 @@ class ClassifierVerifier:
     def _read(
         self, shared: SharedModel, wanted: "Sequence[tuple[_Reading, _Scored, list[Window]]]"
     ) -> None:
-        """Score windows of several claims at once, each into its list."""
+        """Score windows of several claims at once, and append them to their lists."""
         every = [(one, scored, window) for one, scored, made in wanted for window in made]
         scores = shared.score([window for _, _, window in every], self.batch_size)
         for (one, scored, window), score in zip(every, scores, strict=True):
-            # Written so that NaN, which is less and more than nothing, is caught.
+            # NaN fails this comparison too.
             if not 0 <= score <= 1:
                 raise VerifierError(
                     f"classifier {self.model!r} gives the statement {one.claim.text[:80]!r} a "
@@ -434,11 +434,11 @@ _Scored = list[tuple[float, Window]]
 
 @dataclass
 class _Reading:
-    """The windows that were read for one claim, with their scores."""
+    """The windows of one claim, with their scores."""
 
     claim: Claim
     scored: _Scored = field(default_factory=list)
-    # Windows of single chunks, where joined ones support the claim.
+    # Windows of single chunks, if a joined window supports the claim.
     alone: _Scored = field(default_factory=list)
 
     @property
@@ -455,7 +455,7 @@ class _Reading:
         return [window.evidence[0] for _, window in self._ranked().values()]
 
     def _ranked(self) -> dict[int, tuple[float, Window]]:
-        """Return the best window of each chunk that was read alone, the best chunk first."""
+        """Return the best window of each chunk that was read alone, best first."""
         ranked: dict[int, tuple[float, Window]] = {}
         for score, window in sorted(self.alone or self.scored, key=itemgetter(0), reverse=True):
             if len(window.evidence) == 1:
@@ -463,7 +463,7 @@ class _Reading:
         return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
-        """Name the chunks that carry the support, best first: alone where one can, else all."""
+        """Return the chunks that support the claim alone, best first; if none does, all read."""
         own, ranked = self.best.chunk_ids, self._ranked()
         if len(own) == 1:
             return own
