@@ -266,7 +266,7 @@ def test_a_later_stage_is_bound_to_those_before_it() -> None:
 
     three = CascadeVerifier(Numbered(), CascadeVerifier(Numbered("second"), Numbered("third")))
     graded(rows(2), cascade, tuned=[first, second])
-    with pytest.raises(ConfigurationError, match="left open"):
+    with pytest.raises(ConfigurationError, match="other verifiers before it"):
         graded(rows(2), cascade, tuned=second)
     with pytest.raises(ConfigurationError, match="the second judge decides nothing here"):
         graded(rows(2), three, tuned=[first, second])
