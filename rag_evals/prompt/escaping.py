@@ -1,11 +1,10 @@
-"""How does data enter a prompt? As text in any expression, without our tags in any disguise.
+"""Escaping: data enters a prompt as text, and cannot forge the prompt's tags.
 
-A grader's request holds data only between tags that its template writes. Whatever in the data would
-read as one of these tags loses its `<`; nothing else is changed. The words around the data, which
-say that it is data, are in `prompts/chunk_template.jinja`. This lowers the risk, no more.
+Data is always between tags that the template writes. Anything in the data that reads as one of
+these tags loses its `<`; nothing else changes. This lowers the risk of injection, no more.
 
 `{{ chunk }}`, `context | join`, `chunk ~ ""` and filters all see text, and a whole list prints as
-the numbered block. What has no text, such as a generator or a method, is refused.
+a numbered block. Values without a text, such as a generator or a method, are rejected.
 """
 
 import re
@@ -20,18 +19,19 @@ from jinja2 import Undefined
 from rag_evals.core import Chunk
 
 ESCAPED = "&lt;"
-"""What replaces the start of a forged tag in data."""
+"""Replaces the start of a forged tag in data."""
 
-# The sign itself, also crossed out, its full-width and small forms, and brackets that look so.
+# The sign itself, crossed out, full-width and small, and brackets that look like it.
 _OPENING = re.compile("[<≮＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
-# What may come between the sign and the name, and does not hide it: slashes, strokes, marks.
+# Slashes, strokes and marks that may be between the sign and the name.
 _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
+_NAME = re.compile(r"[\w:-]+")
 # Letters that look like the closing sign; any other sign ends a name anyway.
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
-# Letters and signs that show nothing, and are no spaces to Unicode.
+# Invisible characters that Unicode does not call spaces.
 _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
-# Which letters look like Latin ones, from Unicode's table of confusables (UTS 39). Letters that
-# Unicode's own normal form (NFKD) makes Latin, such as full-width ones, are not in it.
+# Letters that look like Latin ones, from Unicode's table of confusables (UTS 39), without those
+# that NFKD turns into Latin ones, such as full-width letters.
 _LATIN = {
     "a": "ɑαаᎪᗅᴀ⍺ꓮ𐊠𖽀",
     "b": "ƀƄʙΒβЬвᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
@@ -75,12 +75,12 @@ _STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
 
 
 def escape_tags(text: str, tags: frozenset[str]) -> str:
-    """Replace the opening sign of each text that reads as one of the tags; the rest stays.
+    """Replace the opening sign of everything that reads as one of the tags.
 
     Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
     tag: "< / ⓒHUNK > <chunky>" → "&lt; / ⓒHUNK > <chunky>" for the tag `chunk`.
     """
-    # Most English texts are ASCII without the sign: no need to look for its other forms.
+    # Fast path: most English texts are ASCII without the sign.
     if not tags or ("<" not in text and text.isascii()):
         return text
     names = _plain_names(tags)
@@ -95,14 +95,14 @@ def _plain_names(tags: frozenset[str]) -> frozenset[str]:
 
 
 def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:
-    """Say whether one of the names is at `place`, whatever hides it."""
+    """True if one of the names is at `place`, however disguised."""
     longest = max(map(len, names))
     name = ""
     for position in range(place, len(text)):
         letters = _plain(text[position])
         if not letters or (letters in _SLASHES and not name):
             continue
-        if letters[0] in _SLASHES or not _belongs_to_name(letters):
+        if letters[0] in _SLASHES or not _NAME.fullmatch(letters):
             return False
         name += letters
         if len(name) > longest:
@@ -113,37 +113,32 @@ def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Say whether the word at `place` is longer than the name: `<answers>` is not `<answer>`."""
+    """True if the name continues at `place`: `<answers>` is not `<answer>`."""
     for position in range(place, len(text)):
         if text[position].isspace():
             return False
         letters = _plain(text[position])
         if letters:
-            return _belongs_to_name(letters)
+            return _NAME.fullmatch(letters) is not None
     return False
-
-
-def _belongs_to_name(letters: str) -> bool:
-    return re.fullmatch(r"[\w:-]+", letters) is not None
 
 
 @cache
 def _plain_character(character: str) -> str:
-    """Return what a reader sees: nothing for spaces, marks and invisible characters.
+    """Return a character as a reader sees it: nothing for spaces, marks and invisible ones.
 
     "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
     """
-    # Before case is folded: a Greek capital Nu looks like an N, a small one like a v.
+    # Before folding case: a Greek capital Nu looks like an N, a small one like a v.
     seen = unicodedata.normalize("NFKD", character.translate(_LOOK_ALIKES)).translate(_LOOK_ALIKES)
     small = seen.casefold().translate(_LOOK_ALIKES).translate(_STROKES).translate(_CLOSING)
-    # A letter in brackets of its own, one character, becomes three.
+    # NFKD turns "⒞" into "(c)".
     bare = small[1:-1] if small[:1] + small[-1:] == "()" else small
-    return "".join(c for c in bare if not _is_invisible(c))
-
-
-def _is_invisible(character: str) -> bool:
-    hidden = character.isspace() or character in _EMPTY
-    return hidden or unicodedata.category(character)[:1] in ("C", "M")
+    return "".join(
+        c
+        for c in bare
+        if not (c.isspace() or c in _EMPTY or unicodedata.category(c)[0] in ("C", "M"))
+    )
 
 
 def _plain(text: str) -> str:
@@ -153,16 +148,16 @@ def _plain(text: str) -> str:
 TAGS = {"chunks": "chunk", "context": "chunk", "sentences": "sentence", "statements": "statement"}
 """The tag around each item of a variable that prints as a numbered block."""
 
-# More than one call is about; an answer's own "<s41>" is nobody's tag.
+# More than the sentences of one call.
 _KEYS = frozenset(f"s{number}" for number in range(100))
 
 
 class ShownText(str):
-    """A numbered text of the data: it is its text, with an id.
+    """A text of the data with a number.
 
     Attributes:
-        id: Its place, from 0.
-        metadata: What came with a chunk; empty for sentences and statements.
+        id: Its number, from 0.
+        metadata: Metadata of a chunk; empty for sentences and statements.
     """
 
     __slots__ = ("_tag", "id", "metadata")
@@ -173,7 +168,7 @@ class ShownText(str):
     def __new__(
         cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = ""
     ) -> Self:
-        """Number a text; a whole list prints it in its `tag`, such as `chunk id="0"`."""
+        """Make a text with an id; a list prints it in its `tag`, such as `chunk id="0"`."""
         made = super().__new__(cls, text)
         made.id = id
         made.metadata = metadata or {}
@@ -187,28 +182,28 @@ class ShownText(str):
 
     @property
     def block(self) -> str:
-        """The text between its tags, with its id."""
+        """The text between its tags."""
         name, numbered, _ = self._tag.partition(" ")
         text = f"\n{self}\n" if numbered else self
         return f"<{self._tag}>{text}</{name}>"
 
 
 class ShownList(list[Any]):
-    """Items that print as a block, one below the other; a slice does too."""
+    """A list that prints its items as a block; so do its slices."""
 
     def __str__(self) -> str:
-        """Write the whole list as a judge reads it."""
+        """Return the block of all items."""
         return "\n".join(one.block for one in self)
 
     def __getitem__(self, place: Any) -> Any:
-        """Return an item, or a list that prints as this one does."""
+        """Return an item, or a slice as a `ShownList`."""
         found = super().__getitem__(place)
         return ShownList(found) if isinstance(place, slice) else found
 
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """One worked example as a template sees it."""
+    """A worked example in a template."""
 
     question: str | None
     answer: str | None
@@ -219,12 +214,12 @@ class ShownExample:
     statements: Sequence[ShownText]
 
     def __str__(self) -> str:
-        """Write its data and the right reply, a line or more each."""
+        """Return its data and the right reply, in lines."""
         return "\n".join(self._lines())
 
     @property
     def block(self) -> str:
-        """The example with an empty line behind it."""
+        """The example with an empty line after it."""
         return f"{self}\n"
 
     def _lines(self) -> Iterator[str]:
@@ -242,11 +237,11 @@ class ShownExample:
 
 
 class TagEscaper:
-    """Makes of data what a template may print: what reads as one of its tags is escaped.
+    """Escapes data for a template.
 
     Args:
         tags: Names of the tags that the template writes.
-        hardened: False leaves data as it is; for measuring what the escaping is worth.
+        hardened: False leaves data unchanged, to measure what escaping is worth.
         keyed: The tags of sentences are the keys of the reply, `<s0>` and so on.
     """
 
@@ -259,14 +254,14 @@ class TagEscaper:
         return None if text is None else escape_tags(text, self._tags)
 
     def chunks(self, chunks: Iterable[Chunk]) -> ShownList:
-        """Escape the texts of chunks and the texts in their metadata."""
+        """Escape the texts and the metadata of chunks."""
         return ShownList(
             ShownText(escape_tags(c.text, self._tags), c.id, self._value(c.metadata))
             for c in chunks
         )
 
     def texts(self, texts: Iterable[str], variable: str) -> ShownList:
-        """Escape texts and number them from 0, for a variable such as `sentences`."""
+        """Escape texts and number them from 0; `variable` is a key of `TAGS`."""
         tag = "s{}" if self._keyed and variable == "sentences" else TAGS[variable] + ' id="{}"'
         return ShownList(
             ShownText(escape_tags(text, self._tags), number, tag=tag.format(number))
@@ -284,7 +279,7 @@ class TagEscaper:
 
 
 def _block(value: Any) -> str | None:
-    """Return what numbered texts print, also in lists of lists; None for anything else."""
+    """Return the block of numbered texts, also in nested lists; None for anything else."""
     if not isinstance(value, list | tuple):
         found: str | None = getattr(value, "block", None)
         return found
@@ -293,10 +288,10 @@ def _block(value: Any) -> str | None:
 
 
 def printed(value: Any) -> Any:
-    """Return what `{{ value }}` prints.
+    """Return the text that `{{ value }}` prints.
 
     Raises:
-        TypeError: It is a method, a macro or an iterator, which has no text.
+        TypeError: The value is a method, a macro or an iterator, which has no text.
     """
     if isinstance(value, str | Undefined):
         return value

@@ -1,4 +1,4 @@
-"""What does a template see of one sample? Its variables, escaped, and only the allowed fields.
+"""Rendering a template with a sample: its variables, escaped, and only the allowed fields.
 
 Few-shot examples and criteria are read and checked here, before anything is sent.
 """
@@ -19,8 +19,8 @@ from rag_evals.prompt.template import Prompt
 from rag_evals.text import LANGUAGE_CODES, split_sentences
 
 ExampleInput = Mapping[str, Any]
-"""A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, where
-statements are decided, `statements`. With `same_question: true` only rows with its question see it.
+"""A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, for
+verifiers, `statements`. With `same_question: true` only rows with its question see it.
 """
 
 _DATA = ("question", "answer", "context", "reference")
@@ -35,14 +35,14 @@ _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One worked example that the judge is shown."""
+    """A worked example for the judge."""
 
     sample: Sample
     result: str
     statements: tuple[str, ...] = ()
 
     def helps(self, sample: Sample) -> bool:
-        """Say whether a row is shown it: never the row that it is."""
+        """True unless the sample is the example itself."""
         own = self.sample
         return own.question is None or (own.question, own.answer) != (
             sample.question,
@@ -52,13 +52,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PeerExample(Example):
-    """An example that only rows with its question are shown.
+    """An example for rows with its question only.
 
-    A class of its own, so that the fingerprints of other examples stay as they are.
+    A class of its own, so that the fingerprints of other examples stay the same.
     """
 
     def helps(self, sample: Sample) -> bool:
-        """Say whether a row has its question, and is another one."""
+        """True if the sample has its question and another answer."""
         return self.sample.question == sample.question and self.sample.answer != sample.answer
 
 
@@ -66,7 +66,7 @@ def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Ex
     """Check one example.
 
     Raises:
-        PromptError: A key is missing or unknown, or the result does not fit.
+        PromptError: A key is missing or unknown, or the result does not fit the model.
     """
     if "result" not in given or set(given) - {"result", _STATEMENTS, _SAME_QUESTION, *_DATA}:
         raise PromptError(
@@ -96,16 +96,16 @@ def examples_of(
     *,
     needs: Sequence[str],
 ) -> list[Example]:
-    """Read the examples that a step of a grader shows: those given, else those of its prompt.
+    """Read the examples of a prompt.
 
     Args:
-        prompt: What shows them.
-        given: What the user wrote; None takes the prompt's own.
+        prompt: The prompt that shows them.
+        given: The user's examples; None for the prompt's own.
         model: The response model that each `result` must fit.
-        needs: Keys without which an example shows nothing.
+        needs: Keys that every example must have.
 
     Raises:
-        PromptError: An example does not fit, or the prompt does not show any.
+        PromptError: An example does not fit, or the prompt shows no examples.
     """
     shown = prompt.header.examples if given is None else given
     if shown and not prompt.uses("examples"):
@@ -116,12 +116,12 @@ def examples_of(
     for number, example in enumerate(shown):
         missing = [name for name in needs if not example.get(name)]
         if missing:
-            raise PromptError(f"example {number} has no {missing[0]!r}, which it is to show")
+            raise PromptError(f"example {number} has no {missing[0]!r}; this prompt needs it")
     return [read_example(number, example, model) for number, example in enumerate(shown)]
 
 
 def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
-    """Return examples as a template sees them, all their data included."""
+    """Return examples for a template, with all their data."""
     escape = TagEscaper(prompt.tags)
     return ShownList(
         ShownExample(
@@ -139,10 +139,10 @@ def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion of a rubric, as a template sees it.
+    """One criterion of a rubric.
 
     Attributes:
-        name: What the reply calls it.
+        name: Its name in the reply.
         text: What must hold.
     """
 
@@ -150,7 +150,7 @@ class Criterion:
     text: str
 
     def __str__(self) -> str:
-        """Write the name and what must hold."""
+        """Return the name and what must hold."""
         return f"{self.name}: {self.text}"
 
     @property
@@ -164,17 +164,17 @@ class Rendering:
     """Fills templates with one sample.
 
     Attributes:
-        sample: What is graded.
+        sample: The sample.
         shown: Fields that the data block shows.
         task: The task in one line, repeated after the data; may be empty.
         examples: Few-shot examples.
-        criteria: Those of a rubric.
+        criteria: Criteria of a rubric.
         language: Language of the sample, or None.
-        sentences: Those of the answer, in order; None splits it.
-        statements: What a prompt about numbered statements shows.
-        numbered: What the data block shows sentence by sentence; None shows nothing so.
-        unit: What gets a verdict, for a prompt about that.
-        hardened: Data is escaped and said to be data.
+        sentences: Sentences of the answer, in order; None splits it.
+        statements: Statements, for a prompt that numbers them.
+        numbered: The field that the data block shows sentence by sentence, if any.
+        unit: What gets a verdict.
+        hardened: Escape the data and say that it is data.
     """
 
     sample: Sample
@@ -190,14 +190,14 @@ class Rendering:
     hardened: bool
 
     def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
-        """Fill a template; the shared data block shows only the response model's own fields."""
+        """Fill a template; the data block shows only the response model's fields."""
         if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
             return self._written(prompt, tags, in_block=in_block)
-        # Instructions are a third of a prompt's work, and the same for a million rows.
+        # Instructions are a third of the work of rendering, and the same for a million rows.
         key = (self.task, self.language, self.unit, self.hardened, tuple(self.criteria))
         if (text := prompt.kept.get(key)) is None:
             text = self._written(prompt, tags, in_block=in_block)
-            # Languages may come from data, and never end.
+            # Languages come from data: there may be any number.
             if len(prompt.kept) < _MOST_KEPT:
                 prompt.kept[key] = text
         return text
@@ -206,7 +206,7 @@ class Rendering:
         keyed = self.unit in ("claims", "sentence")
         escape = TagEscaper(tags, hardened=self.hardened, keyed=keyed)
         examples = ShownList(self._example(one, escape, in_block=in_block) for one in self.examples)
-        # Most instructions show no data; escaping it for them would double the work of a call.
+        # Most instructions show no data; escaping it anyway would double the work of a call.
         shows_data = any(prompt.uses(name) for name in _DATA_NAMES)
         data = dict.fromkeys(_DATA_NAMES)
         return prompt.render(
@@ -253,27 +253,19 @@ class Rendering:
 
 
 def sentences_of(answer: str | None) -> list[str]:
-    """Return the sentences of an answer, as they are numbered."""
+    """Return the sentences of an answer in order."""
     return [span.text for span in split_sentences(answer or "")]
 
 
 def check_language(language: str) -> None:
-    """Refuse what is not the code of a language.
-
-    Raises:
-        ConfigurationError: It is not of the form `ru` or `pt-BR`, or there is no such language.
-    """
+    """Raise `ConfigurationError` unless `language` is a known code, such as `ru` or `pt-BR`."""
     code = re.split("[-_]", language.lower())[0]
     if not _LANGUAGE.fullmatch(language) or (len(code) == 2 and code not in LANGUAGE_CODES):
         raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
 
 
 def read_criteria(given: object) -> list[Criterion]:
-    """Read what each criterion of a checklist asks, by name.
-
-    Raises:
-        ConfigurationError: It is no mapping.
-    """
+    """Read the criteria of a checklist from a mapping (`ConfigurationError` if it is none)."""
     if not isinstance(given, Mapping):
         raise ConfigurationError(
             f"criteria is {given!r}; expected a dictionary, as in "
@@ -283,10 +275,10 @@ def read_criteria(given: object) -> list[Criterion]:
 
 
 def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:
-    """Refuse a checklist without criteria, and a template that hides them or ids of the reply.
+    """Check that criteria are given, and that the template shows them and the ids of the reply.
 
     Raises:
-        PromptError: It says what to write.
+        PromptError: Something is missing; the message says what to write.
     """
     if getattr(response_model, "needs_criteria", False) and not criteria:
         raise PromptError(
@@ -317,7 +309,7 @@ _TWO_PARTS = ("answer", "context", "sentences", "statements")
 
 
 def made_up(field: str) -> list[str]:
-    """Return texts of a field that occur nowhere else, to find them in what a template makes."""
+    """Return texts for a field that are easy to find in a rendered template."""
     count = 2 if field in _TWO_PARTS else 1
     return [
         f"Zq{field}{n}start is what this {field} says here, up to Zq{field}{n}end."
@@ -333,20 +325,20 @@ def check_shown(
     reader: str,
     way_out: str = "",
 ) -> None:
-    """Refuse a template that does not show what its reader must answer for.
+    """Check that a template shows every field that its reply needs.
 
-    A made-up sample is rendered twice, with every field and with no more than is needed: a name in
-    a condition, a first chunk and a macro that nobody calls show nothing.
+    A made-up sample is rendered twice, with every field and with only the needed ones. So a name
+    in a condition, the first chunk alone and an unused macro do not count as shown.
 
     Args:
         prompt: The template.
         needs: Fields of a sample, `sentences` or `statements`.
-        render: Fills the template; it gets the texts of each field.
-        reader: Who needs them, such as the name of a response model.
-        way_out: What else the author can do.
+        render: Fills the template with the texts of each field.
+        reader: What needs the fields, such as the name of a response model.
+        way_out: Another way to fix the template, for the message.
 
     Raises:
-        PromptError: It names the fields that are missing or are shown in part, and what to write.
+        PromptError: Fields are missing or shown in part; the message says what to write.
     """
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
@@ -355,7 +347,7 @@ def check_shown(
             text = _squeezed(render({name: made_up(name) for name in fields}).casefold())
         except PromptError as error:
             opening = f"{error}; "
-            # It reads what no made-up sample has, such as a chunk's metadata.
+            # It reads something that a made-up sample lacks, such as a chunk's metadata.
             seen = {name: any(map(prompt.uses, _WHERE.get(name, (name,)))) for name in needs}
             faults |= {name: "does not show" for name in needs if not seen[name]}
             continue
@@ -402,9 +394,9 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
 
 
 def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
-    """Name the texts whose last letters a rendered prompt does not have: a template cut them off.
+    """Return the names of texts whose end is not in a rendered prompt: the template cut them off.
 
-    Only letters are compared, in any case, so that filters may change the rest.
+    Only letters are compared, without case, so that filters may change the rest.
     """
     left = {name: text for name, text in texts.items() if text[-_END:] not in rendered}
     for tags in (_TAG, None):
@@ -426,7 +418,7 @@ def _letters(text: str, without: re.Pattern[str] | None) -> str:
     return _NO_LETTER.sub("", without.sub(" ", plain) if without else plain).casefold()
 
 
-# How JSON in a template writes signs of HTML.
+# Signs of HTML as JSON in a template writes them.
 _IN_JSON = {"\\u0026": "&", "\\u003c": "<", "\\u003e": ">", "\\u0027": "'"}
 
 

@@ -1,21 +1,19 @@
-"""How does a template file become the text that a judge reads?
+"""Prompt templates: Jinja text, with YAML front matter if it comes from a file.
 
-A prompt is Jinja text, with YAML front matter when it comes from a file: the user's folders first,
-then parents and shipped prompts. It is parsed once, its variables are checked against the ones that
-exist, and data enters it as values only.
+A template is parsed once and its variables are checked against `VARIABLES`. Data enters it as
+values only. Templates that it extends are found in the user's folders, then among the shipped ones.
 """
 
 import copy
 import os
 import re
 import traceback
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jinja2
 import yaml
@@ -30,15 +28,15 @@ from rag_evals.prompt.escaping import TAGS, ShownText, printed
 SUFFIX = ".jinja"
 
 FOLDERS_VARIABLE = "RAG_EVALS_PROMPTS"
-"""Environment variable with folders of prompts that come before the shipped ones."""
+"""Environment variable with folders of prompts, searched before the shipped ones."""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-# The text of a prompt is read by a judge; ten novels are none.
+# Ten novels: a judge could not read more.
 _MAX_BYTES = 10_000_000
 
 
 def _settings(given: Any) -> dict[str, Any]:
-    """Check settings; pydantic takes a ValueError for the fault of a field."""
+    """Check settings; pydantic reports a ValueError with the name of the field."""
     try:
         return check_settings(given)
     except ConfigurationError as error:
@@ -46,50 +44,47 @@ def _settings(given: Any) -> dict[str, Any]:
 
 
 class PromptHeader(BaseModel):
-    """What the front matter of a prompt file says."""
+    """The front matter of a prompt file.
+
+    Attributes:
+        name: Name of the grader in results.
+        version: The author's own count of changes.
+        description: The task in one line, for lists and judges.
+        response_model: Catalog name of the reply's model.
+        language: Code of the language that the prompt is written in.
+        unit: What gets a verdict, for replies about statements.
+        settings: Settings of the call, such as temperature.
+        criteria: The criteria of a checklist, by name.
+        examples: Few-shot examples.
+        receipt: What teaching gained, written by `judge teach`.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
-    name: str | None = Field(default=None, description="What the grader is called in results.")
-    version: int | str | None = Field(
-        default=None, description="The author's own count of changes."
-    )
-    description: str | None = Field(
-        default=None, description="The task in one line, for lists and judges."
-    )
-    response_model: str | None = Field(
-        default=None, description="Catalog name of the reply's model."
-    )
-    language: str | None = Field(
-        default=None, pattern=r"^[a-z]{2,3}$", description="Language the prompt is written in."
-    )
-    unit: Literal["claims", "sentence", "answer"] | None = Field(
-        default=None, description="What gets a verdict, for replies about statements."
-    )
-    settings: Annotated[dict[str, Any], BeforeValidator(_settings)] = Field(
-        default_factory=dict, description="What the judge is asked with, such as temperature."
-    )
-    criteria: dict[str, str] = Field(
-        default_factory=dict, description="What a checklist asks, by name."
-    )
-    examples: list[dict[str, Any]] = Field(default_factory=list, description="Few-shot examples.")
-    receipt: dict[str, Any] = Field(
-        default_factory=dict, description="What teaching gained, as `judge teach` wrote it."
-    )
+    name: str | None = None
+    version: int | str | None = None
+    description: str | None = None
+    response_model: str | None = None
+    language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}$")
+    unit: Literal["claims", "sentence", "answer"] | None = None
+    settings: Annotated[dict[str, Any], BeforeValidator(_settings)] = {}
+    criteria: dict[str, str] = {}
+    examples: list[dict[str, Any]] = []
+    receipt: dict[str, Any] = {}
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML without aliases: a few of them, each naming the one before, fill any memory."""
+    """Safe YAML without aliases: a few nested aliases can fill the memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # as the stubs have it
-            raise yaml.MarkedYAMLError(None, None, "aliases (*) are not read here", mark)
+            raise yaml.MarkedYAMLError(None, None, "aliases (*) are not allowed here", mark)
         return super().compose_node(parent, index)
 
 
 def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
-    """Return the header, the template text, and how many lines come before it."""
+    """Return the header, the template text and the number of lines before it."""
     found = _FRONT_MATTER.match(raw)
     if found is None:
         return PromptHeader(), raw, 0
@@ -113,19 +108,19 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
 
 
 def shipped_folder() -> Traversable:
-    """Return the folder of the prompts that come with rag_evals, installed or in a checkout."""
+    """Return the folder of the shipped prompts, installed or in a checkout."""
     installed = resources.files("rag_evals") / "_prompts"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
 
 def shipped_source(name: str) -> str:
-    """Return the whole file of a shipped prompt, front matter included.
+    """Return the whole file of a shipped prompt, with its front matter.
 
     Args:
         name: Its stem, or `ru/STEM` for a version in another language.
 
     Raises:
-        UnknownNameError: There is none of that name.
+        UnknownNameError: There is no prompt of this name.
     """
     code, slash, stem = name.rpartition("/")
     known = shipped_names(code or None) if not slash or code in shipped_languages() else []
@@ -136,7 +131,7 @@ def shipped_source(name: str) -> str:
 
 @cache
 def shipped_names(language: str | None = None) -> tuple[str, ...]:
-    """List the stems of the shipped prompt files, sorted; those of another language on demand."""
+    """Return the stems of the shipped prompt files in a language, sorted; None is English."""
     folder = shipped_folder() if language is None else shipped_folder() / language
     names = (entry.name for entry in folder.iterdir())
     return tuple(sorted(n.removesuffix(SUFFIX) for n in names if n.endswith(SUFFIX)))
@@ -144,12 +139,12 @@ def shipped_names(language: str | None = None) -> tuple[str, ...]:
 
 @cache
 def shipped_languages() -> tuple[str, ...]:
-    """List the codes of the languages of shipped prompts, without English."""
+    """Return the codes of the languages of shipped prompts, without English."""
     return tuple(sorted(entry.name for entry in shipped_folder().iterdir() if entry.is_dir()))
 
 
 def search_folders(first: Sequence[Path] = ()) -> list[Path]:
-    """Return the user's prompt folders: those given, then those of `RAG_EVALS_PROMPTS`.
+    """Return the user's prompt folders: `first`, then those in `RAG_EVALS_PROMPTS`.
 
     Raises:
         PromptError: One of them is not a folder.
@@ -162,21 +157,11 @@ def search_folders(first: Sequence[Path] = ()) -> list[Path]:
     return folders
 
 
-@dataclass(frozen=True, slots=True)
-class Parent:
-    """A template that another extends or includes."""
-
-    key: str
-    header: PromptHeader
-    text: str
-    line_offset: int
-
-
 def read_template(file: Traversable, name: str) -> str:
-    """Read a template's file.
+    """Read a template file.
 
     Raises:
-        PromptError: It is no file, too long, or no UTF-8 text.
+        PromptError: It is not a file, too long or not UTF-8.
     """
     fault = fault_of(file) if isinstance(file, Path) else None
     if fault is not None:
@@ -191,59 +176,60 @@ def read_template(file: Traversable, name: str) -> str:
         raise PromptError(f"{name} cannot be read: {error}") from error
 
 
-def find_parent(
+class _Parent(NamedTuple):
+    """A template that another extends or includes."""
+
+    key: str
+    header: PromptHeader
+    text: str
+    line_offset: int
+
+
+def _find_parent(
     name: str,
     places: Sequence[Traversable],
     language: str | None,
     chain: Collection[str],
     child: str,
-) -> Parent:
-    """Find a template: next to the file, in the user's folders, among the shipped prompts.
+) -> _Parent:
+    """Find a template: in the user's folders, then among the shipped prompts.
 
     Args:
-        name: As the template's text has it.
-        places: Folders to look in before the shipped prompts.
-        language: The prompt's own; shipped prompts in it come before the English ones.
-        chain: Keys of the templates that lead here; a file never extends itself, so that
-            `score_faithfulness.jinja` of a user extends ours.
-        child: Who asks; errors start with it.
+        name: Name in the template's text.
+        places: Folders to search before the shipped prompts, the prompt's own first.
+        language: The prompt's language; shipped prompts in it come before the English ones.
+        chain: Keys of the templates that lead here. A file never extends itself, so that a user's
+            `score_faithfulness.jinja` extends ours.
+        child: The template that asks; errors start with it.
 
     Raises:
         PromptError: There is none.
     """
+    shipped = shipped_folder()
+    files = [(str(place / name), place / name) for place in places]
+    if language in shipped_languages():
+        files.append((f"{language}/{name}", shipped / str(language) / name))
+    files.append((name, shipped / name))
     # The name comes from the template's text and must not lead out of the folders.
-    if "/" not in name and "\\" not in name:
-        for key, file in _candidates(name, places, language):
-            if key not in chain and file.is_file():
-                raw = read_template(file, f"template {key!r}")
-                header, text, offset = split_front_matter(raw, key)
-                return Parent(key, header, text, offset)
+    for key, file in files if "/" not in name and "\\" not in name else ():
+        if key not in chain and file.is_file():
+            return _Parent(key, *split_front_matter(read_template(file, f"template {key!r}"), key))
     raise PromptError(
         f"{child}: no template {name!r} next to it; shipped: "
         + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
     )
 
 
-def _candidates(
-    name: str, places: Sequence[Traversable], language: str | None
-) -> Iterator[tuple[str, Traversable]]:
-    for place in places:
-        yield str(place / name), place / name
-    if language in shipped_languages():
-        yield f"{language}/{name}", shipped_folder() / str(language) / name
-    yield name, shipped_folder() / name
-
-
 DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
-"""A template that uses one of these places the data itself; one that uses none is instructions."""
+"""A template that uses one of these shows the data itself; any other is instructions."""
 
 VARIABLES = DATA_VARIABLES | {
     "reference", "examples", "language", "criteria", "task", "hardened", "statement_settings",
     "unit",
 }  # fmt: skip
-"""Every variable that a prompt may use."""
+"""The variables that a prompt may use."""
 
-# What a template raises that does too much for the stack, and that reads what is not there.
+# Errors of templates that need too much stack or memory, and of wrong expressions.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (
     jinja2.TemplateError,
@@ -258,7 +244,7 @@ _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox that knows which file each template means by a name."""
+    """A sandbox that knows which file a name means in each template."""
 
     links: Mapping[tuple[str, str], str]
 
@@ -267,23 +253,23 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.links.get((parent, template), template)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return an attribute; a chunk has its own, and none of the methods of a text."""
+        """Return an attribute; a chunk has id, text and metadata, and no methods of `str`."""
         if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
             return self.undefined(obj=obj, name=attribute)
         return super().getattr(obj, attribute)
 
 
 class Prompt:
-    """One template: its text, its header, and what it asks for.
+    """A template: its text, its header and its variables.
 
     Attributes:
         text: The template as its author wrote it, without front matter.
-        header: The front matter; empty for a text that did not come from a file.
+        header: The front matter; empty for a text that is not from a file.
         origin: File name, or `<prompt>`; errors start with it.
-        task: What it asks, in one line: its description, else that of what it extends.
+        task: The task in one line: its description, else that of a template that it extends.
         tags: Names of the tags that the template writes; data must not forge them.
-        places_data: True when the template shows question, answer or chunks itself.
-        is_same_for_all: True when a sample, its language left out, changes nothing in it.
+        places_data: True if the template shows question, answer or chunks itself.
+        is_same_for_all: True if it reads nothing of a sample but the language.
     """
 
     def __init__(
@@ -299,13 +285,13 @@ class Prompt:
 
         Args:
             text: The template, without front matter.
-            origin: What errors call it.
+            origin: Its name in errors.
             header: Its front matter.
-            places: Folders to find parents in, before the shipped prompts.
+            places: Folders to search for parents, before the shipped prompts.
             line_offset: Lines of front matter before the text.
 
         Raises:
-            PromptError: A syntax error, a variable that does not exist, or an unknown parent.
+            PromptError: A syntax error, an unknown variable or an unknown parent.
         """
         self.text = text
         self.origin = origin
@@ -318,7 +304,7 @@ class Prompt:
         tags: set[str] = set()
         blocks: set[str] = set()
         tasks = [self.header.description]
-        # Each template with those that lead to it: none of them can be its parent.
+        # Each template with those that lead to it, which cannot be its parents.
         pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
         while pending:
             key, chain = pending.pop()
@@ -332,14 +318,14 @@ class Prompt:
             for name in meta.find_referenced_templates(tree):
                 if name is None:
                     continue
-                parent = find_parent(name, places, self.header.language, chain, key)
+                parent = _find_parent(name, places, self.header.language, chain, key)
                 tasks.append(parent.header.description)
                 self._links[key, name] = parent.key
                 if parent.key not in self._sources:
                     self._sources[parent.key] = (parent.text, parent.line_offset)
                     pending.append((parent.key, chain | {parent.key}))
         self.task = next((task for task in tasks if task), "")
-        # The tags of a block that a variable prints are the template's, too.
+        # With the tags that the variables print.
         self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
@@ -350,11 +336,7 @@ class Prompt:
 
     @classmethod
     def load(cls, prompt: "str | Path | Prompt") -> "Prompt":
-        """Make a prompt from text or a file; return a prompt unchanged.
-
-        Args:
-            prompt: A string is the template itself; a `Path` is a file, front matter optional.
-        """
+        """Make a prompt from a template text or a `Path`; return a prompt unchanged."""
         if isinstance(prompt, Prompt):
             return prompt
         if isinstance(prompt, Path):
@@ -364,8 +346,8 @@ class Prompt:
         stem = _shipped_texts().get(prompt)
         if stem is None:
             return cls(prompt)
-        # The text of a shipped prompt is that prompt, its other languages included; its name is
-        # not taken, since another response model may be meant.
+        # The text of a shipped prompt is that prompt, with its other languages, but without its
+        # name: another response model may be meant.
         known = cls.shipped(stem)
         known.header = known.header.model_copy(update={"name": None})
         return known
@@ -376,8 +358,8 @@ class Prompt:
 
         Args:
             path: A Jinja file, front matter optional.
-            folders: Where else to find what it extends, before the shipped prompts; None takes
-                those of `RAG_EVALS_PROMPTS`.
+            folders: Further folders to search for its parents; None for those in
+                `RAG_EVALS_PROMPTS`.
 
         Raises:
             PromptError: The file cannot be read, or its front matter is not valid.
@@ -390,12 +372,7 @@ class Prompt:
 
     @classmethod
     def shipped(cls, name: str, language: str | None = None) -> "Prompt":
-        """Read one of the prompts that come with rag_evals, by the stem of its file.
-
-        Args:
-            name: The stem.
-            language: Code of a language that the prompt is shipped in; None is English.
-        """
+        """Read a shipped prompt by the stem of its file; a language of None is English."""
         stem = name if language is None else f"{language}/{name}"
         prompt = cls._from_source(shipped_source(stem), origin=f"{stem}{SUFFIX}")
         prompt._stem = name if language is None else None
@@ -407,7 +384,7 @@ class Prompt:
         return cls(text, origin=origin, header=header, places=places, line_offset=offset)
 
     def in_language(self, language: str | None) -> "Prompt":
-        """Return the shipped version in a language, or the prompt itself."""
+        """Return the shipped version in a language, else the prompt itself."""
         code = (language or "").lower().replace("_", "-").partition("-")[0]
         if self._stem is None or code not in shipped_languages():
             return self
@@ -415,15 +392,11 @@ class Prompt:
 
     @property
     def shipped_name(self) -> str | None:
-        """The stem of a shipped English prompt, else None."""
+        """The stem of a shipped English prompt; None for any other."""
         return self._stem
 
     def on_top_of(self, parent: "Prompt") -> "Prompt":
-        """Return this prompt with another one in place of what it extends.
-
-        Args:
-            parent: What is extended instead; its blocks are overridden by this prompt's.
-        """
+        """Return this prompt with `parent` in place of the template that it extends."""
         changed = copy.copy(self)
         changed.__dict__ = self.__getstate__()
         names = [name for child, name in self._links if child == self.origin]
@@ -437,11 +410,11 @@ class Prompt:
         return changed
 
     def uses(self, variable: str) -> bool:
-        """Say whether the template, or one that it extends, uses a variable."""
+        """True if the template, or one that it extends, uses a variable."""
         return variable in self._used
 
     def blocks(self) -> frozenset[str]:
-        """Return the names of the blocks that a prompt which extends this one may override."""
+        """Return the names of the blocks that a child of this prompt may override."""
         return self._blocks
 
     def fingerprint(self) -> str:
@@ -449,7 +422,7 @@ class Prompt:
         return fingerprint(self.sources_by_language())
 
     def sources_by_language(self) -> dict[str, list[str]]:
-        """Return `sources` for each language that the prompt comes in; its own is `""`."""
+        """Return `sources` in each language of the prompt; the key of its own is `""`."""
         found = {"": self.sources()}
         for code in shipped_languages() if self._stem else ():
             version = self.in_language(code)
@@ -458,7 +431,7 @@ class Prompt:
         return found
 
     def examples_by_language(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the examples of the front matter, as `sources_by_language` does the texts."""
+        """Return the examples of the front matter in each language, as `sources_by_language`."""
         codes = shipped_languages() if self._stem else ()
         return {"": self.header.examples} | {
             code: self.in_language(code).header.examples for code in codes
@@ -472,7 +445,7 @@ class Prompt:
         """Fill the template.
 
         Args:
-            variables: One value for each name in `VARIABLES`; what the sample lacks is None.
+            variables: A value for each name in `VARIABLES`; None if the sample lacks it.
 
         Raises:
             PromptError: The template reads something that a value does not have.
@@ -493,7 +466,7 @@ class Prompt:
 
     @cached_property
     def _environment(self) -> _Environment:
-        # No HTML escaping: the judge must see the data byte for byte.
+        # No HTML escaping: the judge must see the data as it is.
         environment = _Environment(
             undefined=jinja2.StrictUndefined,
             autoescape=False,
@@ -503,7 +476,7 @@ class Prompt:
             loader=jinja2.FunctionLoader(lambda key: self._sources[key][0]),
         )
         environment.links = self._links
-        # Words that nobody wrote are no prompt.
+        # It prints random words.
         del environment.globals["lipsum"]
         return environment
 
@@ -513,7 +486,7 @@ class Prompt:
 
     @cached_property
     def kept(self) -> dict[Hashable, str]:
-        """What a `Rendering` has made of it before, where that is the same for all samples."""
+        """Texts that `Rendering` made of it, if they are the same for all samples."""
         return {}
 
     def _parse(self, name: str) -> nodes.Template:
@@ -535,8 +508,9 @@ class Prompt:
             _, offset = self._sources[name]
             first, *others = places
             more = "".join(f"; line {line + offset}: {word!r} too" for line, word in others)
+            known = ", ".join(sorted(VARIABLES))
             raise self._error(
-                first[0], f"unknown variable {first[1]!r}{more}; {_there_are()}", name
+                first[0], f"unknown variable {first[1]!r}{more}; there are: {known}", name
             )
         return tree
 
@@ -546,7 +520,7 @@ class Prompt:
         return PromptError(f"{place}: {message}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what was made of the texts: it cannot be pickled, or is made again."""
+        """Leave out compiled templates and stored texts: they are made again."""
         dropped = ("_environment", "_template", "kept")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
@@ -566,16 +540,12 @@ def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError) and not isinstance(error.__context__, RecursionError):
         return "the template needs more memory than there is"
     if isinstance(error, _DEEP):
-        # Python's words for it ("too many statically nested blocks") name nothing of the template.
+        # Python's own message ("too many statically nested blocks") does not help an author.
         return "the template is nested too deeply, or calls itself without end"
     return str(error)
 
 
 def _template_line(error: Exception) -> int | None:
-    """Return the line of the template that raised; Jinja puts it into the traceback."""
+    """Return the line of the template that raised, from the traceback."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == "<template>"]
     return frames[-1].lineno if frames else None
-
-
-def _there_are() -> str:
-    return f"there are: {', '.join(sorted(VARIABLES))}"
