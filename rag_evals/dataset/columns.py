@@ -1,6 +1,7 @@
-"""One row, and which of its columns holds which field.
+"""Which column of a row holds which field of a sample.
 
-A column is found by name, path, function or a tool's names; without these, by the usual ones.
+A column is found by name, path or function, by the names of the tool that wrote it, or by the usual
+names.
 """
 
 import math
@@ -16,50 +17,50 @@ from typing import Any, NamedTuple
 from rag_evals.core import Sample
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
-# Providers cache a prompt's beginning for minutes; so many rows are graded well within them.
+# Providers cache the start of a prompt for minutes; these many rows are graded sooner.
 _WINDOW_ROWS = 256
 
 
 class Row(NamedTuple):
-    """One row of a file: its place in messages, such as `line 7`, and its values by column."""
+    """One row of a file: its place for messages, such as `line 7`, and its values by column."""
 
     place: str
     values: Mapping[str, Any]
 
 
 class Cells(dict[str, Any]):
-    """A row of a table, where a number in a column of texts is its text."""
+    """A row of a table, whose numbers may stand for texts."""
 
     def text(self, value: object) -> object:
-        """Return a number as text, such as "1987"; anything else unchanged."""
+        """Return a number as text, such as "1987"; any other value unchanged."""
         if isinstance(value, bool):
             return value
         if isinstance(value, Integral):
             return str(int(value))
-        # A missing cell makes floats of whole numbers. A spreadsheet counts with 15 digits.
+        # A missing cell turns a column of whole numbers into floats. Spreadsheets have 15 digits.
         if isinstance(value, Real) and math.isfinite(value):
             return f"{float(value):.15g}"
         return value
 
 
 class SheetCells(Cells):
-    """A row of a spreadsheet, which makes a truth value of whoever types "true"."""
+    """A row of a spreadsheet, which turns a typed "true" into a truth value."""
 
     def text(self, value: object) -> object:
-        """Return a number or a truth value as it is shown; anything else unchanged."""
+        """Return a number or a truth value as the sheet shows it; other values unchanged."""
         return str(value).upper() if isinstance(value, bool) else super().text(value)
 
 
 class NumberedSample(NamedTuple):
-    """One row on its way to a grader.
+    """One row of the data, ready for a grader.
 
     Attributes:
-        position: Place in the data, from 0.
-        sample_id: The row's own id, else a hash of its content; a row that cannot be read has its
-            place, such as `row-7`, where it has no id.
-        sample: What to grade, or the error that the row is.
-        columns: The row's other columns, to group or label by; none for a `Sample`.
-        fingerprint: Hash of all that a prompt may show of it; empty when it cannot be read.
+        position: Position in the data, from 0.
+        sample_id: The row's own id, else a hash of its content; an unreadable row without an id is
+            named by its position, such as `row-7`.
+        sample: The sample, or the error in the row.
+        columns: The row's other columns, to group or label by; empty for a `Sample`.
+        fingerprint: Hash of everything that a prompt may show; empty for an unreadable row.
     """
 
     position: int
@@ -70,12 +71,12 @@ class NumberedSample(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What results call the row."""
+        """The row's name in results."""
         return self.sample_id or f"row-{self.position}"
 
 
 def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
-    """Put rows of one context near each other, and leave all else in the file's order."""
+    """Put rows with the same context next to each other, otherwise in the file's order."""
     while window := list(islice(numbered, _WINDOW_ROWS)):
         groups: dict[tuple[str, ...], list[NumberedSample]] = {}
         for row in window:
@@ -86,7 +87,7 @@ def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
 
 
 def check_header(header: Sequence[object], where: str | None = None) -> None:
-    """Refuse a file or a table that names a column twice; cells without a name may be many."""
+    """Raise `DataError` if two columns have the same name; any number may have none."""
     twice = sorted(repr(name) for name, times in Counter(header).items() if name and times > 1)
     if twice and where is None:
         raise DataError(f"the table has two columns {twice[0]}; rename one")
@@ -95,7 +96,7 @@ def check_header(header: Sequence[object], where: str | None = None) -> None:
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
-"""A column, a dotted path into one, or a function of the row; None looks for the usual names."""
+"""A column, a dotted path into one, or a function of the row; None for the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "input"),
@@ -114,22 +115,21 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "relevant_ids": ("relevant_ids",),
     "turns": ("messages", "turns"),
 }
-"""Columns that are recognised by default, for each field of a sample."""
+"""Columns that are recognised for each field of a sample."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """How one tool names its columns.
+class Preset(NamedTuple):
+    """The column names of one tool.
 
     Attributes:
-        name: What the command line and messages call it.
+        name: Name on the command line and in messages.
         fields: Columns or dotted paths for each field; the first that a row has counts.
-        marks: Sets of columns; a row that has all of one set is this tool's.
+        marks: Sets of columns; a row with all columns of a set comes from this tool.
     """
 
     name: str
     fields: Mapping[str, tuple[str, ...]]
-    marks: tuple[frozenset[str], ...] = ()
+    marks: tuple[frozenset[str], ...]
 
 
 def _preset(name: str, *marks: str, **fields: str) -> Preset:
@@ -210,10 +210,10 @@ PRESETS: tuple[Preset, ...] = (
         reference="эталон | эталонный ответ | правильный ответ", language="язык",
     ),
 )  # fmt: skip
-"""Looked through in this order; the first whose marks a row has is taken."""
+"""Presets in order of precedence: the first one whose marks a row has counts."""
 
 _MISSING = object()
-# What turns have themselves.
+# Fields that turns contain.
 _OF_TURNS = frozenset({"question", "answer", "context"})
 _PLACE_DIGITS = 9
 
@@ -222,9 +222,9 @@ _PLACE_DIGITS = 9
 class ColumnMap:
     """Where each field of a sample comes from.
 
-    A key of the row wins over a path: with the key `"a.b"` in the row, `"a.b"` is that key. A field
-    without a source is looked for under the names of the tool that wrote the row, where its columns
-    show which one, and then under the usual names; there upper and lower case are the same.
+    If the row has the key `"a.b"`, then `"a.b"` is that key, else a path. A field without a source
+    is searched by the names of the tool that wrote the row, if its columns show which, and then by
+    the usual names, ignoring case.
 
     Attributes:
         question: Source of the question.
@@ -234,8 +234,8 @@ class ColumnMap:
         id: Source of the row's name.
         language: Source of the language code.
         relevant_ids: Source of the ids of relevant chunks.
-        turns: Source of the messages of a conversation; without one, the usual names count in rows
-            that have no answer.
+        turns: Source of the messages of a conversation; the usual names only count in rows without
+            an answer.
         preset: The tool whose names count, such as `"deepeval"`; None recognises it.
     """
 
@@ -250,13 +250,13 @@ class ColumnMap:
     preset: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a preset that is unknown."""
+        """Check the name of the preset."""
         if self.preset is not None:
             _preset_named(self.preset)
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Return a map unchanged, or make one from a preset's name or from field and source."""
+        """Make a map from a preset's name or from field and source; return a map unchanged."""
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
         if isinstance(columns, str):
@@ -282,7 +282,7 @@ class ColumnMap:
 
     @classmethod
     def parse(cls, pairs: list[str], preset: str | None = None) -> "ColumnMap":
-        """Read `FIELD=SOURCE` pairs, as the command line has them."""
+        """Parse `FIELD=SOURCE` pairs of the command line."""
         sources: dict[str, ColumnSource] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
@@ -299,11 +299,11 @@ class ColumnMap:
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
         """Make a sample from a row.
 
-        A required field must have a column, whose value may be empty.
+        Each required field must have a column; its value may be empty.
 
         Raises:
-            MissingColumnError: A required or a named column is not in the row.
-            DataError: A value is not what the field takes, or two columns could be one field.
+            MissingColumnError: A required or named column is not in the row.
+            DataError: A value does not fit its field, or two columns could be the same field.
         """
         values: dict[str, Any] = {}
         if required and (self.turns or self._recognised(row, "turns")):
@@ -316,7 +316,7 @@ class ColumnMap:
         return Sample(**values)
 
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Say which column each field is taken from in a row; fields without one are left out."""
+        """Return the column of each field in a row, without fields that have none."""
         found: dict[str, str] = {}
         for name in USUAL_NAMES:
             source = getattr(self, name)
@@ -327,14 +327,14 @@ class ColumnMap:
         return found
 
     def preset_for(self, row: Mapping[str, Any]) -> str | None:
-        """Name the tool whose columns a row has; None for none, or where every field is named."""
-        if self.preset is None and all(getattr(self, name) for name in ("answer", "context")):
+        """Return the tool whose columns a row has; None if none, or if the fields are named."""
+        if self.preset is None and self.answer and self.context:
             return None
         preset = self._preset(row)
         return None if preset is None else preset.name
 
     def id_in(self, row: Mapping[str, Any]) -> str | None:
-        """Return a row's own id; None where it has none that can be read."""
+        """Return a row's own id; None if it has no readable one."""
         try:
             value = self._value(row, "id", frozenset())
         except DataError:
@@ -343,8 +343,8 @@ class ColumnMap:
         return value if isinstance(value, str) and value.strip() else None
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of a row that no field is taken from."""
-        # A run stores no ids of relevant chunks but as a column.
+        """Return the columns of a row that are no fields."""
+        # A run stores the ids of relevant chunks only as a column.
         used = {column for name, column in self.taken(row).items() if name != "relevant_ids"}
         return {
             column: None if _is_empty(value) else value
@@ -354,11 +354,11 @@ class ColumnMap:
 
     @property
     def has_functions(self) -> bool:
-        """Whether a function of the row is the source of a field."""
+        """True if a function of the row is the source of a field."""
         return any(callable(getattr(self, name)) for name in USUAL_NAMES)
 
     def described(self) -> dict[str, str]:
-        """Return the sources that were named, in a form that can be stored."""
+        """Return the named sources as texts that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}
         named["preset"] = self.preset
         return {
@@ -371,7 +371,7 @@ class ColumnMap:
         return _preset_of(tuple(row)) if self.preset is None else _preset_named(self.preset)
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
-        """Return the column or path that holds a field by its tool's names, or the usual ones."""
+        """Return the column or path of a field by its tool's names or the usual ones."""
         columns = tuple(row)
         known = None if self.preset is not None else _known_columns(columns)
         if name == "turns" and self.answer is not None:
@@ -384,7 +384,7 @@ class ColumnMap:
         for path in paths:
             found = _path_in(row, keys, path)
             if found is not None:
-                # A column that the tool does not have may be meant instead.
+                # The user may mean another column, which the tool does not have.
                 doubtful = [key for key in usual if _normalised(key) not in paths]
                 if doubtful and self.preset is None:
                     raise _doubt([found, *doubtful], name)
@@ -404,7 +404,7 @@ class ColumnMap:
             column = self._recognised(row, name)
             if column is not None:
                 value = _descend(row, column.split("."))
-                # The score that a row should get is often called so, too.
+                # `expected` may also be the score that the row should get.
                 is_score = column == "expected" and isinstance(value, int | float)
                 return _MISSING if is_score and name not in required else value
             if name in required:
@@ -430,8 +430,8 @@ class ColumnMap:
 
 
 Columns = ColumnMap | Mapping[str, ColumnSource] | str | None
-"""Where the fields are: a map, field and source as a mapping, or the name of a preset; None looks
-for the names of other tools and the usual ones."""
+"""Where the fields are: a map, a mapping from field to source, or the name of a preset; None for
+the names of known tools and the usual ones."""
 
 
 def _preset_named(name: str) -> Preset:
@@ -444,19 +444,19 @@ def _preset_named(name: str) -> Preset:
 
 @lru_cache(maxsize=256)
 def _preset_of(columns: tuple[str, ...]) -> Preset | None:
-    """Return the preset that a row's columns show; None for none."""
+    """Return the preset whose marks are in the columns; None if there is none."""
     names = frozenset(_keys(columns))
     return next((each for each in PRESETS if any(mark <= names for mark in each.marks)), None)
 
 
 def _normalised(column: object) -> str:
-    """Write a column's name as presets and usual names have it: without case and outer spaces."""
+    """Return a column's name without case and outer spaces."""
     return str(column).strip().lstrip("\ufeff").casefold()
 
 
 @lru_cache(maxsize=256)
 def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the columns by their names without case; more than one may have the same."""
+    """Return the columns by their normalised names."""
     found: dict[str, list[str]] = {}
     for column in columns:
         found.setdefault(_normalised(column), []).append(column)
@@ -465,14 +465,14 @@ def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 @lru_cache(maxsize=256)
 def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
-    """Return the columns that have one of the usual names of a field."""
+    """Return the columns with a usual name of a field."""
     keys = _keys(columns)
     return tuple(key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ()))
 
 
 @lru_cache(maxsize=256)
 def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
-    """Return the column of each field, None for none, where names alone say which it is."""
+    """Return the column of each field, if names alone decide; None if they do not."""
     usual = {name: _usual(columns, name) for name in USUAL_NAMES}
     if _preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
         return None
@@ -482,7 +482,7 @@ def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
 
 
 def _path_in(row: Mapping[str, Any], keys: Mapping[str, Sequence[str]], path: str) -> str | None:
-    """Return a preset's path as the row spells it; None where the row has no value there."""
+    """Return a preset's path in the row's spelling; None if the row has no value there."""
     if path in keys:
         return keys[path][0]
     first, dot, rest = path.partition(".")
@@ -498,13 +498,12 @@ def _doubt(columns: Sequence[str], name: str) -> DataError:
 
 
 def _id_text(value: Any) -> Any:
-    """Write a number as text: spreadsheets have ids such as 7, or 7.0; another value stays."""
+    """Return a whole number, such as 7 or 7.0 of a spreadsheet, as text; other values unchanged."""
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     return str(int(value)) if whole else value
 
 
-# What pandas, Python, SQL and JSON write for no value. In capitals as they write it: an answer may
-# be "none".
+# Missing values as pandas, Python, SQL and JSON write them. Case matters: an answer may be "none".
 _NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
 _LONGEST_NOTHING = 20
 
@@ -514,14 +513,14 @@ def _says_nothing(value: object) -> bool:
 
 
 def _is_empty(value: Any) -> bool:
-    """Say whether a cell holds what tables have for nothing: NaN, NaT or NA."""
+    """True for the missing values of tables: NaN, NaT and NA."""
     if isinstance(value, float):
         return math.isnan(value)
     return type(value).__name__ in ("NaTType", "NAType")
 
 
 def _descend(value: Any, parts: list[str]) -> Any:
-    """Take a key, else follow a dotted path; at each step the longest key that is there wins."""
+    """Follow a dotted path; at each step the longest existing key wins."""
     if not parts:
         return value
     if isinstance(value, Mapping):
@@ -531,7 +530,7 @@ def _descend(value: Any, parts: list[str]) -> Any:
                 found = _descend(value[key], parts[length:])
                 if found is not _MISSING:
                     return found
-    # Not isdigit(), which takes "²" for a digit; a place has few of them.
+    # Not isdigit(), which accepts "²".
     if isinstance(value, list) and parts[0].isdecimal() and len(parts[0]) <= _PLACE_DIGITS:
         place = int(parts[0])
         return _descend(value[place], parts[1:]) if place < len(value) else _MISSING

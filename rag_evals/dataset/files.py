@@ -1,6 +1,6 @@
-"""How is a data file opened, and what do JSON, CSV and TSV hold, whatever program wrote them?
+"""Opening data files, and reading JSON, CSV and TSV of any program, encoding and compression.
 
-Compressed or plain, in any encoding, and never more of it in one piece than fits.
+No piece larger than the limit is read into memory.
 """
 
 import codecs
@@ -26,14 +26,14 @@ from rag_evals.dataset.columns import Row, check_header
 from rag_evals.errors import ConfigurationError, DataError, MissingExtraError
 
 COMPRESSED = (".gz", ".zst")
-"""Ends of names behind the kind of a file."""
+"""Suffixes of compressed files, after the suffix of their kind."""
 
 _MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
 _MAX_LINE_MB = 256
 
 
 def required_module(name: str, extra: str, purpose: str) -> Any:
-    """Import a library that one of our extras installs; `purpose` follows "needed to".
+    """Import a library of one of our extras; `purpose` completes "needed to".
 
     Raises:
         MissingExtraError: It is not installed.
@@ -49,14 +49,14 @@ def required_module(name: str, extra: str, purpose: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file, with what its name does not say.
+    """A data file with options for reading it.
 
     Attributes:
         path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
             standard input, or an address such as `"hf://datasets/NAME/FILE.parquet"`.
-        sheet: Name of an Excel sheet; None takes the only one.
-        encoding: Of a CSV or TSV file, such as `"cp1251"`; None finds it.
-        delimiter: Sign between the cells of a CSV file; None finds it.
+        sheet: Name of an Excel sheet; None for the only one.
+        encoding: Encoding of a CSV or TSV file, such as `"cp1251"`; None detects it.
+        delimiter: Separator of a CSV file; None detects it.
     """
 
     path: str | Path
@@ -67,15 +67,15 @@ class DataFile:
 
 @dataclass(slots=True)
 class Opened:
-    """The lines of a file, or all of it; a piece that could fill the memory is an error.
+    """An open file, read by line or whole, with a limit for the size of a piece.
 
     Attributes:
-        file: The bytes.
-        path: Where they are.
-        options: What the caller said of it.
+        file: The uncompressed bytes.
+        path: Path of the file.
+        options: Options for reading it.
         limit: Most bytes in one piece.
-        notes: What a reader found out and a user should know.
-        wanted: For each row 1, or 0 for one that is passed over; None for all rows.
+        notes: What a user should know about the file.
+        wanted: For each row 1, or 0 to skip it; None for all rows.
     """
 
     file: IO[bytes]
@@ -86,15 +86,11 @@ class Opened:
     wanted: Iterator[int] | None = None
 
     def wants(self) -> bool:
-        """Say whether the next row is wanted; asked once for each row, before it is parsed."""
+        """True if the next row is wanted; call it once for each row, before parsing."""
         return self.wanted is None or bool(next(self.wanted, 0))
 
     def __iter__(self) -> Iterator[bytes]:
-        """Read line by line.
-
-        Raises:
-            DataError: One is longer than the limit.
-        """
+        """Read line by line (`DataError` if one is longer than the limit)."""
         number = 1
         while line := self.file.readline(self.limit + 1):
             if len(line) > self.limit:
@@ -103,23 +99,19 @@ class Opened:
             number += 1
 
     def begin(self, count: int) -> bytes:
-        """Return the first bytes without reading on; at most `count`, before anything was read."""
+        """Return up to `count` first bytes without consuming them."""
         peek = cast("io.BufferedReader", self.file).peek  # gzip's files have it too
         return peek(count)[:count]
 
     def read(self) -> bytes:
-        """Read all of it.
-
-        Raises:
-            DataError: It is longer than the limit.
-        """
+        """Read the whole file (`DataError` if it is longer than the limit)."""
         content = self.file.read(self.limit + 1)
         if len(content) > self.limit:
             raise self.too_long("the file")
         return content
 
     def too_long(self, what: str) -> DataError:
-        """Make the error for a piece that is longer than the limit."""
+        """Return the error for a piece that is longer than the limit."""
         return DataError(
             f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB in one piece; "
             f"write one row a line, or raise {_MAX_LINE_VARIABLE}"
@@ -127,7 +119,7 @@ class Opened:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked where its name says that it is packed."""
+    """Open a file, decompressed if its suffix says so."""
     # typeshed has no common type for these; all are binary files.
     opened: Any
     if path.suffix == ".gz":
@@ -141,7 +133,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def max_line_bytes() -> int:
-    """Return how much is read in one piece: 256 MB, or what `RAG_EVALS_MAX_LINE_MB` says."""
+    """Return the limit of a piece: 256 MB, or `RAG_EVALS_MAX_LINE_MB`."""
     written = os.environ.get(_MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
     if not (written.isdecimal() and 0 < len(written) < 10 and int(written)):
         raise ConfigurationError(
@@ -155,15 +147,15 @@ _MAX_DIGITS = 4300
 _LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
 _UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# What Windows programs write where Russian, or another language of Europe, is set; and before.
+# Encodings of older Windows and DOS programs in Russia and Western Europe.
 _OLD_ENCODINGS = ("cp1251", "cp1252", "koi8_r", "cp866")
 _SAMPLE_LINES = 200
 
 
 def read_jsonl(file: Opened) -> Iterator[Row]:
-    """Read an object a line; empty lines are passed over."""
+    """Read one object per line; empty lines are skipped."""
     for number, line in enumerate(file, 1):
-        # A byte order mark is what Windows editors write first.
+        # Windows editors write a byte order mark.
         text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
         if text and file.wants():
             place = f"line {number}"
@@ -208,11 +200,11 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
 
 
 class _UnusableJsonError(ValueError):
-    """Sound JSON that no row needs: nested too deeply, or with a number of thousands of digits."""
+    """Valid JSON that is nested too deeply, or has a number of thousands of digits."""
 
 
 def _loaded_json(text: bytes) -> Any:
-    """Read UTF-8 without a byte order mark; raise as `json.loads` does, or `_UnusableJsonError`."""
+    """Parse UTF-8 JSON; raise the errors of `json.loads`, or `_UnusableJsonError`."""
     try:
         loaded = from_json(text)
         if len(text) <= _MAX_DIGITS or not _LONG_NUMBER.search(text.decode("utf-8")):
@@ -221,8 +213,8 @@ def _loaded_json(text: bytes) -> Any:
         if "recursion limit" in str(error):
             raise _UnusableJsonError(_TOO_DEEP) from error
     try:
-        # The standard parser is slower, takes what the fast one refuses (a lone surrogate, which
-        # the sample then reports with its field), and says more about what is wrong.
+        # The standard parser is slower, accepts lone surrogates (the sample then reports the field)
+        # and has better messages.
         return json.loads(text.decode("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
@@ -234,10 +226,10 @@ def _loaded_json(text: bytes) -> Any:
 
 
 def read_csv(file: Opened) -> Iterator[Row]:
-    """Read a file with a header; delimiter and encoding are found where nobody names them."""
+    """Read a file with a header; delimiter and encoding are detected unless named."""
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
-    # Whole contexts are in one cell; csv's own limit is 128 kB. It keeps 4 bytes a character.
+    # A cell may be a whole context; csv's own limit is 128 kB. It needs 4 bytes per character.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
@@ -273,10 +265,10 @@ def read_csv(file: Opened) -> Iterator[Row]:
 
 
 def _delimiter_of(lines: Iterator[str], file: Opened) -> tuple[str, Iterator[str]]:
-    """Return the sign that makes the most columns of the header, and the lines to read."""
+    """Return the separator that gives the header the most columns, and the lines to read."""
     first = next((line for line in lines if line.strip()), "")
     if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
-        return first.strip()[-1], lines  # Excel's own way to say it
+        return first.strip()[-1], lines  # a line that Excel reads
     best = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
     if best != ",":
         file.notes.append(
@@ -291,11 +283,11 @@ def _columns(header: str, delimiter: str) -> int:
     try:
         return len(next(csv.reader([header], delimiter=delimiter), []))
     except csv.Error:
-        return 0  # what is wrong is said where the file is read
+        return 0  # reading the file raises the error
 
 
 def _cell(cell: str, place: str) -> Any:
-    """Read a list or an object that was written as JSON; any other cell is text."""
+    """Parse a cell with a JSON list or object; any other cell is text."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] not in ("[]", "{}"):
         return cell
@@ -304,12 +296,12 @@ def _cell(cell: str, place: str) -> Any:
     except _UnusableJsonError as error:
         raise DataError(f"{place}: a cell cannot be read: {error}") from error
     except ValueError:
-        # "[1] A footnote" is text; a list that Python wrote is read where a context is expected.
+        # "[1] A footnote" is text; a Python list is parsed later, if it is a context.
         return cell
 
 
 def _decoded(file: Opened) -> Iterator[str]:
-    """Decode the lines: as the caller says, else by a byte order mark, UTF-8, or what is likely."""
+    """Decode the lines by the named encoding, a byte order mark, UTF-8 or a guess."""
     encoding = file.options.encoding
     if encoding is None:
         begin = file.begin(4)
@@ -340,7 +332,7 @@ def _in_encoding(
 
 
 def _in_utf8_or_older(file: Opened) -> Iterator[str]:
-    """Decode UTF-8; where the first sign outside ASCII is none, find what it is instead."""
+    """Decode UTF-8; if the first non-ASCII byte is not UTF-8, guess the encoding."""
     has_utf8 = False
     numbered = enumerate(file, 1)
     for number, line in numbered:
@@ -359,7 +351,7 @@ def _in_utf8_or_older(file: Opened) -> Iterator[str]:
 
 
 def _guessed(sample: bytes) -> str | None:
-    """Name the encoding of bytes that are not UTF-8; None where they are not text at all."""
+    """Guess the encoding of bytes that are not UTF-8; None if they are no text."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     if b"\0" in sample:
@@ -369,7 +361,7 @@ def _guessed(sample: bytes) -> str | None:
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
-    """Decode an encoding of two or four bytes a sign, whose lines do not end at the byte 10."""
+    """Decode an encoding of two or four bytes per character."""
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:
@@ -387,9 +379,9 @@ def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
 def _not_in_encoding(
     file: Opened, place: str | None, encoding: str, error: UnicodeDecodeError
 ) -> DataError:
-    """Make the error for bytes that an encoding does not have; `place` is None for a whole file."""
+    """Return the error for undecodable bytes; `place` is None for a whole file."""
     where = str(file.path) if place is None else f"{file.path}, {place}"
-    # UTF-16 is decoded in blocks, whose bytes are not those of a line.
+    # UTF-16 is decoded in blocks, not lines.
     if encoding in ("UTF-8", "utf-8"):
         where += f", byte {error.start}"
     return DataError(

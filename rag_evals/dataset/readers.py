@@ -1,4 +1,4 @@
-"""What rows does a path name? A file of any kind, a folder, a pattern, "-", or an address."""
+"""Rows of a path: a file of any kind, a folder, a pattern, "-" or an address."""
 
 import atexit
 import glob
@@ -42,9 +42,9 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".feather": read_arrow,
     ".xlsx": read_excel,
 }
-"""How a file is read, by the end of its name."""
+"""Readers by the suffix of the file's name."""
 
-# Readers that ask which rows are wanted before they parse them.
+# Readers that skip unwanted rows without parsing them.
 _PASSING_OVER = {read_jsonl, read_csv, read_parquet, read_arrow}
 _STANDARD_INPUT = "-"
 _PATTERN_SIGNS = frozenset("*?[")
@@ -57,12 +57,13 @@ def read_rows(
     """Read one file row by row.
 
     Args:
-        file: Of one of the kinds in `READERS`, with `.gz` or `.zst` behind it when packed.
-        notes: Gets what the reader found out and a user should know, such as an encoding.
-        wanted: For each row 1, or 0 for one that is passed over; None takes all.
+        file: A file of a kind in `READERS`, with `.gz` or `.zst` after it if compressed.
+        notes: Collects what a user should know about the file, such as its encoding.
+        wanted: For each row 1, or 0 to skip it; None for all rows.
 
     Raises:
-        DataError: Missing, empty, not of these kinds, or broken at a line that the message names.
+        DataError: The file is missing, empty, of another kind, or broken at the line in the
+            message.
         ConfigurationError: A library that reads this kind is not installed.
     """
     options = file if isinstance(file, DataFile) else DataFile(file)
@@ -114,7 +115,7 @@ def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The files behind a path, in the order they are read; messages and folders use the `name`."""
+    """The files of a path, in reading order; messages and folders use the `name`."""
 
     name: Path
     files: Sequence[Path]
@@ -123,7 +124,7 @@ class Located:
     def rows(
         self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
     ) -> Iterator[Row]:
-        """Read all files; `notes` and `wanted` as for `read_rows`."""
+        """Read all files; `notes` and `wanted` are as for `read_rows`."""
         for file in self.files:
             for row in read_rows(replace(self.options, path=file), notes, wanted):
                 several = len(self.files) > 1
@@ -131,10 +132,10 @@ class Located:
 
 
 def locate(data: str | Path | DataFile) -> Located:
-    """Find the files behind a path, and bring those of an address here.
+    """Find the files of a path; download those of an address.
 
     Raises:
-        DataError: There are none, or the address cannot be read.
+        DataError: There are no files, or the address cannot be read.
         ConfigurationError: A library that reads the address is not installed.
     """
     file = data if isinstance(data, DataFile) else DataFile(data)
@@ -157,7 +158,7 @@ def locate(data: str | Path | DataFile) -> Located:
 
 @lru_cache(maxsize=1)
 def _scratch() -> Path:
-    """Make a folder for what has to be read twice and cannot be; it goes when the process ends."""
+    """Make a folder for data that can only be read once; it is removed when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="rag-evals-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -165,7 +166,7 @@ def _scratch() -> Path:
 
 @lru_cache(maxsize=1)
 def _standard_input() -> Path:
-    """Keep standard input in a file; its first bytes say which kind it is."""
+    """Copy standard input to a file; its first bytes show its kind."""
     begin = sys.stdin.buffer.read(4096)
     kept = _scratch() / f"stdin{_kind_of(begin)}"
     with kept.open("wb") as file:
@@ -184,7 +185,7 @@ def _kind_of(begin: bytes) -> str:
 
 
 def _fetched(address: str, options: DataFile) -> Located:
-    """Copy the files at an address here."""
+    """Download the files of an address."""
     protocol = address.partition("://")[0]
     extra = _EXTRA_OF.get(protocol, "data")
     core = required_module("fsspec.core", extra, f"read {protocol}:// addresses")

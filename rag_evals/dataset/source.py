@@ -30,15 +30,15 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """What the first reading of a file found.
+    """The result of checking a file.
 
     Attributes:
-        count: Rows to grade.
-        data_hash: Hash over ids and contents, in order.
-        taken: Which column each field came from, over all rows.
-        columns: Every column that any row has.
-        presets: Tools by whose names columns were taken.
-        notes: What was found out about the file, such as its encoding.
+        count: Number of rows to grade.
+        data_hash: Hash of ids and contents, in order.
+        taken: The column of each field, over all rows.
+        columns: All columns of all rows.
+        presets: Tools whose column names were recognised.
+        notes: What a user should know about the file, such as its encoding.
     """
 
     count: int
@@ -51,12 +51,12 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptCheck:
-    """A check that need not be made again while the file is the same to the last byte.
+    """A stored check, valid as long as no byte of the file changes.
 
     Attributes:
         reading: Hash of how the file was read: columns, limit, kind, version of this library.
         content: Hash of all its bytes.
-        checked: What was found.
+        checked: The result.
     """
 
     reading: str
@@ -64,7 +64,7 @@ class KeptCheck:
     checked: CheckedFile
 
     def to_json(self) -> bytes | None:
-        """Write it for a file next to the run; None where a column's name is no text of UTF-8."""
+        """Return it as JSON; None if the name of a column has a lone surrogate."""
         try:
             return _adapter().dump_json(self)
         except PydanticSerializationError:
@@ -72,16 +72,16 @@ class KeptCheck:
 
     @classmethod
     def from_json(cls, text: bytes) -> "KeptCheck":
-        """Read it; ValueError where it is none."""
+        """Read it from JSON (`ValueError` if it is none)."""
         return _adapter().validate_json(text)
 
 
 class FileData:
-    """A file of rows, or several, read once to check them and once to grade them.
+    """One or several files of rows, read once to check them and once to grade them.
 
     Attributes:
-        path: What messages call it.
-        kept_check: The check, where it holds for as long as no byte changes; else None.
+        path: Name in messages.
+        kept_check: The check, if it can be stored; else None.
     """
 
     def __init__(
@@ -102,10 +102,10 @@ class FileData:
         self.kept_check: KeptCheck | None = None
 
     def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
-        """Read every row before any is paid for, unless an earlier check had these very bytes.
+        """Read every row before any is paid for, unless a stored check has the same bytes.
 
         Raises:
-            DataError: The first row that cannot be graded, with its line.
+            DataError: A row cannot be graded; the message has its line.
         """
         reading, files = self._reading(), self._located.files
         self._marks = _marks_of(files)
@@ -116,7 +116,7 @@ class FileData:
             checked = self.kept_check.checked
         else:
             checked = self._check_rows()
-            # A file that was written to meanwhile was not checked as a whole.
+            # A file that was written to meanwhile was not checked whole.
             if reading is not None and content is not None and content == _content_of(files):
                 self.kept_check = KeptCheck(reading, content, checked)
         self._readings = [(checked.count, checked.data_hash)]
@@ -157,7 +157,7 @@ class FileData:
         )
 
     def _reading(self) -> str | None:
-        """Hash how the file is read; None where a function takes part, whose code may change."""
+        """Hash how the file is read; None if a column is a function, whose code may change."""
         if self._columns.has_functions:
             return None
         return fingerprint(
@@ -171,30 +171,30 @@ class FileData:
         )
 
     def __iter__(self) -> Iterator[NumberedSample]:
-        """Read the samples, those of one context near each other and else in the file's order."""
+        """Read the samples in the file's order, but those with the same context together."""
         yield from in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
-        """Read the samples for which `wanted` is 1, in the same order; those with 0 stay unread."""
+        """Read the samples whose byte in `wanted` is 1, in the same order."""
         if any(wanted):
             self._read_partly = True
             yield from in_windows(self._numbered(compress(count(), wanted), iter(wanted)))
 
     def looks_unchanged(self) -> bool:
-        """Say whether size, time and place on the disk are what they were before the check."""
+        """True if size, time and inode are the same as before the check."""
         return self._marks is not None and _marks_of(self._located.files) == self._marks
 
     def has_same_content(self) -> bool:
-        """Say whether each byte is what was checked; False where that is not known."""
+        """True if every byte is the same as at the check; False if that is not known."""
         check = self.kept_check
         return check is not None and _content_of(self._located.files) == check.content
 
     def require_unchanged(self) -> None:
-        """Raise `DataError` where the file changed since its check, or while it was read."""
+        """Raise `DataError` if the file changed since its check, or while it was read."""
         first, last = self._readings[0], self._readings[-1]
         if self.has_same_content() if self._read_partly else first == last:
             return
-        why = "it is not what was checked"
+        why = "it differs from what was checked"
         if not self._read_partly:
             why = (
                 f"{first[0]} rows (hash {first[1][:8]}) when it was checked, "
@@ -202,7 +202,7 @@ class FileData:
             )
         raise DataError(
             f"{str(self.path)!r} changed while it was read: {why}; "
-            "give the command again when the file is complete"
+            "run the command again when the file is complete"
         )
 
     def _numbered(
@@ -218,7 +218,7 @@ class FileData:
                 yield NumberedSample(next(places), sample_id, sample, others, fingerprint)
         except DataError as error:
             raise type(error)(
-                f"{error}; the file was whole when it was checked, so it changed since"
+                f"{error}; the file was valid when it was checked, so it changed since"
             ) from error
         self._readings.append((rows, digest.hexdigest()))
 
@@ -244,8 +244,8 @@ class RowData:
     """Rows of an iterable or a table, each checked when it is read.
 
     Attributes:
-        count: How many there are; None where that is not known.
-        presets: Tools by whose names columns were taken so far, as keys.
+        count: Number of rows; None if unknown.
+        presets: Tools whose column names were recognised so far, as keys.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ class RowData:
         self.presets: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[NumberedSample]:
-        """Number the rows; a bad one is yielded as the error that it is."""
+        """Number the rows; an invalid row has its error in place of a sample."""
         seen = Places()
         for index, row in enumerate(islice(self._rows, self._limit)):
             numbered = self.number(index, row)
@@ -281,7 +281,7 @@ class RowData:
                 yield numbered
 
     def number(self, index: int, row: object) -> NumberedSample:
-        """Read one row, whose place is counted from 0; other rows may have its id."""
+        """Read the row at a position, without checking that its id is unique."""
         fields = None if isinstance(row, Sample) else row_of(row)
         others = {} if fields is None else self._columns.others(fields)
         try:
@@ -294,7 +294,7 @@ class RowData:
         return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
-        """Read the first row of a table, which has the columns of all (`MissingColumnError`)."""
+        """Check the columns of a table by its first row (`MissingColumnError`)."""
         rows = iter(self._rows)
         first = next(rows, None)
         if rows is self._rows and first is not None:
@@ -303,7 +303,7 @@ class RowData:
             self._require_columns_of(first)
 
     def require_names(self, names: Iterable[str]) -> None:
-        """Check the columns of data that is not here yet, as `require_columns` does."""
+        """Check column names before there is data (`MissingColumnError`)."""
         self._require_columns_of(dict.fromkeys(names))
 
     def _require_columns_of(self, row: object) -> None:
@@ -312,7 +312,7 @@ class RowData:
         except MissingColumnError:
             raise
         except DataError:
-            pass  # this row's own fault; it becomes the row's outcome
+            pass  # an error of this row only; it becomes the row's outcome
 
     def _sample(self, row: object, fields: Mapping[str, Any] | None) -> Sample:
         if isinstance(row, Sample):
@@ -330,20 +330,20 @@ class RowData:
 def data_from(
     data: Data, columns: ColumnMap, required: frozenset[str], limit: int | None = None
 ) -> FileData | RowData:
-    """Open a file, or take rows as they come.
+    """Open a file, or wrap a table or an iterable of rows.
 
     Raises:
-        DataError: Neither a path, a table nor an iterable of rows.
-        MissingColumnError: A table without a column that the graders need.
+        DataError: `data` is neither a path, a table nor an iterable of rows.
+        MissingColumnError: A table lacks a column that the graders need.
     """
     if limit is not None:
-        # More rows than a machine can count are all rows.
+        # `islice` accepts no larger number.
         limit = min(limit, sys.maxsize)
     if isinstance(data, str | Path | DataFile):
         return FileData(data, columns, required, limit)
     rows = rows_of(data)
     if rows is not None:
-        # A dict of columns has the length of one of them, not its own.
+        # The length of a dict is its number of columns.
         sized = rows if isinstance(rows, list) else data
         table = RowData(rows, columns, required, limit, count=_count_of(sized, limit))
         table.require_columns()
@@ -356,7 +356,7 @@ def data_from(
 
 
 def _count_of(data: object, limit: int | None) -> int | None:
-    """Count rows without reading them; None where the data does not know."""
+    """Count rows without reading them; None if that is not possible."""
     if not isinstance(data, Sized):
         return None
     try:
@@ -367,7 +367,7 @@ def _count_of(data: object, limit: int | None) -> int | None:
 
 
 def _free_name(index: int, own: str | None, seen: "Places") -> str:
-    """Name a row that cannot be graded: by its own id, else by its place; no other has it."""
+    """Return a free name for an invalid row: its own id, else one by its position."""
     by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
     return next(
         name
@@ -377,7 +377,7 @@ def _free_name(index: int, own: str | None, seen: "Places") -> str:
 
 
 def _short_hash(sample_id: str) -> int:
-    # 64 bits: two of a million ids collide once in forty million files.
+    # 64 bits: with a million ids, one file in forty million has a collision.
     return int.from_bytes(hashlib.sha256(sample_id.encode()).digest()[:8], "big")
 
 
@@ -386,9 +386,9 @@ def _digest_line(sample_id: str, fingerprint: str) -> bytes:
 
 
 def _content_of(files: Sequence[Path]) -> str | None:
-    """Return a hash over all bytes of some files; None where one is no plain file.
+    """Return a hash of all bytes of the files; None if one is no plain file.
 
-    Size and time of a file say less: a tool may keep both where it changes a word.
+    Size and time are not enough: a tool may change a word and keep both.
     """
     digest = hashlib.sha256()
     block = memoryview(bytearray(_BLOCK_BYTES))
@@ -401,13 +401,13 @@ def _content_of(files: Sequence[Path]) -> str | None:
                 while read := file.readinto(block):
                     digest.update(block[:read])
     except OSError:
-        # What is wrong with it is said where its rows are read.
+        # Reading the rows raises an error with the reason.
         return None
     return digest.hexdigest()
 
 
 def _marks_of(files: Sequence[Path]) -> list[tuple[int, ...]] | None:
-    """Return what tells in no time that a file was written to; None where one is not there."""
+    """Return inode, size and time of each file; None if one does not exist."""
     try:
         found = [path.stat() for path in files]
     except OSError:

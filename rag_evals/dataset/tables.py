@@ -1,4 +1,4 @@
-"""Which rows does a table hold? Frames of every library, Parquet, Arrow and Excel files."""
+"""Rows of tables: frames of every library, Parquet, Arrow and Excel files."""
 
 import dataclasses
 import datetime
@@ -13,30 +13,30 @@ from rag_evals.dataset.columns import Cells, Row, SheetCells, check_header
 from rag_evals.dataset.files import Opened, required_module
 from rag_evals.errors import DataError
 
-# A million rows must take little memory.
+# Small batches: a million rows must take little memory.
 _BATCH_ROWS = 1024
-# A group of rows may be all of a file: it is read in pieces, not at once.
+# A row group may be the whole file: it is read in pieces.
 _BUFFER_BYTES = 1 << 20
 
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """A table that hands itself over as Arrow's C stream: of polars, DuckDB, cuDF and others."""
+    """A table with Arrow's C stream, such as those of polars, DuckDB and cuDF."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule of an ArrowArrayStream."""
 
 
 def rows_of(data: Any) -> Iterable[Any] | None:
-    """Return the rows of a table; None for what is no table.
+    """Return the rows of a table; None if `data` is no table.
 
     Args:
         data: A frame of pandas or polars; a Hugging Face data set; a pyarrow table, batch or data
-            set; anything with `__arrow_c_stream__`, `__arrow_c_array__` or `__dataframe__`; or a
-            mapping from column to values.
+            set; anything with `__arrow_c_stream__` or `__arrow_c_array__`; or a dict from column to
+            values.
 
     Raises:
-        DataError: A `DatasetDict`, of which one split has to be chosen; a single column; one row.
+        DataError: It is a `DatasetDict`, a single column or a single row.
     """
     kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
@@ -59,15 +59,15 @@ def rows_of(data: Any) -> Iterable[Any] | None:
         return _Again(lambda: map(Cells, data.iter_rows(named=True)))
     if type(data) is dict:
         return _rows_of_columns(data)
-    streams = ("__arrow_c_stream__", "__arrow_c_array__", "__dataframe__", "scanner")
+    streams = ("__arrow_c_stream__", "__arrow_c_array__", "scanner")
     if any(hasattr(data, name) for name in streams) and not isinstance(data, type):
-        # Arrow's stream may be one that can be read once only.
+        # Arrow's stream can perhaps be read only once.
         return _rows_of_stream(data)
     return None
 
 
 def row_of(row: Any) -> Mapping[str, Any] | None:
-    """Return the fields of one row by name; None for what is no row.
+    """Return the fields of one row by name; None if it is no row.
 
     A row is a mapping, a pandas `Series`, a pair of `iterrows`, or an object of a pydantic,
     dataclass, attrs or namedtuple class.
@@ -93,12 +93,12 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
 
 
 def _kind(thing: object) -> str:
-    """Name a class with its library, which need not be installed."""
+    """Return the class of a thing with its library, without importing it."""
     return f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
 
 
 def _rows_of_columns(columns: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of columns, as `to_dict("list")` makes them."""
+    """Return the rows of a dict of columns, such as `to_dict("list")`."""
     is_table = columns and all(
         isinstance(values, Iterable)
         and isinstance(values, Sized)
@@ -130,7 +130,7 @@ class _Again:
 
 
 def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
-    # Not through Arrow: a cell may hold any object, such as a retriever's documents.
+    # Not through Arrow: a cell may be any object, such as a retriever's documents.
     check_header(list(frame.columns))
     names = [
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns
@@ -143,17 +143,14 @@ def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
-    """Read anything that has Arrow's C stream or the dataframe interchange protocol."""
+    """Read anything with Arrow's C stream or C array, or a pyarrow data set."""
     arrow = required_module("pyarrow", "data", f"read a {type(table).__name__}")
     if hasattr(table, "to_batches") and hasattr(table, "scanner"):
         batches = table.to_batches(batch_size=_BATCH_ROWS)
     elif hasattr(table, "__arrow_c_stream__"):
         batches = arrow.RecordBatchReader.from_stream(table)
-    elif hasattr(table, "__arrow_c_array__"):
-        batches = [arrow.record_batch(table)]
     else:
-        interchange = required_module("pyarrow.interchange", "data", "read a table")
-        batches = interchange.from_dataframe(table).to_batches(max_chunksize=_BATCH_ROWS)
+        batches = [arrow.record_batch(table)]
     for batch in batches:
         check_header(batch.schema.names)
         for start in range(0, batch.num_rows, _BATCH_ROWS):
@@ -164,7 +161,7 @@ def read_parquet(file: Opened) -> Iterator[Row]:
     """Read a Parquet file, a batch of rows at a time."""
     parquet = required_module("pyarrow.parquet", "data", f"read {file.path.name!r}")
     with _one_error(file.path):
-        # Without asking, pyarrow loads all of the file first.
+        # By default pyarrow loads the whole file first.
         opened = parquet.ParquetFile(file.file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         check_header(opened.schema_arrow.names)
         number = 0
@@ -172,8 +169,7 @@ def read_parquet(file: Opened) -> Iterator[Row]:
             rows = opened.metadata.row_group(group).num_rows
             wanted = bytes(file.wants() for _ in range(rows))
             if any(wanted):
-                # Threads read columns side by side, each with memory of its own; grading takes far
-                # longer.
+                # Threads would take more memory; grading is the slow part.
                 batches = opened.iter_batches(_BATCH_ROWS, row_groups=[group], use_threads=False)
                 part = dataclasses.replace(file, wanted=iter(wanted))
                 yield from _numbered(batches, part, number)
@@ -199,7 +195,7 @@ def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             part = batch.slice(start, _BATCH_ROWS)
             wanted = [file.wants() for _ in range(part.num_rows)]
-            # Making Python's objects of a batch takes far longer than reading it.
+            # Making Python objects of a batch takes far longer than reading it.
             for place, values in enumerate(part.to_pylist() if any(wanted) else ()):
                 if wanted[place]:
                     yield Row(f"row {number + place}", Cells(values))
@@ -208,7 +204,7 @@ def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator
 
 @contextmanager
 def _one_error(path: Path) -> Iterator[None]:
-    """Say that a file is broken in one error, whatever pyarrow calls it."""
+    """Turn every error of pyarrow into a `DataError`."""
     try:
         yield
     except Exception as error:  # pyarrow's derive from ValueError, OSError and others
@@ -219,13 +215,13 @@ def _one_error(path: Path) -> Iterator[None]:
 
 
 def read_excel(file: Opened) -> Iterator[Row]:
-    """Read a sheet row by row; empty rows are passed over."""
+    """Read a sheet row by row; empty rows are skipped."""
     where = repr(str(file.path))
     excel = required_module("openpyxl", "excel", f"read {file.path.name!r}")
     try:
         book = excel.load_workbook(file.file, read_only=True, data_only=True)
     except Exception as error:  # what openpyxl and zipfile raise has no common class
-        raise DataError(f"{where} is no Excel file that can be read: {error}") from error
+        raise DataError(f"{where} cannot be read as an Excel file: {error}") from error
     name = _sheet_of(book.sheetnames, file.options.sheet, where)
     header: list[str] | None = None
     for number, line in enumerate(book[name].iter_rows(), 1):
@@ -252,7 +248,7 @@ def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """Return a cell's value; a date as text, an error such as #VALUE! as nothing."""
+    """Return a cell's value; a date as text, an error such as #VALUE! as None."""
     value = cell.value
     if cell.data_type == "e":
         return None

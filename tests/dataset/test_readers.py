@@ -74,7 +74,7 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
         ("a.parquet", "x", "'a.parquet' cannot be read: Parquet file size is 1 bytes"),
         ("a.arrow", "ARROW1x", "'a.arrow' cannot be read: "),
         ("a.feather", "x", "'a.feather' cannot be read: "),
-        ("a.xlsx", "x", "'a.xlsx' is no Excel file that can be read: File is not a zip file"),
+        ("a.xlsx", "x", "'a.xlsx' cannot be read as an Excel file: File is not a zip file"),
         ("a.txt", "x", "'a.txt' is not a file that can be read; expected .jsonl, .*or .xlsx"),
         ("a", "x", "'a' is not a file that can be read"),
     ],

@@ -227,7 +227,7 @@ ARCHIVES: list[tuple[str, str, Content, int, str]] = [
     ("a tape", "d.tar.gz", _PACKED, 2, "is not a file that can be read"),
     ("a zip", "d.zip", b"PK\3\4", 2, "is not a file that can be read"),
     ("a parquet file", "d.parquet", b"PAR1", 2, "'d.parquet' cannot be read"),
-    ("a sheet", "d.xlsx", b"PK\3\4", 2, "'d.xlsx' is no Excel file"),
+    ("a sheet", "d.xlsx", b"PK\3\4", 2, "'d.xlsx' cannot be read as an Excel file"),
     ("a parquet file that says CSV", "d.csv", b"PAR1\x15\x04\xff\xfe", 2, "not UTF-8"),
 ]
 
