@@ -118,7 +118,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
                 criteria are missing or are not shown.
-                ConfigurationError: A setting is unknown or out of range.
+            ConfigurationError: A setting is unknown or out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
         self._prompt = Prompt.load(prompt)

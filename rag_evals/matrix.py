@@ -319,39 +319,31 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
 
     The other text is the last source in each call, so the reply has the same form as for other
     graders of statements.
+
+    Args:
+        prompt: Instructions for samples with a reference; None uses the shipped prompt.
+        beta: Weight of recall relative to precision in the score, above 0.
+        options: See `PromptOptions`.
+
+    Attributes:
+        result_model: Class of the result.
+        shipped: Stem of the shipped prompt.
+        reads_chunks: True if the chunks are columns too. Samples without a reference are then
+            graded as by `Faithfulness`.
     """
 
-    shapes: ClassVar[tuple[str, ...]] = (
-        *JudgedGrader.shapes,
-        "beta",
-        "reads_chunks",
-        "_alone",
-    )
+    shapes: ClassVar[tuple[str, ...]] = (*JudgedGrader.shapes, "beta", "reads_chunks", "_alone")
+    shipped: ClassVar[str]
+    reads_chunks: bool = False
 
     def __init__(
-        self,
-        prompt: Prompt,
-        result_model: type[R],
-        *,
-        reads_chunks: bool,
-        beta: float = 1.0,
-        **options: Unpack[PromptOptions],
+        self, prompt: Prompt | None = None, *, beta: float = 1.0, **options: Unpack[PromptOptions]
     ) -> None:
-        """Check the prompt; nothing is sent.
-
-        Args:
-            prompt: Instructions for samples with a reference.
-            result_model: Class of the result of `grade`.
-            reads_chunks: True if the chunks are columns too. Samples without a reference are then
-                graded as by `Faithfulness`.
-            beta: Weight of recall relative to precision in the score, above 0.
-            options: See `PromptOptions`.
-        """
-        super().__init__(prompt, ComparedText, result_model, **options)
+        model = type(self).result_model
+        super().__init__(prompt or Prompt.shipped(self.shipped), ComparedText, model, **options)
         self.beta = _weight(beta)
-        self.reads_chunks = reads_chunks
-        self._alone = Prompt.shipped("score_faithfulness") if reads_chunks else None
-        self.requires = result_model.requires
+        self._alone = Prompt.shipped("score_faithfulness") if self.reads_chunks else None
+        self.requires = model.requires
 
     def with_beta(self, beta: float) -> Self:
         """Return this grader with a different weight of recall: 2 is twice that of precision.

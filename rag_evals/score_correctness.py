@@ -1,12 +1,10 @@
 """Is the answer correct? Its claims against those of the reference, in both directions."""
 
 from collections.abc import Iterator
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
-from rag_evals.base import PromptOptions
 from rag_evals.core import Finding, SampleField, Tallies
 from rag_evals.matrix import MatrixGrader, MatrixResult, claim_finding
-from rag_evals.prompt import Prompt
 
 __all__ = ["AnswerCorrectness", "AnswerCorrectnessResult", "CorrectnessGrader"]
 
@@ -49,28 +47,10 @@ class AnswerCorrectnessResult(MatrixResult):
 
 
 class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
-    """Compares answer and reference.
+    """Compares answer and reference; takes the arguments of `MatrixGrader`."""
 
-    Args:
-        prompt: Instructions for the comparison; None takes the shipped prompt.
-        beta: As for `MatrixGrader`.
-        options: See `PromptOptions`.
-    """
-
-    def __init__(
-        self,
-        prompt: Prompt | None = None,
-        *,
-        beta: float = 1.0,
-        **options: Unpack[PromptOptions],
-    ) -> None:
-        super().__init__(
-            prompt or Prompt.shipped("score_correctness"),
-            AnswerCorrectnessResult,
-            reads_chunks=False,
-            beta=beta,
-            **options,
-        )
+    shipped = "score_correctness"
+    result_model = AnswerCorrectnessResult
 
 
 AnswerCorrectness = CorrectnessGrader()

@@ -2,13 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, Unpack, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
-from rag_evals.base import PromptOptions
 from rag_evals.core import Finding, Sample, SampleField, Tallies
 from rag_evals.errors import UnknownNameError
 from rag_evals.matrix import MatrixClaim, MatrixGrader, MatrixResult, claim_finding
-from rag_evals.prompt import Prompt
 
 __all__ = ["Rag", "RagGrader", "RagResult"]
 
@@ -120,31 +118,13 @@ def _label(one: MatrixClaim) -> str:
 
 
 class RagGrader(MatrixGrader[RagResult]):
-    """Computes all numbers of a row.
-
-    Args:
-        prompt: Instructions for rows with a reference; None uses the shipped prompt.
-        beta: As for `MatrixGrader`.
-        options: See `PromptOptions`.
-    """
+    """Computes all numbers of a row; takes the arguments of `MatrixGrader`."""
 
     shapes: ClassVar[tuple[str, ...]] = (*MatrixGrader.shapes, "number")
+    shipped = "score_rag"
+    result_model = RagResult
+    reads_chunks = True
     number: str | None = None
-
-    def __init__(
-        self,
-        prompt: Prompt | None = None,
-        *,
-        beta: float = 1.0,
-        **options: Unpack[PromptOptions],
-    ) -> None:
-        super().__init__(
-            prompt or Prompt.shipped("score_rag"),
-            RagResult,
-            reads_chunks=True,
-            beta=beta,
-            **options,
-        )
 
     def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> RagResult:
         return super()._result(sample, rows, number=self.number, **more)
