@@ -24,7 +24,7 @@ from rag_evals.score_faithfulness import Faithfulness
 from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision
-from rag_evals.score_rag import Rag, RagGrader
+from rag_evals.score_rag import NUMBERS, Rag, RagGrader
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
@@ -91,6 +91,8 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
         file = place / f"{stem}.jinja"
         if "/" not in name and "\\" not in name and file.is_file():
             return grader_from_file(file, fallback=name, folders=places, name=name)
+    if shipped is None and name in NUMBERS:
+        raise UnknownNameError(f"no grader {name!r}; it is one of the numbers of grader 'rag'")
     if shipped is None:
         raise UnknownNameError.of("grader", name, GRADERS)
     if isinstance(shipped, VerifiedFaithfulness):

@@ -26,7 +26,7 @@ _FAULTS = (
     "hallucination",
     "self_knowledge",
 )
-_NUMBERS = (
+NUMBERS = (
     *("faithfulness", "precision", "recall", "f_score"),
     *("claim_recall", "chunk_precision", "rank_precision", "reciprocal_rank"),
     *("context_utilization", "chunk_use"),
@@ -63,7 +63,7 @@ class RagResult(MatrixResult):
         """Every number that can be computed, by name."""
         if self.number is not None:
             return {}
-        found = {name: getattr(self, name) for name in _NUMBERS}
+        found = {name: getattr(self, name) for name in NUMBERS}
         return {name: value for name, value in found.items() if value is not None}
 
     @property
@@ -138,8 +138,8 @@ class RagGrader(MatrixGrader[RagResult]):
         Raises:
             UnknownNameError: The number is unknown.
         """
-        if number not in _NUMBERS:
-            raise UnknownNameError.of("number", str(number), _NUMBERS)
+        if number not in NUMBERS:
+            raise UnknownNameError.of("number", str(number), NUMBERS)
         return self._copy_with(number=number, name=number)
 
 

@@ -244,7 +244,7 @@ def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
 def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     found, counts = table.agreement, table.agreement.confusion
     rule = f", right from a score of {threshold:g}" if table.level == "row" else ""
-    behind = "" if table.level == "row" else f" in {table.rows} rows"
+    behind = "" if table.level == "row" else f" in {table.rows} row{'' if table.rows == 1 else 's'}"
     yield f"{table.grader}, {table.units} labelled {table.noun}{behind}{rule}"
     yield "                    judge: yes   judge: no"
     yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"

@@ -411,7 +411,7 @@ class ColumnMap:
                 usual = ", ".join(repr(candidate) for candidate in USUAL_NAMES[name])
                 raise MissingColumnError(
                     f"no column for {name!r} (one of {usual}); the row has {_columns(row)}; "
-                    f"name one, as in {name}=COLUMN"
+                    f"name it by --column {name}=COLUMN (in Python columns={{{name!r}: 'COLUMN'}})"
                 )
             return _MISSING
         if isinstance(source, str):

@@ -231,7 +231,7 @@ def test_chunk_labels_are_matched_too() -> None:
     measured = agreement(run, labels)
     counts = table(measured, "statement").agreement.confusion
     assert (counts.true_positives, counts.false_negatives) == (1, 1)
-    assert str(measured).startswith("chunk_precision, 2 labelled chunks in 1 rows\n")
+    assert str(measured).startswith("chunk_precision, 2 labelled chunks in 1 row\n")
 
 
 def test_one_grader_can_be_taken() -> None:

@@ -49,6 +49,21 @@ def test_too_few_labels_are_refused_with_the_reason() -> None:
         correct(run, labels)
 
 
+def test_a_refusal_is_given_once() -> None:
+    """Not for each number again, though their labels differ in count."""
+    rows = {f"r{n}": [("It is.", True), ("It was.", n % 2 == 0)] for n in range(30)}
+    labels = [
+        {"sample_id": f"r{n}", "statement": place, "label": True}
+        for n in range(5)
+        for place in range(2 if n < 4 else 1)
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+
+    with pytest.raises(TooFewLabelsError, match="^9 labels; a correction needs") as caught:
+        correct(statements_run(rows), "labels.jsonl")
+    assert str(caught.value).count("a correction needs") == 1
+
+
 def test_with_every_row_labelled_there_is_nothing_to_correct() -> None:
     """Then the labels' own mean is the answer, and the text says so."""
     run, labels = judged(60, right=0.8)

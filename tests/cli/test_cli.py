@@ -349,4 +349,4 @@ def test_some_failures_are_a_warning(command: Command, data: str, scripted: Star
     ended = command("grade", data, "--judge", "openai/m")
 
     assert ended.code == 0
-    assert "Warning: 1 gradings failed; run the same command to retry them" in ended.err
+    assert "Warning: 1 grading failed; run the same command to retry it" in ended.err

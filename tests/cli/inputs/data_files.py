@@ -97,7 +97,7 @@ JSONL: list[tuple[str, Content, int, str]] = [
     ("blanks as answer", row(answer=" \n\t\u00a0\u200b "), 3, NO_SCORE),
     ("signs as answer", row(answer="!!! ... ???"), 3, NO_SCORE),
     ("no column answer", '{"context": ["c"]}', 2, "no column for 'answer'"),
-    ("no column context", '{"answer": "a"}', 2, "no column for 'context'"),
+    ("no column context", '{"answer": "a"}', 2, "--column context=COLUMN"),
     ("no context", row(context=None), 3, NO_SCORE),
     ("an empty context", row(context=[]), 3, NO_SCORE),
     ("a number as context", row(context=7), 2, "context is 7 (int); expected text or a list"),

@@ -160,6 +160,12 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
     ("a prompt of no name", ("prompts", "show", "нет"), 2, "no prompt about 'нет'"),
     ("a prompt outside", ("prompts", "show", "../../pyproject"), 2, "no prompt '../../pyproject'"),
     ("a prompt in no language", ("prompts", "show", "xx/score_faithfulness"), 2, "no prompt"),
+    (
+        "a number of rag as a grader",
+        ("grade", "d.jsonl", "--grader", "claim_recall"),
+        2,
+        "one of the numbers of grader 'rag'",
+    ),
     ("a prompt that is none", ("prompts", "check", "нет"), 2, "'нет'"),
     (
         "a copy that is there",
