@@ -109,10 +109,11 @@ class Receipt:
     def __str__(self) -> str:
         """What a terminal shows."""
         gain = self.gain
+        peers = f"{self.peers} more for other answers to the same question, " if self.peers else ""
         return "\n".join(
             [
                 f"{self.judge}: {self.labels} labelled rows of {self.questions} questions, "
-                f"{self.examples} examples, {self._peers}{self.calls} calls",
+                f"{self.examples} examples, {peers}{self.calls} calls",
                 f"  agreement before    {self.before:.1%}",
                 f"  agreement after     {self.after:.1%}, on questions left out of teaching",
                 f"  gain                {gain.estimate:+.1%} [{gain.low:+.1%}, {gain.high:+.1%}]"
@@ -120,22 +121,15 @@ class Receipt:
             ]
         )
 
-    @property
-    def _peers(self) -> str:
-        return f"{self.peers} more for other answers to the same question, " if self.peers else ""
-
     def header(self) -> dict[str, Any]:
         """Return it as the front matter of the prompt has it."""
-        found = {**asdict(self), "gain": [round(one, 4) for one in _limits(self.gain)]}
+        gain = (self.gain.estimate, self.gain.low, self.gain.high)
+        found = {**asdict(self), "gain": [round(one, 4) for one in gain]}
         found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
         found |= {name: list(found[name]) for name in ("languages", "labels_from")}
         if not self.proved:
             found["warning"] = "the gain is not proved: its interval includes 0"
         return found
-
-
-def _limits(interval: Interval) -> tuple[float, float, float]:
-    return interval.estimate, interval.low, interval.high
 
 
 AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
@@ -224,21 +218,18 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
             group, sign = groups[label, judged], -1 if label != judged else 1
             if not group or len(chosen) == size:
                 continue
-            best = max(
-                group,
-                key=lambda row: (
-                    sign * max((_likeness(words[row.id], words[c.id]) for c in chosen), default=0)
-                ),
-            )
+
+            def likeness(row: LabelledRow, sign: int = sign) -> float:
+                own = words[row.id]
+                shares = (len(own & words[c.id]) / len(own | words[c.id] or {""}) for c in chosen)
+                return sign * max(shares, default=0)
+
+            best = max(group, key=likeness)
             chosen.append(best)
             # One question shows one thing; a second row of it shows little more.
             for kind in kinds:
                 groups[kind] = [r for r in groups[kind] if r.question != best.question]
     return chosen
-
-
-def _likeness(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other or {""})
 
 
 @dataclass(frozen=True)
@@ -396,10 +387,10 @@ class _Base:
 
 
 def _sample(stored: StoredSample) -> Sample:
-    context = [
-        {**metadata, "text": text} if metadata else text
-        for text, metadata in zip(stored.chunks, stored.metadata or [{}] * 999_999, strict=False)
-    ]
+    context: list[str | dict[str, Any]] = list(stored.chunks)
+    if stored.metadata:
+        pairs = zip(stored.metadata, stored.chunks, strict=True)
+        context = [{**metadata, "text": text} for metadata, text in pairs]
     return Sample(
         question=stored.question,
         answer=stored.answer,
