@@ -34,7 +34,7 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
     plan = make_plan(path, "faithfulness", "embedded")
     first = evaluate(path, client="embedded", limit=2, progress=False).outcomes
     with RunStore(folder, plan.manifest()) as store:
-        earlier = EarlierOutcomes(plan, store, plan.fingerprints)
+        earlier = EarlierOutcomes(plan, store)
         for row in plan.data:
             if row.position < count - left:
                 earlier.keep(row)

@@ -265,10 +265,9 @@ def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
 def _untuned(name: str, low: float, high: float, *, say: Phrases) -> str:
     sides = [say("stages.above", limit=f"{high:g}")] if high < 1 else []
     sides += [say("stages.below", limit=f"{low:g}")] if low > 0 else []
-    options = {"max_error": "--max-error", "labels": "--labels"}
     if not sides:
-        return say("stages.never", name=name, **options)
-    return say("stages.alone", name=name, sides=say("stages.either").join(sides), **options)
+        return say("stages.never", name=name)
+    return say("stages.alone", name=name, sides=say("stages.either").join(sides))
 
 
 _HEAD = (

@@ -70,7 +70,7 @@ def knows() -> bool:
     """Say whether the next start resumes without looking rows up."""
     plan = make_plan(DATA, "faithfulness", "embedded", folders=[OUT])
     with RunStore(OUT, plan.manifest()) as store:
-        return EarlierOutcomes(plan, store, plan.fingerprints).rows() is not None
+        return EarlierOutcomes(plan, store).rows() is not None
 
 
 def stopped_after(count: int, **options: Any) -> None:
@@ -161,7 +161,7 @@ def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
     # Only what came after the index is looked up: of a million rows that would take minutes.
     plan = make_plan(DATA, "faithfulness", "embedded", folders=[OUT])
     with RunStore(OUT, plan.manifest()) as store:
-        earlier = EarlierOutcomes(plan, store, plan.fingerprints)
+        earlier = EarlierOutcomes(plan, store)
         assert earlier.done >= 2000
         assert (
             sum(
