@@ -317,7 +317,7 @@ def test_data_that_is_torn_while_it_is_read_is_told_apart(scripted: Start) -> No
     scripted(Changing(tear))
     Path("d.jsonl").write_text("".join(json.dumps(row(n)) + "\n" for n in range(600)))
 
-    with pytest.raises(DataError, match=r"line 600: .*whole when it was checked, so it changed"):
+    with pytest.raises(DataError, match=r"line 600: .*valid when it was checked, so it changed"):
         evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
     assert read_manifest(OUT)["finished"] is None
 
