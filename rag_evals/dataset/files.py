@@ -142,7 +142,9 @@ def max_line_bytes() -> int:
     return int(written) * 1_000_000
 
 
-_TOO_DEEP = "JSON nested too deeply; 200 levels can be read"
+# The limit of the fast parser.
+_MAX_LEVELS = 200
+_TOO_DEEP = f"JSON nested too deeply; {_MAX_LEVELS} levels can be read"
 _MAX_DIGITS = 4300
 _LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
@@ -215,7 +217,7 @@ def _loaded_json(text: bytes) -> Any:
     try:
         # The standard parser is slower, accepts lone surrogates (the sample then reports the field)
         # and has better messages.
-        return json.loads(text.decode("utf-8"))
+        loaded = json.loads(text.decode("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
     except RecursionError as error:
@@ -223,6 +225,15 @@ def _loaded_json(text: bytes) -> Any:
     except ValueError as error:
         message = f"a number has more than {sys.get_int_max_str_digits()} digits; write it as text"
         raise _UnusableJsonError(message) from error
+    # Deeper values would exhaust the stack when they are written again.
+    if _is_deep(loaded, _MAX_LEVELS):
+        raise _UnusableJsonError(_TOO_DEEP)
+    return loaded
+
+
+def _is_deep(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels < 0 or any(_is_deep(one, levels - 1) for one in inner)
 
 
 def read_csv(file: Opened) -> Iterator[Row]:

@@ -79,7 +79,7 @@ HEADERS: list[tuple[str, str, int, str]] = [
         "aliases that multiply",
         "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]",
         2,
-        "aliases (*) are not read",
+        "aliases (*) are not allowed",
     ),
     ("a list as key", "? [a]\n: b", 2, "front matter"),
     ("a number as key", "7: b", 2, "p.jinja"),
