@@ -1,4 +1,4 @@
-"""What was decided before? Replies of judges and verdicts of verifiers, in one SQLite file."""
+"""Caches of judges' replies and verifiers' verdicts, in one SQLite file."""
 
 from rag_evals import lazy_names
 
@@ -6,6 +6,6 @@ NAMES = {
     "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached", "configured_cache"),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""Names for other rooms, by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,4 +1,4 @@
-"""Where are cached answers kept? One SQLite file that threads and processes share, or memory."""
+"""The database of a cache: one SQLite file for all threads and processes, or memory."""
 
 import logging
 import os
@@ -17,13 +17,12 @@ from rag_evals.errors import ConfigurationError
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable with the folder of the cache file."""
 
-CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "calls", "verdicts"
-"""Names of the tables with answers of judges and with verdicts; both have `created` and `model`."""
+CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "answers", "statements"
+"""Names of the tables with answers of judges and with verdicts."""
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
-    key TEXT PRIMARY KEY, reply TEXT NOT NULL, tokens INTEGER NOT NULL, created REAL NOT NULL,
-    model TEXT NOT NULL
+    key TEXT PRIMARY KEY, reply TEXT NOT NULL, created REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS {CALLS_TABLE}_created ON {CALLS_TABLE} (created);
 CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
@@ -32,7 +31,6 @@ CREATE TABLE IF NOT EXISTS {STATEMENTS_TABLE} (
     text TEXT NOT NULL,
     verdict TEXT NOT NULL,
     created REAL NOT NULL,
-    model TEXT NOT NULL,
     frame TEXT,
     embedder TEXT,
     vector BLOB,
@@ -51,7 +49,7 @@ _MEGABYTE = 10**6
 
 
 def default_path() -> Path:
-    """Return the cache file: in `RAG_EVALS_CACHE_DIR`, else where the user's caches are."""
+    """Return the cache file, in `RAG_EVALS_CACHE_DIR` or the user's folder of caches."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named) / _FILE
@@ -60,10 +58,10 @@ def default_path() -> Path:
 
 
 class Database:
-    """One SQLite database; when it is larger than `RAG_EVALS_CACHE_MAX_MB`, the oldest entries go.
+    """A SQLite database; above `RAG_EVALS_CACHE_MAX_MB` it deletes the oldest entries.
 
     Args:
-        path: The file, made private (mode 0600) when it is new; None keeps all in memory.
+        path: The file; a new one is private (mode 0600). None for a database in memory.
 
     Raises:
         ConfigurationError: The file cannot be made, or is no database.
@@ -75,7 +73,7 @@ class Database:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[tuple[int, sqlite3.Connection]] = []
-        # A cache that nobody closed is closed when it is forgotten.
+        # Connections that nobody closed are closed with the object.
         weakref.finalize(self, _close, self._opened).atexit = False
         self._memory = None if path is not None else self._connect(":memory:")
         if path is not None:
@@ -84,10 +82,10 @@ class Database:
             self._connection()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be opened again in another process: a connection is no process's but its own.
+        """Pickle the path: each process needs a connection of its own.
 
         Raises:
-            ConfigurationError: It is in memory, which no other process sees.
+            ConfigurationError: The database is in memory.
         """
         if self.path is None:
             raise ConfigurationError(
@@ -99,7 +97,7 @@ class Database:
         """Return the rows of a query.
 
         Raises:
-            ConfigurationError: The file cannot be read any more, or was closed.
+            ConfigurationError: The file cannot be read, or was closed.
         """
         try:
             if self._memory is None:
@@ -110,22 +108,22 @@ class Database:
             raise self._broken(error) from error
 
     def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Carry out a statement for every row, all or none.
+        """Execute a statement for every row, in one transaction.
 
-        A file that is full or that another program holds is a warning in the log, and nothing is
-        kept: what was paid for must not be lost with it.
+        If the disk is full or another program locks the file, it logs a warning and stores nothing:
+        an answer that was paid for must not be lost for that.
 
         Raises:
             ConfigurationError: The file is damaged, or was closed.
         """
         try:
             connection = self._connection()
-            # One writer in this process at a time; the file's own lock holds off the others.
+            # One writer per process; SQLite's own lock separates processes.
             with self._lock, connection:
                 connection.executemany(statement, rows)
                 _forget_oldest(connection, self._max_bytes)
         except sqlite3.OperationalError as error:
-            _log.warning("nothing was kept in the cache file %s: %s", self.path, error)
+            _log.warning("nothing was stored in the cache file %s: %s", self.path, error)
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
@@ -136,7 +134,7 @@ class Database:
         )
 
     def close(self) -> None:
-        """Close what all threads opened; the database cannot be used afterwards."""
+        """Close the connections of all threads; the database cannot be used afterwards."""
         _close(self._opened)
 
     def _connection(self) -> sqlite3.Connection:
@@ -152,11 +150,11 @@ class Database:
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
         self._opened.append((os.getpid(), connection))
-        # Bytes that are no UTF-8 must reach the reader of the entry, who takes it for a miss.
+        # An entry with invalid UTF-8 must reach its reader, where it is a miss.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             _write_ahead(connection)
-            # A crash of the machine may cost the last answers, never the file.
+            # A crash of the machine may lose the last answers, but never damages the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
@@ -179,7 +177,7 @@ class Database:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work at once; SQLite does not wait for the lock that this takes."""
+    """Turn on WAL, so that readers need not wait; SQLite itself does not wait for this lock."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -215,7 +213,7 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
 
 def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
     for process, connection in opened:
-        # What another process opened before a fork is in use there.
+        # A connection from before a fork belongs to the parent process.
         if process == os.getpid():
             connection.close()
     opened.clear()

@@ -1,9 +1,9 @@
-"""Which verdicts are known already? Stored by context, verifier and statement.
+"""The cache of verdicts, by context, verifier and statement.
 
-A statement is found again however it is typed: quotes, spaces, citation marks, emphasis and the
-final stop do not count. One that depends on its question or its neighbours is kept with them. A
+A statement is found however it is typed: quotes, spaces, citation marks, emphasis and the final
+stop do not count. If it depends on its question or its neighbours, they are part of its key. A
 verdict is reused only for the same chunks in the same order, the same verifier with the same
-settings and, where it asks a judge, the same model at the same address.
+settings and, if it asks a judge, the same model at the same address.
 """
 
 import threading
@@ -36,17 +36,17 @@ from rag_evals.core import (
     stages_in,
 )
 from rag_evals.errors import VerifierError
-from rag_evals.judge import endpoint_of, model_in
+from rag_evals.judge import endpoint_of
 
 
 class StatementKey(NamedTuple):
-    """What a verdict is found by, besides context and verifier.
+    """The key of a statement within its context and verifier.
 
     Attributes:
-        text: The statement as it is written.
+        text: The statement as written.
         plain: The statement without typography.
-        setting: Hash of what it leans on, and of the question where the verifier reads it; empty
-            for a statement that stands alone.
+        setting: Hash of the sentences that it depends on, and of the question if the verifier
+            reads it; empty for a statement that depends on nothing.
     """
 
     text: str
@@ -55,8 +55,8 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        """Make the key of a claim; `with_question` where the verifier reads it with every claim."""
-        # The word lists would cost every import of the package.
+        """Make the key of a claim, `with_question` if the verifier reads it with every claim."""
+        # Word lists take time to load.
         from rag_evals.text import plain_form  # noqa: PLC0415
 
         plain = plain_form(claim.text)
@@ -70,15 +70,15 @@ class StatementKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """One text for both: a plain form has no line break."""
+        """Plain form and setting as one text; a plain form has no line break."""
         return f"{self.plain}\n{self.setting}" if self.setting else self.plain
 
 
 class StatementCache:
-    """Stores verdicts, and finds them for the same statement.
+    """Stores verdicts, and finds them for equal statements.
 
     Args:
-        path: SQLite file, which several processes may share; None keeps all in memory.
+        path: SQLite file, which several processes may share; None for a cache in memory.
 
     Raises:
         ConfigurationError: The file cannot be used.
@@ -88,7 +88,7 @@ class StatementCache:
 
     @property
     def policy(self) -> str:
-        """What about this cache can change a verdict; empty where only equal statements count."""
+        """A hash of settings that can change a verdict; empty if only equal statements match."""
         return ""
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -96,21 +96,18 @@ class StatementCache:
         self._database = Database(self.path)
 
     def __repr__(self) -> str:
-        """One line: where it is kept."""
+        """One line with the path."""
         return f"{type(self).__name__}({str(self.path or 'in memory')!r})"
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Look up the verdicts of statements in a group, from `group_of`.
+        """Return the verdict of each statement in a group of `group_of`; None if unknown."""
+        query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
+        found = [self._database.read(query, (group, key.name)) for key in keys]
+        verdicts = [unpack(rows[0][0]) if rows else None for rows in found]
+        return [one and replace(one, from_cache=True) for one in verdicts]
 
-        Returns:
-            One for each statement, None where it is not known or cannot be read.
-        """
-        return [self._exact(group, key) for key in keys]
-
-    def store(
-        self, group: str, decided: Mapping[StatementKey, Verdict], *, judge: str = ""
-    ) -> None:
-        """Store new verdicts in a group, with the model of the judge that was asked, if any."""
+    def store(self, group: str, decided: Mapping[StatementKey, Verdict]) -> None:
+        """Store new verdicts in a group."""
         now = time.time()
         rows = [
             (
@@ -119,23 +116,21 @@ class StatementCache:
                 key.text,
                 _verdicts().dump_json(verdict).decode(),
                 now,
-                # As lines, so that entries of either can be deleted.
-                "\n".join(filter(None, (verdict.decided_by, judge))),
                 self._frame(key),
             )
             for key, verdict in decided.items()
         ]
         self._database.write(
             f"INSERT OR REPLACE INTO {STATEMENTS_TABLE} "
-            "(grp, statement, text, verdict, created, model, frame) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "(grp, statement, text, verdict, created, frame) VALUES (?, ?, ?, ?, ?, ?)",
             rows,
         )
 
     def check(self) -> None:
-        """Find out before the first call whether it can work; a file was opened already."""
+        """Check before the first call that the cache can work."""
 
     def count(self) -> int:
-        """Return how many verdicts there are."""
+        """Return the number of verdicts."""
         ((count,),) = self._database.read(f"SELECT count(*) FROM {STATEMENTS_TABLE}")
         return int(count)
 
@@ -144,19 +139,13 @@ class StatementCache:
         self._database.close()
 
     def _frame(self, key: StatementKey) -> str | None:
-        """Return a hash by which similar statements are found; None where only equal ones are."""
+        """Return a hash that similar statements share; None if only equal ones match."""
         del key
         return None
 
-    def _exact(self, group: str, key: StatementKey) -> Verdict | None:
-        query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
-        rows = self._database.read(query, (group, key.name))
-        verdict = unpack(rows[0][0]) if rows else None
-        return None if verdict is None else replace(verdict, from_cache=True)
-
 
 def unpack(text: object) -> Verdict | None:
-    """Read a stored verdict; None for an entry that is damaged or of another version."""
+    """Parse a stored verdict; None for a damaged entry or one of another version."""
     try:
         # pydantic raises TypeError for what is not text.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
@@ -169,25 +158,25 @@ def _verdicts() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
 
 
-# A change of what a verdict means makes older ones unusable.
+# Raise it when the meaning of a verdict changes.
 _VERSION = 4
 
 
 @dataclass(frozen=True, eq=False)
 class CachedVerifier:
-    """Asks another verifier only for statements that a cache does not know."""
+    """Asks another verifier only about statements that are not in a cache."""
 
     verifier: Verifier
     cache: StatementCache
 
     @property
     def name(self) -> str:
-        """The other verifier's."""
+        """The name of the other verifier."""
         return self.verifier.name
 
     @property
     def traits(self) -> VerifierTraits:
-        """Those of the other verifier, with the cache's mode and check."""
+        """The traits of the other verifier, with the cache's mode and check."""
         return replace(
             self.verifier.traits,
             stages=stages_in(self.verifier),
@@ -196,7 +185,7 @@ class CachedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "CachedVerifier":
-        """Return the same cache for the other verifier with changes."""
+        """Return the other verifier with changes and the same cache."""
         return replace(self, verifier=self.verifier.adapt(changes))
 
     def _check(self) -> None:
@@ -205,16 +194,16 @@ class CachedVerifier:
         self.cache.check()
 
     def fingerprint(self) -> str:
-        """Return the other verifier's hash; that of the policy joins it, where there is one."""
+        """Return the hash of the other verifier, and of the cache's policy if it has one."""
         policy = self.cache.policy
         own = self.verifier.fingerprint()
         return fingerprint(policy, own) if policy else own
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Look up cached verdicts, verify the misses, store them."""
+        """Look up cached verdicts, verify the misses and store them."""
         with_question = self.verifier.traits.reads_question
         keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
-        # Equal words in one answer are decided once.
+        # Equal statements of an answer are decided once.
         first = {key.name: place for place, key in reversed(list(enumerate(keys)))}
         places = [first[key.name] for key in keys]
         distinct = sorted(first.values())
@@ -240,20 +229,18 @@ class CachedVerifier:
         self, keys: Sequence[StatementKey], chunks: Sequence[str], judge: str | None
     ) -> list[Verdict | None]:
         group = self._group(chunks, judge)
-        if group is None:
-            return [None] * len(keys)
-        return [_usable(one, chunks) for one in self.cache.look_up(group, keys)]
+        found = [None] * len(keys) if group is None else self.cache.look_up(group, keys)
+        return [one if one and _fits(one, chunks) else None for one in found]
 
     def _store(
         self, decided: dict[StatementKey, Verdict], chunks: Sequence[str], judge: str | None
     ) -> None:
         group = self._group(chunks, judge)
         if group is not None:
-            asked = model_in(judge) if judge is not None and self.verifier.traits.asks_judge else ""
-            self.cache.store(group, decided, judge=asked)
+            self.cache.store(group, decided)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
-        """Name the group of verdicts that may be used; None where it is not known who is asked."""
+        """Return the group of verdicts that may be used; None if the judge is unknown."""
         if self.verifier.traits.asks_judge and judge is None:
             return None
         own = [endpoint_of(endpoint) for endpoint in self.verifier.traits.endpoints]
@@ -262,27 +249,25 @@ class CachedVerifier:
 
 
 def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
-    """Make a verifier that asks `verifier` only for what the cache does not know."""
+    """Return a verifier that asks `verifier` only about statements that are not in the cache."""
     return CachedVerifier(verifier, cache)
 
 
 def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Name the context and the verifier, by its fingerprint, that verdicts belong to.
+    """Return the group of verdicts on these chunks by a verifier with this fingerprint.
 
-    `asked` has address and model of each judge; empty texts where none is.
+    `asked` has address and model of each judge; empty texts for none.
     """
     return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 
 
-def _usable(verdict: Verdict | None, chunks: Sequence[str]) -> Verdict | None:
-    """Return a stored verdict, or None where the file holds an impossible one."""
-    if verdict is None:
-        return None
+def _fits(verdict: Verdict, chunks: Sequence[str]) -> bool:
+    """False for an impossible verdict, such as one on a chunk that does not exist."""
     try:
         check_verdicts([Claim("")], chunks, [verdict])
     except VerifierError:
-        return None
-    return verdict
+        return False
+    return True
 
 
 _lock = threading.Lock()
@@ -292,24 +277,24 @@ _opened: dict[Path, StatementCache] = {}
 def configured_cache(
     default: Literal["off", "exact"] = "off", path: Path | None = None
 ) -> StatementCache | None:
-    """Open the cache that the environment asks for; one for all graders of this process.
+    """Open the cache that the environment asks for, once per process and file.
 
     Args:
-        default: What `RAG_EVALS_STATEMENT_CACHE` says where it is not set.
-        path: The cache file; None takes the user's own.
+        default: Value of `RAG_EVALS_STATEMENT_CACHE` if it is not set.
+        path: The cache file; None for the user's own.
 
     Returns:
-        None when it is off.
+        The cache; None if it is off.
 
     Raises:
-        ConfigurationError: A variable has no meaning, or the file cannot be used.
+        ConfigurationError: A variable is invalid, or the file cannot be used.
     """
     if (cache_variables().mode or default) == "off":
         return None
     path = path or default_path()
     with _lock:
         cache = _opened.get(path)
-        # Someone may have cleared the file since; SQLite would go on writing to the removed one.
+        # The file may be deleted meanwhile; SQLite would continue to write to the deleted one.
         if cache is None or not path.exists():
             cache = _opened[path] = StatementCache(path)
         return cache

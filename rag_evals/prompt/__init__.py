@@ -1,8 +1,4 @@
-"""How does a template file become the text that a judge reads?
-
-A prompt is Jinja text, with YAML front matter when it comes from a file. It is parsed once, its
-variables are checked against the ones that exist, and data enters it as values only.
-"""
+"""Prompts: from a template file to the text that a judge reads."""
 
 from rag_evals import lazy_names
 
@@ -23,6 +19,6 @@ NAMES = {
         "shipped_names",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""Names for other rooms, by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

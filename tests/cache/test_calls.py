@@ -135,7 +135,7 @@ def test_an_answer_that_no_longer_fits_is_asked_anew(scripted: Start) -> None:
     judge = scripted(GOOD)
     evaluate(ROWS[:1], client="openai/m", cache="own.sqlite3")
     with sqlite3.connect("own.sqlite3") as connection:
-        connection.execute("UPDATE calls SET reply = replace(reply, '[0]', '[9]')")
+        connection.execute("UPDATE answers SET reply = replace(reply, '[0]', '[9]')")
     connection.close()
     run = evaluate(ROWS[:1], client="openai/m", cache="own.sqlite3")
 

@@ -13,8 +13,8 @@ from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Verdict
 from rag_evals.errors import ConfigurationError
 
-SELECT = "SELECT reply FROM calls WHERE key = ?"
-INSERT = "INSERT OR REPLACE INTO calls VALUES (?, ?, 1, 1.0, 'm')"
+SELECT = "SELECT reply FROM answers WHERE key = ?"
+INSERT = "INSERT OR REPLACE INTO answers VALUES (?, ?, 1.0)"
 
 
 def fill(path: Path, name: str) -> None:
@@ -37,7 +37,7 @@ def test_processes_write_to_one_file_at_once() -> None:
         writer.join()
 
     database = Database(path)
-    assert database.read("SELECT COUNT(*) FROM calls") == [(800,)]
+    assert database.read("SELECT COUNT(*) FROM answers") == [(800,)]
     database.close()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
@@ -50,7 +50,7 @@ def test_threads_share_a_database(path: Path | None) -> None:
         list(pool.map(lambda n: database.write(INSERT, [(str(n), "v")]), range(100)))
         found = list(
             pool.map(
-                lambda n: database.read("SELECT reply FROM calls WHERE key=?", [str(n)]), range(100)
+                lambda n: database.read("SELECT reply FROM answers WHERE key=?", [str(n)]), range(100)
             )
         )
 
