@@ -5,7 +5,7 @@ import sys
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from itertools import chain, compress, count, islice
@@ -141,12 +141,12 @@ class FileData:
             rows += 1
             columns.update(row)
             digest.update(_digest_line(sample_id, sample.fingerprint()))
-            for field, column in self._columns.taken(row).items():
-                taken.setdefault(field, set()).add(column)
+            for name, column in self._columns.taken(row).items():
+                taken.setdefault(name, set()).add(column)
             preset = self._columns.preset_for(row)
             if preset is not None:
                 presets[preset] = None
-        named = {field: " or ".join(sorted(columns)) for field, columns in taken.items()}
+        named = {name: " or ".join(sorted(each)) for name, each in taken.items()}
         return CheckedFile(
             rows,
             digest.hexdigest(),
@@ -240,34 +240,30 @@ class FileData:
                 raise type(error)(f"{str(self.path)!r}, {place}: {error}") from error
 
 
+@dataclass
 class RowData:
     """Rows of an iterable or a table, each checked when it is read.
 
     Attributes:
+        rows: The rows.
+        columns: Where each field comes from.
+        required: Fields that every row must have.
+        limit: Most rows to read.
         count: Number of rows; None if unknown.
         presets: Tools whose column names were recognised so far, as keys.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[Any],
-        columns: ColumnMap,
-        required: frozenset[str],
-        limit: int | None = None,
-        *,
-        count: int | None = None,
-    ) -> None:
-        self._rows = rows
-        self.count = count
-        self._columns = columns
-        self._required = required
-        self._limit = limit
-        self.presets: dict[str, None] = {}
+    rows: Iterable[Any]
+    columns: ColumnMap
+    required: frozenset[str]
+    limit: int | None = None
+    count: int | None = field(default=None, kw_only=True)
+    presets: dict[str, None] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[NumberedSample]:
         """Number the rows; an invalid row has its error in place of a sample."""
         seen = Places()
-        for index, row in enumerate(islice(self._rows, self._limit)):
+        for index, row in enumerate(islice(self.rows, self.limit)):
             numbered = self.number(index, row)
             if isinstance(numbered.sample, DataError):
                 yield numbered._replace(sample_id=_free_name(index, numbered.sample_id, seen))
@@ -283,22 +279,22 @@ class RowData:
     def number(self, index: int, row: object) -> NumberedSample:
         """Read the row at a position, without checking that its id is unique."""
         fields = None if isinstance(row, Sample) else row_of(row)
-        others = {} if fields is None else self._columns.others(fields)
+        others = {} if fields is None else self.columns.others(fields)
         try:
             sample = self._sample(row, fields)
             fingerprint = sample.fingerprint()
         except DataError as error:
-            own = None if fields is None else self._columns.id_in(fields)
+            own = None if fields is None else self.columns.id_in(fields)
             return NumberedSample(index, own, type(error)(f"row {index}: {error}"), others)
         sample_id = sample.id or sample.content_hash()
         return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
         """Check the columns of a table by its first row (`MissingColumnError`)."""
-        rows = iter(self._rows)
+        rows = iter(self.rows)
         first = next(rows, None)
-        if rows is self._rows and first is not None:
-            self._rows = chain([first], rows)  # it can be read once only
+        if rows is self.rows and first is not None:
+            self.rows = chain([first], rows)  # it can be read once only
         if first is not None:
             self._require_columns_of(first)
 
@@ -321,10 +317,10 @@ class RowData:
             raise DataError(
                 f"{type(row).__name__}; expected a mapping, a Sample, or an object with fields"
             )
-        preset = self._columns.preset_for(fields)
+        preset = self.columns.preset_for(fields)
         if preset is not None:
             self.presets[preset] = None
-        return self._columns.sample(fields, self._required)
+        return self.columns.sample(fields, self.required)
 
 
 def data_from(

@@ -1,4 +1,4 @@
-"""Which models does a judge fill? Statements, sentence by sentence, and rubrics."""
+"""Response models that a judge fills: statements, sentence by sentence, and rubrics."""
 
 from rag_evals import lazy_names
 
@@ -21,6 +21,6 @@ NAMES = {
         "each_once",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""Names for other rooms, by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,7 +1,4 @@
-"""Which reply can a prompt file ask for without Python? Response models that fit any rubric.
-
-With the base of those that have one label for each chunk.
-"""
+"""Response models for any rubric, and the base of models with one label for each chunk."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -57,7 +54,7 @@ class RatingResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The answer with its step, which is no yes or no."""
+        """The answer with its step."""
         label = f"{self.label} of {_STEPS + 1}"
         return (Finding(_WHOLE, None, label, self.reasoning, support=self.score),)
 
@@ -96,12 +93,12 @@ class ChecklistResult(Result):
 
 
 class LabelledChunk(NamedTuple):
-    """One chunk as a judge labelled it.
+    """One chunk with the judge's label.
 
     Attributes:
-        chunk_id: Its place in the context, from 0.
+        chunk_id: Number of the chunk in the context, from 0.
         verdict: Whether it counts towards the score.
-        reasoning: The judge's words, or None.
+        reasoning: The judge's reasoning, or None.
     """
 
     chunk_id: int
@@ -110,10 +107,10 @@ class LabelledChunk(NamedTuple):
 
 
 class PerChunkResult(Result):
-    """One label for each chunk; a subclass has the list that a judge fills, and reads it.
+    """One label for each chunk; a subclass has the list that a judge fills.
 
     Attributes:
-        word: What a chunk is that counts towards the score, such as `relevant`.
+        word: Label of a chunk that counts towards the score, such as `relevant`.
     """
 
     word: ClassVar[str]

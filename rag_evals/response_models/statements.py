@@ -1,4 +1,4 @@
-"""What does a faithfulness grader say? Statements of the answer, each supported or not."""
+"""Results with a verdict for each statement, and the replies that judges fill for them."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -61,7 +61,7 @@ class StatementEvaluation(JudgeModel):
 
 
 def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
-    """Show a statement, its verdict and its place."""
+    """Return a statement with its verdict and its place as a finding."""
     told = [f"{one.fault}."] if one.fault else []
     return Finding(
         text=one.statement,
@@ -91,16 +91,16 @@ class NoClaimSentence(JudgeModel):
 
 
 class PassedOverSentence(NoClaimSentence):
-    """A sentence of the answer that claims nothing, with its words, so nothing was decided.
+    """A sentence of the answer that claims nothing, with its text.
 
-    The reason is a judge's own words, or one of `rag_evals.verify.NoClaim`, such as `question`.
+    The reason is the judge's, or a `NoClaim` of the embedded judge, such as `question`.
     """
 
     text: str = Field(description="The sentence.")
 
 
 class TurnVerdict(BaseModel):
-    """How one turn of a conversation ended."""
+    """The result of one turn of a conversation."""
 
     turn: int = Field(description="Its number, from 1.")
     question: str | None = Field(default=None, description="What the user said before it.")
@@ -112,18 +112,18 @@ class TurnVerdict(BaseModel):
 
     @property
     def score(self) -> float | None:
-        """Statements that count divided by all; None where the turn has no score."""
+        """Supported statements divided by all; None if the turn has no score."""
         return self.supported / self.statements if self.statements and not self.reason else None
 
     @property
     def finding(self) -> Finding:
-        """The turn as results show it, above its statements; it counts neither way."""
+        """The turn as a finding without a verdict, shown above its statements."""
         label = self.reason or f"{self.supported} of {self.statements}"
         return Finding(f"turn {self.turn}", None, label, self.question, about="turn")
 
 
 class Unread(BaseModel):
-    """What of a context nobody read, because it is longer than the judge's window."""
+    """The part of a context that was not read, because it exceeds the judge's window."""
 
     read: int = Field(description="Passages that were read: chunks, or parts of long ones.")
     passages: int = Field(description="All of them.")
@@ -149,14 +149,14 @@ class ByStatement(Result):
     """A result with a verdict for each statement of the answer, or of the reference.
 
     Attributes:
-        statements_of: Whose statements they are.
-        verdict_name: The field of a statement that says whether it counts.
+        statements_of: The text that has the statements.
+        verdict_name: The boolean field of a statement that counts towards the score.
     """
 
     statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
     verdict_name: ClassVar[str] = "is_supported"
 
-    # First, so that results are written in this order; subclasses say of what it is.
+    # First, so that results are written in this order; subclasses narrow the type.
     statements: list[Any] = Field(description="In order.")
     no_claim_sentences: ByCode[list[Any]] = Field(
         default_factory=list, description="The sentences that claim nothing, with the reason."
@@ -191,14 +191,14 @@ class ByStatement(Result):
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Sentences were left out, or nothing is claimed."""
+        """`answer_not_covered` if sentences were left out, `no_statements` if there are none."""
         if self.left_out:
             return "answer_not_covered"
         return None if self.statements else "no_statements"
 
     @property
     def warnings(self) -> list[str]:
-        """Verdicts that do not fit their chunk ids, drift, and several calls for one answer."""
+        """Verdicts that contradict their chunk ids, unread passages, drift and several calls."""
         word = self.verdict_name.removeprefix("is_")
         found = []
         for number, one in enumerate(self.statements):
@@ -216,20 +216,20 @@ class ByStatement(Result):
 
     @property
     def unsupported_since(self) -> int | None:
-        """The first turn, from 1, that says something without support; None where none does."""
+        """The first turn, from 1, with an unsupported statement; None if there is none."""
         return next(
-            (one.turn for one in self.turns if (one.score or 1) < 1 or one.score == 0), None
+            (one.turn for one in self.turns if one.score is not None and one.score < 1), None
         )
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Of a conversation, the share of its turns that are supported throughout."""
+        """For a conversation, the share of turns whose statements are all supported."""
         scores = [one.score for one in self.turns if one.score is not None]
         share = sum(score == 1 for score in scores) / len(scores) if scores else 0.0
         return {"supported_turns": share} if scores else {}
 
     def with_turns(self, found: Sequence[Finding]) -> tuple[Finding, ...]:
-        """Put what is found of each turn of a conversation above its statements."""
+        """Add a finding for each turn of a conversation, above its statements."""
         if not self.turns:
             return tuple(found)
         shown: list[Finding] = []
@@ -243,17 +243,12 @@ class ByStatement(Result):
         return tuple(shown)
 
     @classmethod
-    def statement_type(cls) -> type[BaseModel]:
-        """Return the class of its statements."""
-        (kind,) = get_args(cls.model_fields["statements"].annotation)
-        return kind  # type: ignore[no-any-return]  # of a list
-
-    @classmethod
     def is_keyed(cls) -> bool:
-        """Say whether a judge may answer sentence by sentence: it gives nothing but verdicts."""
+        """True if a judge may answer sentence by sentence: it fills nothing but verdicts."""
+        (statement,) = get_args(cls.model_fields["statements"].annotation)
         own = {"statement", "reasoning", "supporting_chunk_ids", cls.verdict_name}
         return fields_of_judge(cls).keys() == {"statements"} and (
-            fields_of_judge(cls.statement_type()).keys() == own
+            fields_of_judge(statement).keys() == own
         )
 
 
@@ -279,16 +274,16 @@ class FaithfulnessResult(ByStatement):
 def check_every_sentence(
     claimed: Collection[int], no_claim: Sequence[NoClaimSentence], facts: Mapping[str, Any]
 ) -> None:
-    """Refuse a reply that does not say of each sentence either what it claims, or why nothing.
+    """Check that a reply has statements for each sentence, or a reason why it claims nothing.
 
     Args:
-        claimed: Ids of the sentences that gave a statement.
-        no_claim: The sentences that the judge passed over.
-        facts: What is known of the call.
+        claimed: Ids of the sentences with statements.
+        no_claim: The sentences that claim nothing.
+        facts: Facts of the call.
 
     Raises:
-        ValueError: Sentences that are in neither list, in both, or passed over twice; the judge is
-            told which.
+        ValueError: Sentences are in neither list, in both, or twice in `no_claim`; the message
+            names them for the judge.
     """
     passed_over = sorted(sentence.sentence_id for sentence in no_claim)
     check_each_once(
@@ -315,13 +310,13 @@ def each_once(
     things: str = "statements",
     wanted: Callable[[Mapping[str, Any]], Collection[Any]] = _count_statements,
 ) -> Any:
-    """Make the validator of a reply with one verdict for each numbered or named thing.
+    """Return a validator for a reply with exactly one verdict per item.
 
     Args:
         field: The list of verdicts.
-        id_name: The field of a verdict that says whose it is, such as `statement_id`.
-        things: What they are, in the plural.
-        wanted: Returns the ids that the call asks about, from what is known of it.
+        id_name: The field of a verdict with the item's id, such as `statement_id`.
+        things: The items in the plural, for messages.
+        wanted: Returns the ids of the items from the facts of the call.
     """
 
     def check(reply: Any, info: ValidationInfo) -> Any:
@@ -337,35 +332,36 @@ def each_once(
     return model_validator(mode="after")(check)
 
 
-# How a judge answers sentence by sentence: its reply has one key for each. The reply model is made
-# for the row. A host that constrains decoding cannot leave a sentence out, name a chunk that does
-# not exist, or give a verdict without evidence; for any other the same is checked on reading.
+# A judge answers sentence by sentence: the reply model is made for the row and has a key for each
+# sentence. A host that constrains decoding can then leave out no sentence, name no chunk that does
+# not exist, and give no verdict without evidence. For other hosts, validation checks the same.
 
 VerdictUnit = Literal["claims", "sentence", "answer"]
-"""What gets a verdict: each claim of a sentence, each sentence, or the whole answer."""
+"""Unit of a verdict: each claim of a sentence, each sentence, or the whole answer."""
 
 WhyNot = Literal["contradicted", "not_in_context"]
-"""Why a judge does not support something."""
+"""Why the chunks do not support something."""
 
 MOST_SENTENCES = 40
-"""Sentences of one call; a longer answer is graded in several."""
+"""Most sentences in one call; longer answers are graded in several."""
 
 _MOST_CLAIMS = 5
 _MOST_CHARACTERS = 300
-# Few forms for hosts that compile each one: as many sentences as the answer has, or a few more.
+# Hosts that compile each schema get one of a few, with room for the answer's sentences or more.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
 
 
 class ReplyForm(NamedTuple):
-    """What the schema language of a host can say, and what a schema costs there.
+    """What a host's schemas can express.
 
     Attributes:
-        padded: The host compiles each schema; it gets one of few, with room for more sentences.
-        counts: It takes bounds of lists.
-        lengths: It takes bounds of texts.
-        choices: It takes a list of whole numbers; else it gets the least and the largest.
-        known: The host keeps to its schema; any other is asked again in JSON mode where it did not.
+        padded: The host compiles each schema, so it gets one of a few, with room for more
+            sentences.
+        counts: It accepts limits for the length of lists.
+        lengths: It accepts limits for the length of texts.
+        choices: It accepts a list of allowed integers; else it gets minimum and maximum.
+        known: It follows its schema; other hosts are asked again in JSON mode if they do not.
     """
 
     padded: bool = False
@@ -376,11 +372,11 @@ class ReplyForm(NamedTuple):
 
 
 EXACT = ReplyForm()
-"""The form for hosts that take every schema."""
+"""The form for hosts that accept every schema."""
 
 
 class ReplyShape(NamedTuple):
-    """What a reply model is made for: the unit of a verdict, and how many there are of each."""
+    """The unit of a verdict, and the numbers of sentences and chunks, of a reply model."""
 
     unit: VerdictUnit
     sentences: int
@@ -388,16 +384,15 @@ class ReplyShape(NamedTuple):
 
 
 class JudgedClaim(NamedTuple):
-    """What a reply says of a sentence, or of a part of it.
+    """A verdict of a reply on a sentence or a part of it.
 
     Attributes:
-        text: The claim; None where it is the sentence as it stands.
-        sentence_id: The sentence; None where a reply of another form does not say.
-        reasoning: Why.
-        chunk_ids: What supports it.
+        text: The claim; None if it is the whole sentence.
+        sentence_id: The sentence; None if the reply is a list of statements.
+        reasoning: The judge's reasoning.
+        chunk_ids: The chunks that support it.
         is_supported: The verdict.
-        because: Why nothing supports it, one of `WhyNot`; None where something does, or a reply of
-            another form does not say.
+        because: A `WhyNot`; None if it is supported, or if the reply is a list of statements.
     """
 
     text: str | None
@@ -409,7 +404,7 @@ class JudgedClaim(NamedTuple):
 
 
 class KeyedVerdict(BaseModel):
-    """The chunks that support something, or why none does."""
+    """The chunks that support a claim, or why none does."""
 
     supported_by: list[ChunkId] | None = None
     not_supported_because: str | None = None
@@ -426,7 +421,7 @@ class KeyedVerdict(BaseModel):
 
 
 class KeyedClaim(BaseModel):
-    """One of several claims of a sentence."""
+    """One of several claims in a sentence."""
 
     statement: StatementText
     reasoning: str
@@ -434,7 +429,7 @@ class KeyedClaim(BaseModel):
 
 
 class KeyedSentence(BaseModel):
-    """A verdict on the sentence as it stands, several claims of it, or why it claims nothing."""
+    """A verdict on the whole sentence, verdicts on its claims, or why it claims nothing."""
 
     reasoning: str | None = None
     verdict: KeyedVerdict | None = None
@@ -454,11 +449,11 @@ class KeyedSentence(BaseModel):
 
 
 class KeyedReply(BaseModel):
-    """What a judge says of each sentence; its subclasses are made for a row.
+    """A reply sentence by sentence; each subclass is made for a row.
 
     Attributes:
-        shape: What the class is made for.
-        verdict_name: The field that holds the verdict in a list of statements.
+        shape: Unit, sentences and chunks of the row.
+        verdict_name: The field with the verdict, in a list of statements.
     """
 
     shape: ClassVar[ReplyShape]
@@ -467,12 +462,12 @@ class KeyedReply(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-        """Return the schema that the judge fills, made once."""
+        """Return the schema for the judge."""
         return dict(cls._schema)
 
     @classmethod
     def for_host(cls, form: ReplyForm) -> type[Self]:
-        """Return the class whose schema is in a host's form; it reads what this one reads."""
+        """Return a class that reads the same replies and has the schema in a host's form."""
         return cls if form == EXACT else _in_form(cls, form)  # type: ignore[return-value]  # a subclass
 
     @model_validator(mode="after")
@@ -484,17 +479,17 @@ class KeyedReply(BaseModel):
 
     @cached_property
     def claims(self) -> list[JudgedClaim]:
-        """Everything that has a verdict, in order."""
+        """All verdicts, in order."""
         return list(self._claims())
 
     @property
     def passed_over(self) -> dict[int, str]:
-        """Why sentences claim nothing, by id."""
+        """Why sentences claim nothing, by sentence id."""
         return {n: one.claims_nothing for n, one in self._sentences() if one.claims_nothing}
 
     @property
     def is_keyed(self) -> bool:
-        """Whether the judge answered by sentence, and not with a list of statements."""
+        """True if the judge answered by sentence, not with a list of statements."""
         return getattr(self, "statements", None) is None
 
     def _sentences(self) -> Iterator[tuple[int, KeyedSentence]]:
@@ -527,9 +522,9 @@ def _claim(
 
 @lru_cache(maxsize=512)
 def keyed_reply(result: type[ByStatement], shape: ReplyShape) -> type[KeyedReply]:
-    """Make the model that a judge fills for one row.
+    """Make the reply model of one row.
 
-    A list of statements, which prompts of users ask for in words, is read as well.
+    It also accepts a list of statements, which a user's prompt may ask for.
     """
     fields: dict[str, Any] = {
         "statements": (result.model_fields["statements"].annotation | None, None),  # type: ignore[operator]  # a list type
@@ -546,17 +541,14 @@ def keyed_reply(result: type[ByStatement], shape: ReplyShape) -> type[KeyedReply
 
 @lru_cache(maxsize=512)
 def _in_form(model: type[KeyedReply], form: ReplyForm) -> type[KeyedReply]:
-    shape = _padded(model.shape) if form.padded else model.shape
+    shape = model.shape
+    if form.padded:
+        sentences = next(size for size in _PADDED_SENTENCES if size >= shape.sentences)
+        chunks = _PADDED_CHUNKS if shape.chunks <= _PADDED_CHUNKS else 0
+        shape = ReplyShape(shape.unit, sentences, chunks)
     made: type[KeyedReply] = type(model.__name__, (model,), {"__module__": __name__})
     made._schema = _schema(shape, form)
     return made
-
-
-def _padded(shape: ReplyShape) -> ReplyShape:
-    sentences = next(size for size in _PADDED_SENTENCES if size >= shape.sentences)
-    return ReplyShape(
-        shape.unit, sentences, _PADDED_CHUNKS if shape.chunks <= _PADDED_CHUNKS else 0
-    )
 
 
 def _keys(shape: ReplyShape) -> list[str]:
@@ -567,7 +559,7 @@ def _keys(shape: ReplyShape) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
-    """Write the schema of a reply: branches of a choice begin with different keys."""
+    """Return the schema of a reply; the branches of a choice begin with different keys."""
     text = {"type": "string"} | ({"maxLength": _MOST_CHARACTERS} if form.lengths else {})
     ids: dict[str, Any] = {"type": "array", "items": {"type": "integer"}}
     if shape.chunks and form.choices:
@@ -592,15 +584,13 @@ def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
     sentence = {"anyOf": [_object(**judged), *several, _object(claims_nothing=text)]}
     named = {"$ref": "#/$defs/s"}
     or_none = {"anyOf": [named, {"type": "null"}]}
-    surely = _surely(shape.sentences) if form.padded else shape.sentences
-    keys = {key: named if n < surely else or_none for n, key in enumerate(_keys(shape))}
+    required = shape.sentences
+    if form.padded:
+        # Every answer with this padded form has more sentences than the next smaller form.
+        place = _PADDED_SENTENCES.index(required)
+        required = 1 + (_PADDED_SENTENCES[place - 1] if place else 0)
+    keys = {key: named if n < required else or_none for n, key in enumerate(_keys(shape))}
     return {**_object(**keys), "$defs": {"v": verdict, "s": sentence}}
-
-
-def _surely(padded: int) -> int:
-    """Return how many sentences every answer has that gets a padded form."""
-    place = _PADDED_SENTENCES.index(padded)
-    return 1 + (_PADDED_SENTENCES[place - 1] if place else 0)
 
 
 def _object(**properties: Any) -> dict[str, Any]:
