@@ -50,7 +50,8 @@ def test_threads_share_a_database(path: Path | None) -> None:
         list(pool.map(lambda n: database.write(INSERT, [(str(n), "v")]), range(100)))
         found = list(
             pool.map(
-                lambda n: database.read("SELECT reply FROM answers WHERE key=?", [str(n)]), range(100)
+                lambda n: database.read("SELECT reply FROM answers WHERE key=?", [str(n)]),
+                range(100),
             )
         )
 
