@@ -23,16 +23,13 @@ from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScore
 from rag_evals.run import (
     DEFAULT_ERROR,
     NOT_CLUSTERED,
-    Record,
     Run,
     load_run,
-    reason_of,
     require_counts,
     require_gate,
-    score_of,
 )
 from rag_evals.run.record.facts import SIZES
-from rag_evals.run.record.reading import facts_in
+from rag_evals.run.record.index import ScoredRow
 from rag_evals.stats import (
     GateTest,
     Interval,
@@ -222,20 +219,20 @@ class _Rows:
         self.whys: tuple[dict[int, str], dict[int, str]] = ({}, {})
         self.sizes = tuple({name: array("i") for name in SIZES} for _ in range(2))
         self.shared = {name: array("q") for name in ("question", "context")}
-        for record in first.of_grader(grader):
-            self.ids.append(record["sample_id"])
-            self._add(0, record, len(self.scores[0]), count)
+        for row in first.scored_rows(grader):
+            self.ids.append(row.sample_id)
+            self._add(0, row, len(self.scores[0]), count)
         self.common = len(self.ids)
         self.scores[1].extend(repeat(math.nan, self.common))
         for column in self.sizes[1].values():
             column.extend(repeat(-1, self.common))
-        self.missing = self._match(second.of_grader(grader), count)
+        self.missing = self._match(second.scored_rows(grader), count)
 
-    def _match(self, records: Iterable[Record], count: Mapping[str, float]) -> "array[int]":
+    def _match(self, rows: Iterable[ScoredRow], count: Mapping[str, float]) -> "array[int]":
         has = bytearray(self.common)
         places: dict[str, int] | None = None
-        for expected, record in enumerate(records):
-            name = record["sample_id"]
+        for expected, row in enumerate(rows):
+            name = row.sample_id
             place: int | None = expected
             if expected >= self.common or self.ids[expected] != name:
                 # Runs of the same data have the same order; only others need a table.
@@ -249,12 +246,12 @@ class _Rows:
                     column.append(-1)
             else:
                 has[place] = 1
-            self._add(1, record, place, count)
+            self._add(1, row, place, count)
         return array("q", (place for place in range(self.common) if not has[place]))
 
-    def _add(self, run: int, record: Record, place: int, count: Mapping[str, float]) -> None:
-        score = score_of(record, count)
-        facts = facts_in(record)
+    def _add(self, run: int, row: ScoredRow, place: int, count: Mapping[str, float]) -> None:
+        facts = row.facts
+        score = count.get(row.reason or "") if row.score is None else row.score
         if place == len(self.scores[run]):
             self.scores[run].append(math.nan)
             for column in self.sizes[run].values():
@@ -262,11 +259,11 @@ class _Rows:
         if place == len(self.shared["question"]):
             for name, hashes in self.shared.items():
                 hashes.append(getattr(facts, name) or 0)
-        if record["status"] != "failed":
+        if row.status != "failed":
             for name, column in self.sizes[run].items():
                 column[place] = facts.size(name)
         if score is None:
-            self.whys[run][place] = reason_of(record) or ""
+            self.whys[run][place] = row.reason or ""
         else:
             self.scores[run][place] = score
 
@@ -549,10 +546,9 @@ def moved_judge(first: Run, second: Run) -> Phrase | None:
 def _answering(run: Run) -> dict[str, set[str]]:
     """Return the models that replies said they are from, each with its systems' fingerprints."""
     found: dict[str, set[str]] = {}
-    for record in run.records:
-        for said in record.get("answered_by") or ():
-            model, _, system = said.partition(" ")
-            found.setdefault(model, set()).update([system] if system else [])
+    for said in run.answering():
+        model, _, system = said.partition(" ")
+        found.setdefault(model, set()).update([system] if system else [])
     return found
 
 

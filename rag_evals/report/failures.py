@@ -3,7 +3,6 @@
 What no chunk supports is shown with the reason, and with the chunk that comes nearest to it.
 """
 
-import heapq
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,16 +28,11 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
     """Return the outcomes to look at: failed ones, then scores under a number, the lowest first."""
-
-    def rank(record: Record) -> float:
-        return -1.0 if record["score"] is None else record["score"]
-
-    bad = (
+    return [
         record
-        for record in run.records
+        for record in run.lowest_records(most)
         if record["status"] == "failed" or (record["score"] is not None and record["score"] < under)
-    )
-    return heapq.nsmallest(most, bad, key=rank)
+    ]
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:

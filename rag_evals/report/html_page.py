@@ -37,7 +37,6 @@ from rag_evals.report.tables import (
     grader_numbers,
     group_cells,
     numbers_words,
-    usage_of,
 )
 from rag_evals.run import Record, Run, StoredSample, findings_in, load_run, reason_of
 from rag_evals.run.record.extras import labels_by_finding, read_replies
@@ -62,7 +61,7 @@ def report_html(
     view: View | None = None,
     only: Iterable[str] | None = None,
     links: Sequence[tuple[str, str]] = (),
-    whole: tuple[Sequence[GraderNumbers], str] | None = None,
+    note: str = "",
 ) -> str:
     """Make the report of a run.
 
@@ -72,19 +71,17 @@ def report_html(
         only: Ids of the rows to show; None shows those to look at first, at most `MOST_ROWS`
             outcomes. The numbers on top are those of the whole run.
         links: Words and addresses of other pages, for the head of this one.
-        whole: Numbers of the run that this one is a part of, and what says so.
+        note: Says which part of the rows is shown.
 
     Raises:
         DataError: The folder holds no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
-    numbers = grader_numbers(stored, view) if whole is None else whole[0]
-    cards = [_card(each, view) for each in numbers]
-    note = "" if only is not None else _left_out([stored], view.say)
+    cards = [_card(each, view) for each in grader_numbers(stored, view)]
     settings = {"sides": [run_name(stored, view.say)]}
     return _page(
         _PageData([stored], _settings(view) | settings, view, only),
-        left_out=note if whole is None else whole[1],
+        left_out=_left_out([stored], view.say) if only is None else note,
         links=links,
         title=view.say("page.title", run=run_name(stored, view.say)),
         cards=cards,
@@ -187,7 +184,7 @@ class _PageData:
         self._view, self._say = view, view.say
         self._samples: list[list[Any]] = []
         self._opened: list[list[Any]] = []
-        self._searched: dict[int, frozenset[tuple[str, str]]] = {}
+        self._searched: frozenset[tuple[str, str]] = frozenset()
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
         self._graders = list(dict.fromkeys(name for run in runs for name in run.graders))
         if keep is None and max(len(run.records) for run in runs) > MOST_ROWS:
@@ -200,10 +197,15 @@ class _PageData:
         for number, run in enumerate(runs):
             self._replies = _replies_by_row(run)
             self._labels = _labels_by_finding(run)
+            # Nearest passages are looked for in the rows to look at first.
+            searched = run.lowest_records(MOST_SEARCHED)
+            self._searched = frozenset((one["sample_id"], one["grader"]) for one in searched)
             for record in run.records if kept is None else _records(run, kept):
-                row = sides.setdefault(record["sample_id"], [None] * len(runs))
-                row[number] = side = row[number] or [self._sample_place(run, record), []]
-                side[1].append(self._grading(run, record, side[0]))
+                sample_id = record["sample_id"]
+                sample = run.samples.get(sample_id) or StoredSample(sample_id)
+                row = sides.setdefault(sample_id, [None] * len(runs))
+                row[number] = side = row[number] or [self._place(sample), []]
+                side[1].append(self._grading(record, sample, side[0]))
         table = {
             **settings,
             "graders": self._graders,
@@ -228,17 +230,12 @@ class _PageData:
         names = {name: None for sample in some if sample is not None for name in sample.columns}
         return list(dict.fromkeys([*first, *names]))[:_MOST_COLUMNS]
 
-    def _sample_place(self, run: Run, record: Record) -> int:
-        sample_id = record["sample_id"]
-        return self._place(run.samples.get(sample_id) or StoredSample(sample_id))
-
-    def _grading(self, run: Run, record: Record, place: int) -> list[Any]:
-        sample = run.samples.get(record["sample_id"])
+    def _grading(self, record: Record, sample: StoredSample, place: int) -> list[Any]:
         error: Mapping[str, Any] = record.get("error") or {}
         found = findings_in(record)
-        chunks = () if sample is None else sample.chunks
-        locate = find_passages if self._is_searched(run, record) else quoted_passages
-        if sample is not None and sample.answer and any(one.sentence_ids for one in found):
+        is_searched = (record["sample_id"], record["grader"]) in self._searched
+        locate = find_passages if is_searched else quoted_passages
+        if sample.answer and any(one.sentence_ids for one in found):
             self._samples[place][5] = [
                 [span.start, span.end] for span in split_sentences(sample.answer)
             ]
@@ -250,7 +247,7 @@ class _PageData:
             error.get("message"),
             [
                 [
-                    *_item(finding, self._say, locate(finding, chunks)),
+                    *_item(finding, self._say, locate(finding, sample.chunks)),
                     self._labels.get((record["sample_id"], record["grader"], number), ()),
                 ]
                 for number, finding in enumerate(found)
@@ -259,16 +256,6 @@ class _PageData:
             round(record.get("seconds", 0.0), 3),
             list(record.get("repeats") or ()),
         ]
-
-    def _is_searched(self, run: Run, record: Record) -> bool:
-        """Say whether nearest passages are looked for: in the rows to look at first."""
-        if len(run.records) <= MOST_SEARCHED:
-            return True
-        if id(run) not in self._searched:
-            lowest = run.lowest_records(MOST_SEARCHED)
-            keys = frozenset((one["sample_id"], one["grader"]) for one in lowest)
-            self._searched[id(run)] = keys
-        return (record["sample_id"], record["grader"]) in self._searched[id(run)]
 
     def _place(self, sample: StoredSample) -> int:
         """Return where the sample is; two runs share one when their samples are the same."""
@@ -447,7 +434,7 @@ def _facts(run: Run, say: Phrases) -> dict[str, Any]:
     for grader, prompt in run.manifest.get("prompts", {}).items():
         facts[f"prompt: {grader}"] = prompt
     facts["spent"] = ", ".join(
-        f"{value:,g} {say.named('usage', name)}" for name, value in usage_of(run).items()
+        f"{value:,g} {say.named('usage', name)}" for name, value in run.usage().items()
     )
     return {_fact_name(name, say): value for name, value in facts.items()}
 

@@ -21,17 +21,14 @@ from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.report.html_page import comparison_html, rendered, report_html, write_private
 from rag_evals.report.label_page import Labelling, label_html, rows_to_label
-from rag_evals.report.tables import View, glance_numbers
-from rag_evals.run import load_run
-from rag_evals.run.read.glance import RunGlance
-from rag_evals.run.record.store import read_manifest
+from rag_evals.report.tables import View
+from rag_evals.run import Run, load_run
 
 LOOPBACK = "127.0.0.1"
 _MANIFEST = "manifest.json"
 _MOST_RUNS = 500
 _MOST_BODY = 4_000_000
 _MOST_NAME = 60
-_MOST_SMALL_BYTES = 50_000_000
 
 
 class ListedRun(NamedTuple):
@@ -61,26 +58,20 @@ def find_runs(folder: Path) -> dict[str, Path]:
 
 
 def list_run(name: str, folder: Path) -> ListedRun:
-    """Return what the list shows of a run; no means for one that would take long to read.
+    """Return what the list shows of a run; from its index where it has one.
 
     Raises:
         DataError: The folder holds no run.
     """
-    manifest, glance = read_manifest(folder), RunGlance.open(folder)
-    means: dict[str, float | None] = {}
-    rows = 0
-    if glance is not None:
-        means = {
-            one.grader: None if one.mean is None else one.mean.estimate
-            for one in glance_numbers(glance)
-        }
-        rows = glance.total
-    elif (folder / "results.jsonl").stat().st_size < _MOST_SMALL_BYTES:
-        summary = load_run(folder).summary()
-        means = {grader: each.mean() for grader, each in summary.graders.items()}
-        rows = sum(each.total for each in summary.graders.values())
-    judge = manifest.get("identity", {}).get("judge") or ""
-    return ListedRun(name, str(manifest.get("created") or ""), str(judge), means, rows)
+    run = Run.stored(folder, trusted=True)
+    counted = run.summary().graders.values()
+    return ListedRun(
+        name,
+        str(run.manifest.get("created") or ""),
+        run.judge or "",
+        {each.grader: each.mean() for each in counted},
+        sum(each.total for each in counted),
+    )
 
 
 class ViewServer(ThreadingHTTPServer):
@@ -161,21 +152,22 @@ class ViewServer(ThreadingHTTPServer):
         folder, say = self.run_folder(name), self.view.say
         links = [] if len(self.runs) == 1 else [(say("view.all_runs"), f"/{self.token}/")]
         links.append((say("view.label"), f"/{self.token}/label?run={quote(name, safe='')}"))
-        glance = RunGlance.open(folder)
-        if glance is None or glance.total <= self.whole_page:
-            return report_html(folder, view=self.view, links=links)
+        run = Run.stored(folder, trusted=True)
+        if (total := len(run)) <= self.whole_page:
+            return report_html(run, view=self.view, links=links)
         here = f"/{self.token}/run?run={quote(name, safe='')}&from="
-        end = min(begin + self.on_a_page, glance.total)
+        end = min(begin + self.on_a_page, total)
         if begin:
             links.append((say("view.worse"), f"{here}{max(0, begin - self.on_a_page)}"))
-        if end < glance.total:
+        if end < total:
             links.append((say("view.better"), f"{here}{end}"))
-        note = say("view.part", begin=begin + 1, end=end, total=glance.total)
+        shown = run.lowest_records(self.on_a_page, begin)
         return report_html(
-            glance.worst(self.on_a_page, begin),
+            run,
             view=self.view,
+            only=[record["sample_id"] for record in shown],
             links=links,
-            whole=(glance_numbers(glance, self.view), note),
+            note=say("view.part", begin=begin + 1, end=end, total=total),
         )
 
     def comparison_page(self, baseline: str, candidate: str) -> str:

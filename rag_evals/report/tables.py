@@ -19,10 +19,9 @@ from rag_evals.embedded.evidence import find_passages
 from rag_evals.report.failures import row_link, worst_records
 from rag_evals.run import GraderSummary, Record, Run, findings_in, load_run, reason_of
 from rag_evals.run.plan.sampling import SampledMean
-from rag_evals.run.read.glance import RunGlance
 from rag_evals.run.record.facts import Size
 from rag_evals.run.record.summary import RepeatNumbers, clusters_words, size_words
-from rag_evals.stats import DEFAULT_BANDS, Band, Clusters, Interval, band_of, summarize_groups
+from rag_evals.stats import DEFAULT_BANDS, Band, Clusters, Interval, summarize_groups
 from rag_evals.stats.bands import GroupScores
 
 _WORST_ROWS = 10
@@ -101,49 +100,6 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     return [
         _numbers(counted[grader], run, view, groups) for grader in run.graders if grader in counted
     ]
-
-
-def glance_numbers(glance: RunGlance, view: View | None = None) -> list[GraderNumbers]:
-    """Count and estimate from what the index of a large run has; rows are taken as independent."""
-    view, found = view or View(), []
-    for grader in dict.fromkeys(one.grader for one in glance.counts):
-        own = [one for one in glance.counts if one.grader == grader]
-        scored = [(one.score, one.rows) for one in own if one.score is not None]
-        scores = [score for value, count in scored for score in (value,) * count]
-        unscored = {str(one.why): one.rows for one in own if one.score is None}
-        mean = None
-        if scores:
-            middle = sum(score * count for score, count in scored) / len(scores)
-            variance = sum((score - middle) ** 2 * count for score, count in scored) / len(scores)
-            half = 1.96 * (variance / len(scores)) ** 0.5
-            mean = Interval(middle, max(0.0, middle - half), min(1.0, middle + half))
-        bands = dict.fromkeys((band.label(view.language, grader) for band in view.bands), 0)
-        for one in own:
-            if one.score is not None:
-                name = band_of(one.score, bands=view.bands).label(view.language, grader)
-                bands[name] += one.rows
-        total = sum(one.rows for one in own)
-        failed = sum(one.rows for one in own if one.status == "failed")
-        worst = sum(scores) / (len(scores) + failed) if failed and scores else None
-        found.append(
-            GraderNumbers(grader, mean, worst, tuple(scores), total, unscored, bands, 0, "", ())
-        )
-    return found
-
-
-def usage_of(run: Run) -> dict[str, float]:
-    """Add up the usage of a run: calls, tokens and other counts of its outcomes; seconds last."""
-    total: defaultdict[str, float] = defaultdict(float)
-    seconds = 0.0
-    for record in run.records:
-        usage: Mapping[str, Any] = record.get("usage") or {}
-        for name, value in usage.items():
-            if value:
-                total[name] += value
-        if record.get("cost_usd") is not None:
-            total["cost_usd"] += record["cost_usd"]
-        seconds += record.get("seconds", 0.0)
-    return {**total, "seconds": round(seconds, 1)}
 
 
 def _numbers(
@@ -270,7 +226,7 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
         "graders": graders,
         "worst": [_worst_record(stored, record) for record in worst_records(stored, _WORST_ROWS)],
         "notes": stored.notes(),
-        "usage": usage_of(stored),
+        "usage": stored.usage(),
         "identity": stored.identity,
     }
     return to_json(told, indent=2).decode() + "\n"

@@ -4,12 +4,18 @@ import math
 import statistics
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError
-from rag_evals.stats.intervals import Interval, mean_interval, require_aligned, require_scores
+from rag_evals.stats.intervals import (
+    Interval,
+    equal_values,
+    mean_interval,
+    require_aligned,
+    require_scores,
+)
 
 # A score such as 0.1 added nine times falls 1e-16 short of 0.9, and belongs to the upper band.
 _ROUNDING = 1e-9
@@ -104,15 +110,15 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
 
 
 def count_bands(
-    scores: Iterable[float], *, bands: Sequence[Band] = DEFAULT_BANDS
+    scores: Sequence[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
     """Count scores from 0 to 1 in each band, empty bands included, from highest to lowest."""
     limits = [band.lower - _ROUNDING for band in reversed(bands)]
     counts = [0] * len(bands)
-    for score in scores:
+    for score, times in equal_values(scores):
         if not 0 <= score <= 1:
             require_scores("score", [score])
-        counts[-bisect_right(limits, score)] += 1
+        counts[-bisect_right(limits, score)] += times
     return {band.name: count for band, count in zip(bands, counts, strict=True)}
 
 
@@ -183,11 +189,6 @@ def summarize_groups(
     return table
 
 
-_BINS = 4096
-# Fewer values are sorted: the list of a million takes 40 MB, that of so many nothing to speak of.
-_FEW = 50_000
-
-
 def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
     """Return median, deviation (n - 1), lowest, highest and count; None for too few values."""
     return {
@@ -200,38 +201,21 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return what `statistics.median` does of scores from 0 to 1, in less memory."""
-    if len(values) <= _FEW:
+    """Return what `statistics.median` does, in less memory where many values are equal."""
+    counted = equal_values(values)
+    if isinstance(counted, zip):
         return statistics.median(values)
-    counts = Counter(map(_bin_of, values))
+    ordered = sorted(counted)
+    ends = list(accumulate(times for _, times in ordered))
     ranks = (len(values) - 1) // 2, len(values) // 2
-    low, high = (_at_rank(values, counts, rank) for rank in ranks)
-    return (low + high) / 2
+    return statistics.fmean(ordered[bisect_right(ends, rank)][0] for rank in ranks)
 
 
 def standard_deviation(values: Sequence[float]) -> float:
     """Return the standard deviation (n - 1) of at least two values."""
     mean = math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
+    squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))
     return math.sqrt(squares / (len(values) - 1))
-
-
-def _bin_of(value: float) -> int:
-    return int(value * _BINS)
-
-
-def _at_rank(values: Sequence[float], counts: Counter[int], rank: int) -> float:
-    """Return the value that would stand at a place from 0 if they were sorted."""
-    bins = sorted(counts)
-    up_to = accumulate(counts[each] for each in bins)
-    wanted, total = next(pair for pair in zip(bins, up_to, strict=True) if pair[1] > rank)
-    place = total - counts[wanted]
-    inside = Counter(value for value in values if _bin_of(value) == wanted)
-    for value in sorted(inside):
-        place += inside[value]
-        if place > rank:
-            return value
-    raise AssertionError("the bins count all values")
 
 
 def majority(scores: Sequence[float]) -> float:

@@ -9,9 +9,11 @@ mean that is doubted rises, so that bounds follow by bisection, and it needs no 
 """
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Literal
 
 from rag_evals.stats.intervals import Interval, cluster_totals, require_fraction, require_scores
@@ -23,6 +25,7 @@ _FRACTIONS = tuple(0.01 * 90 ** (step / 7) for step in range(8))
 _BISECTIONS = 20
 _MOST_DISTINCT = 2_000
 _GRAIN = 4_000
+_COUNTED = 100_000
 _MOST_ROWS_TOLD = 1_000_000
 # Below, a gate is 0: odds at a smaller one overflow.
 _LEAST_GATE = 1e-9
@@ -82,9 +85,10 @@ def gate_test(
     """
     require_scores("scores", scores)
     fail_error = _checked_errors(error, fail_error)
-    units = cluster_totals(scores, clusters=clusters)
-    above = _Independent.of(units)
-    below = _Independent.of([(rows - total, rows) for total, rows in units])
+    totals, sizes = cluster_totals(scores, clusters=clusters)
+    above = _Independent.of(totals, sizes)
+    lost = array("d", (rows - total for total, rows in zip(totals, sizes, strict=True)))
+    below = _Independent.of(lost, sizes)
     verdict: GateVerdict = "not decided"
     if gate < _LEAST_GATE or above.log_wealth(gate) >= -math.log(error):
         verdict = "passed"
@@ -121,12 +125,12 @@ class _Independent:
         self._largest = max(rows for _, rows in units)
 
     @classmethod
-    def of(cls, units: Sequence[tuple[float, int]]) -> "_Independent":
-        counted = Counter(units)
-        if len(counted) > _MOST_DISTINCT:
+    def of(cls, totals: "array[float]", sizes: "array[int]") -> "_Independent":
+        values: Iterable[float] = totals
+        if len(set(islice(totals, _COUNTED))) > _MOST_DISTINCT:
             # Rounded down, a million different scores take no hours, and no bet wins by it.
-            counted = Counter((math.floor(total * _GRAIN) / _GRAIN, n) for total, n in units)
-        return cls(counted)
+            values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
+        return cls(Counter(zip(values, sizes, strict=True)))
 
     def log_wealth(self, mean: float) -> float:
         """Log of the wealth where the mean is `mean` at most."""

@@ -51,6 +51,9 @@ def require_scores(
     if not values:
         raise InvalidScoresError(f"{name} is empty; at least one number is needed")
     low, high = (-math.inf, math.inf) if bounds is None else bounds
+    # A sum is finite only if all its parts are.
+    if math.isfinite(sum(values)) and low <= min(values) and max(values) <= high:
+        return
     for position, value in enumerate(values):
         if not (low <= value <= high and math.isfinite(value)):
             wanted = "a finite number" if bounds is None else f"a number from {low:g} to {high:g}"
@@ -125,7 +128,7 @@ class Clusters:
     @classmethod
     def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
         """Cluster rows by values that need not repeat; None is a value of its own."""
-        return cls(by, keys, len(_cluster_sums(repeat(0.0, len(keys)), keys)[1]))
+        return cls(by, keys, len(cluster_totals(repeat(0.0, len(keys)), clusters=keys)[1]))
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
         """Estimate the mean score of the rows; the interval says how many clusters it is from."""
@@ -180,7 +183,7 @@ def mean_interval(
     units = len(scores)
     if clusters is not None:
         require_aligned("rows", scores, "clusters", clusters)
-        units = len(_cluster_sums(scores, clusters)[1])
+        units = len(cluster_totals(scores, clusters=clusters)[1])
     # Differences of rounding only are no spread.
     if units < 2 or max(scores) - min(scores) < 1e-9:
         if weights is not None:
@@ -191,6 +194,19 @@ def mean_interval(
     return effective_wilson_interval(
         error.mean, error.standard_error, freedom, units, confidence=confidence
     )
+
+
+_MOST_DISTINCT = 2_000
+
+
+def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
+    """Return each value with how often it is there; one by one where too many differ to count."""
+    counts: Counter[float] = Counter()
+    for begin in range(0, len(values), _MOST_DISTINCT):
+        counts.update(values[begin : begin + _MOST_DISTINCT])
+        if len(counts) > _MOST_DISTINCT:
+            return zip(values, repeat(1))
+    return counts.items()
 
 
 def weighted_values(values: Sequence[float], weights: Sequence[float] | None) -> Sequence[float]:
@@ -295,13 +311,12 @@ def mean_error(
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
     if clusters is None and len(values) > 1:
-        # A million rows are no reason to make a million lists.
-        squares = math.fsum((value - mean) ** 2 for value in values)
+        squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))
         error = math.sqrt(squares / (len(values) - 1) / len(values))
         return MeanError(mean, error, float(len(values) - 1), len(values), len(values))
     clusters = [None] if clusters is None else clusters
     require_aligned("rows", values, "clusters", clusters)
-    totals, sizes = _cluster_sums((value - mean for value in values), clusters)
+    totals, sizes = cluster_totals((value - mean for value in values), clusters=clusters)
     if len(sizes) < 2:
         raise InvalidScoresError(
             f"{len(values)} value(s) in {len(sizes)} cluster; a standard error needs two clusters"
@@ -334,12 +349,37 @@ def count_interval(
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
-    units = len(values) if clusters is None else len(_cluster_sums(values, clusters)[1])
+    units = len(values) if clusters is None else len(cluster_totals(values, clusters=clusters)[1])
     if units < 2:
         return Interval(mean, mean, mean, confidence, "no spread was seen")
     error = mean_error(values, clusters=clusters)
     quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
     reach = quantile * error.standard_error
+    return Interval(mean, max(lowest, mean - reach), mean + reach, confidence, "Student t")
+
+
+def interval_of_sums(
+    rows: int, total: int, squares: int, *, lowest: float, confidence: float = 0.95
+) -> Interval | None:
+    """Estimate the mean of counts of independent rows; as `count_interval` otherwise.
+
+    Args:
+        rows: How many counts.
+        total: Their sum.
+        squares: The sum of their squares.
+        lowest: As for `count_interval`.
+        confidence: As for `count_interval`.
+
+    Returns:
+        None without rows.
+    """
+    if rows == 0:
+        return None
+    mean = total / rows
+    if rows == 1:
+        return Interval(mean, mean, mean, confidence, "no spread was seen")
+    error = math.sqrt((squares * rows - total * total) / (rows - 1)) / rows
+    reach = student_t_quantile((1 + confidence) / 2, rows - 1.0) * error
     return Interval(mean, max(lowest, mean - reach), mean + reach, confidence, "Student t")
 
 
@@ -355,7 +395,7 @@ def effective_rows(
     to the number of rows. The number of clusters where all rows are equal, because then nothing
     says how alike the rows of a cluster are.
     """
-    units = len(cluster_totals(matches, clusters=clusters))
+    units = len(cluster_totals(matches, clusters=clusters)[0])
     alike = units < 2 or all(matches) or not any(matches)
     if alike or (weights is None and units == len(matches)):
         return max(1.0, units * (1.0 if weights is None else _evenness(weights)))
@@ -367,19 +407,22 @@ def effective_rows(
 
 
 def cluster_totals(
-    values: Sequence[float], *, clusters: Sequence[Hashable | None] | None
-) -> list[tuple[float, int]]:
-    """Return the sum and the number of rows of each cluster, in order of first appearance."""
-    if clusters is None:
-        return [(value, 1) for value in values]
-    require_aligned("rows", values, "clusters", clusters)
-    return list(zip(*_cluster_sums(values, clusters), strict=True))
-
-
-def _cluster_sums(
-    values: Iterable[float], clusters: Sequence[Hashable | None]
+    values: Iterable[float], *, clusters: Sequence[Hashable | None] | None
 ) -> tuple["array[float]", "array[int]"]:
-    """Return the same as two arrays: a million rows are no reason to make a million lists."""
+    """Return the sum and the number of rows of each cluster, in order of first appearance.
+
+    Two arrays: a million rows are no reason to make a million lists.
+
+    Args:
+        values: One per row.
+        clusters: Aligned; None, for all or for one row, means an independent row.
+
+    Raises:
+        UnpairedScoresError: The lengths differ.
+    """
+    if clusters is None:
+        totals = array("d", values)
+        return totals, array("q", [1]) * len(totals)
     totals, sizes = array("d"), array("q")
     places: dict[Hashable, int] = {}
     for value, cluster in zip(values, clusters, strict=True):

@@ -74,8 +74,8 @@ def sign_flip_test(
     """
     require_scores("differences", differences, bounds=None)
     require_positive("resamples", resamples)
-    totals = cluster_totals(differences, clusters=clusters)
-    moved = [total for total, _ in totals if total != 0]
+    totals, _ = cluster_totals(differences, clusters=clusters)
+    moved = [total for total in totals if total != 0]
     if len(moved) <= _EXACT_UNITS:
         return SignificanceTest(_exact_p(moved), "exact sign-flip")
     if len(differences) <= _RESAMPLED_ROWS:
@@ -239,7 +239,7 @@ def compare_paired(
     """
     require_fraction("confidence", confidence)
     differences = _differences(baseline, candidate)
-    units = len(cluster_totals(differences, clusters=clusters))
+    units = len(cluster_totals(differences, clusters=clusters)[0])
     error = None if units < 2 else mean_error(differences, clusters=clusters)
     # Without a spread there is nothing to judge by but how many differences are equal.
     error = None if error is None or error.standard_error < 1e-12 else error
@@ -288,7 +288,7 @@ def count_difference(
     require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
     found = count_interval(differences, clusters=clusters, confidence=confidence)
-    if len(cluster_totals(differences, clusters=clusters)) > _EXACT_UNITS:
+    if len(cluster_totals(differences, clusters=clusters)[0]) > _EXACT_UNITS:
         return found
     flips = sign_flip_test(differences, clusters=clusters)
     return found if flips.p_value <= 1 - confidence else _widened_to_zero(found)

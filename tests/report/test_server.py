@@ -13,8 +13,7 @@ import pytest
 from rag_evals import agreement, evaluate, load_run
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.server import ViewServer
-from rag_evals.report.tables import View, glance_numbers, grader_numbers
-from rag_evals.run.read.glance import RunGlance
+from rag_evals.run.record.index import RunIndex
 from tests.labelled import labelled_rows
 from tests.report.browser import Browser
 from tests.report.page_rows import rows_of
@@ -88,13 +87,6 @@ def test_only_who_has_the_token_is_answered(server: ViewServer) -> None:
 
 def test_a_large_run_is_shown_in_parts(folder: Path) -> None:
     """The numbers of all, some rows at a time; as the whole report has them."""
-    glance = RunGlance.open(folder / "first")
-    assert glance is not None
-    (quick,), (slow,) = glance_numbers(glance), grader_numbers(load_run(folder / "first"), View())
-    assert quick.mean is not None
-    assert slow.mean is not None
-    assert quick.mean.estimate == pytest.approx(slow.mean.estimate)
-    assert (sorted(quick.scores), quick.bands) == (sorted(slow.scores), slow.bands)
     with ViewServer(folder) as server:
         server.whole_page, server.on_a_page = 10, 8
         seen = [
@@ -110,11 +102,11 @@ def test_an_index_that_is_behind_is_not_believed(tmp_path: Path) -> None:
     """A log that grew, or no index: the log is read."""
     evaluate(list(labelled_rows(3)), client="embedded", out=tmp_path / "run", progress=False)
     log = tmp_path / "run" / "results.jsonl"
-    assert RunGlance.open(tmp_path / "run") is not None
+    assert RunIndex.trusted(tmp_path / "run") is not None
     log.write_bytes(log.read_bytes() + log.read_bytes().splitlines(keepends=True)[0])
-    assert RunGlance.open(tmp_path / "run") is None
+    assert RunIndex.trusted(tmp_path / "run") is None
     (tmp_path / "run" / "index.sqlite").unlink()
-    assert RunGlance.open(tmp_path / "run") is None
+    assert RunIndex.trusted(tmp_path / "run") is None
     with ViewServer(tmp_path) as server:
         assert len(list(rows_of(server.start_page()))) == 3
 

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import InvalidScoresError
-from rag_evals.stats.intervals import effective_rows, mean_error
+from rag_evals.stats.intervals import (
+    count_interval,
+    effective_rows,
+    interval_of_sums,
+    mean_error,
+)
 
 SIZES = st.lists(st.integers(1, 6), min_size=2, max_size=8)
 
@@ -97,3 +102,17 @@ def test_identical_statements_count_once() -> None:
 def test_without_disagreement_only_clusters_count() -> None:
     """When all rows are equal, their likeness cannot be seen and each cluster counts once."""
     assert effective_rows([True] * 12, clusters=[row // 3 for row in range(12)]) == 4
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=30))
+def test_sums_give_the_same_interval_as_the_counts(counts: list[int]) -> None:
+    """An index of a run adds counts up; the interval of their mean needs no more."""
+    squares = sum(count * count for count in counts)
+    found = interval_of_sums(len(counts), sum(counts), squares, lowest=0.0)
+    expected = count_interval(counts, lowest=0.0)
+
+    assert found is not None
+    assert found.method == expected.method
+    assert (found.estimate, found.low, found.high) == pytest.approx(
+        (expected.estimate, expected.low, expected.high)
+    )

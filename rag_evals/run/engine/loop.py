@@ -283,11 +283,13 @@ class Runner:
         self._summary.untuned = self._plan.untuned
         if self._store is not None:
             # With what earlier starts graded.
-            self._summary.answered = self._store.index.answered(list(order))
+            self._summary.answered = self._store.index.answered()
             self._summary.versions = tuple(self._store.versions)
         models = [grader.result_model for grader in self._plan.graders]
         outcomes = self._outcomes if self._holds else None
-        return Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
+        run = Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
+        run.index = None if self._store is None else self._store.index
+        return run
 
     def _work(
         self,

@@ -29,7 +29,7 @@ from rag_evals.run.read.export import (
 )
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
-from rag_evals.run.record.index import RESULTS
+from rag_evals.run.record.index import RESULTS, RunIndex, ScoredRow
 from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
 from rag_evals.run.record.reading import (
     FolderRecords,
@@ -185,6 +185,8 @@ class Run(ScoreNumbers):
         self._summary: Summary | None = None
         self._filled: Summary | None = None
         self._free: Run | None = None
+        # Of the store that has just written the folder, so that it need not be checked again.
+        self.index: RunIndex | None = None
 
     @classmethod
     def fresh(
@@ -215,16 +217,24 @@ class Run(ScoreNumbers):
         return run
 
     @classmethod
-    def stored(cls, folder: Path) -> Self:
-        """Open the run in a folder; as `load_run`."""
+    def stored(cls, folder: Path, *, trusted: bool = False) -> Self:
+        """Open the run in a folder; as `load_run`.
+
+        Args:
+            folder: The folder.
+            trusted: Whether an index that covers the log is believed without a check of hashes.
+        """
         run = cls(folder=folder)
-        run._records = FolderRecords(folder, read_manifest(folder))
+        manifest = read_manifest(folder)
+        run._records = FolderRecords(
+            folder, manifest, RunIndex.trusted(folder) if trusted else None
+        )
         return run
 
     @property
     def _kept(self) -> RunRecords:
         if self._records is None and self.folder is not None:
-            self._records = FolderRecords(self.folder, read_manifest(self.folder))
+            self._records = FolderRecords(self.folder, read_manifest(self.folder), self.index)
         elif self._records is None:
             self._records = MemoryRecords.of(self._outcomes or (), self._samples)
         return self._records
@@ -232,7 +242,7 @@ class Run(ScoreNumbers):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is read from the folder."""
         left_out = {"_records": None} if self.folder is not None and self.folder.exists() else {}
-        return self.__dict__ | left_out
+        return self.__dict__ | left_out | {"index": None}
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -335,6 +345,14 @@ class Run(ScoreNumbers):
     def of_grader(self, grader: str) -> Sequence[Record]:
         """Return the records of one grader, in the order of the data."""
         return self._kept.records(grader)
+
+    def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
+        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        return self._kept.scored_rows(grader)
+
+    def answering(self) -> set[str]:
+        """Return the models that answered, each with its system's fingerprint behind a space."""
+        return self._kept.answering()
 
     def column(self, name: str) -> dict[str, str | None]:
         """Return a column of the data as text, by sample id; None where a row lacks it.
@@ -634,9 +652,14 @@ class Run(ScoreNumbers):
         """
         return [self._outcome(record) for record in self.lowest_records(most)]
 
-    def lowest_records(self, most: int) -> Sequence[Record]:
-        """Return the records of `lowest`."""
-        return self._kept.lowest(most)
+    def lowest_records(self, most: int, begin: int = 0) -> Sequence[Record]:
+        """Return the records of `lowest`, from one of them on."""
+        return self._kept.lowest(most, begin)
+
+    def usage(self) -> dict[str, float]:
+        """Add up calls, tokens, cost and seconds of all outcomes, as far as there are any."""
+        found = self._kept.usage()
+        return found | {"seconds": round(found.get("seconds", 0.0), 1)}
 
     def _numbers(self) -> GraderSummary:
         found = self.summary().graders

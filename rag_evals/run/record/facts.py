@@ -7,7 +7,7 @@ that can be wrong: intervals and comparisons look at both.
 import hashlib
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import compress
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from rag_evals.core import Finding, Sample
 from rag_evals.errors import NotScorableReason
 from rag_evals.stats import Clusters, Interval, count_interval, find_clusters
+from rag_evals.stats.intervals import MOST_REPEATED, interval_of_sums
 
 # Chinese and Japanese set no spaces: a character counts as a word.
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
@@ -78,7 +79,7 @@ class RowFacts:
 
 
 FACTS = tuple(field.name for field in fields(RowFacts))
-_HASHES = FACTS[:2]
+HASHES = FACTS[:2]
 
 
 def stable_hash(text: str) -> int:
@@ -111,6 +112,61 @@ class Size(NamedTuple):
 
 
 SIZES = ("statements", "supported", "unsupported", "words")
+_EXPRESSIONS = {name: name for name in SIZES} | {"unsupported": "statements - supported"}
+
+
+class Shared(NamedTuple):
+    """How many rows share a question or a context.
+
+    Attributes:
+        rows: All rows.
+        within: Rows that share theirs with another row.
+        repeated: Values that several rows share.
+    """
+
+    rows: int
+    within: int
+    repeated: int
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether the rows are not clustered by this."""
+        units = self.rows - self.within + self.repeated
+        return self.within <= MOST_REPEATED * self.rows or units < 2
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFacts:
+    """The facts that an index has of a grader's rows, read when they are needed.
+
+    Attributes:
+        read: Runs a query.
+        lines: The end of each query: which lines of the index.
+        shared: How many rows share a question or a context; empty where that is not known.
+    """
+
+    read: Callable[[str], Iterator[tuple[Any, ...]]]
+    lines: str
+    shared: Mapping[str, Shared]
+
+    @property
+    def is_independent(self) -> bool:
+        """Whether it is known that rows share neither question nor context."""
+        return bool(self.shared) and all(one.is_independent for one in self.shared.values())
+
+    def rows(self) -> Iterator[tuple[RowFacts, str | None]]:
+        """Read the facts of each row, and why it has no score."""
+        reason = "(SELECT text FROM word WHERE number = o.reason)"
+        found = self.read(f"SELECT {reason}, {', '.join(FACTS)} {self.lines}")
+        return ((RowFacts(*facts), reason) for reason, *facts in found)
+
+    def sums(self) -> dict[str, tuple[int, int, int]]:
+        """Return for each of `SIZES` how many rows have it, their sum, and that of the squares."""
+        each = "COUNT({0}), SUM({0}), SUM(({0}) * ({0}))"
+        parts = (each.format(_EXPRESSIONS[name]) for name in SIZES)
+        found = [value or 0 for value in next(self.read(f"SELECT {', '.join(parts)} {self.lines}"))]
+        sums = zip(found[::3], found[1::3], found[2::3], strict=True)
+        return dict(zip(SIZES, sums, strict=True))
 
 
 class RowTable:
@@ -119,43 +175,30 @@ class RowTable:
     Attributes:
         by: What rows are clustered by: None chooses question or context, "none" nothing; else the
             column whose hash replaces the question's.
+        stored: Facts of rows that an index has; they are read when they are needed.
     """
 
-    def __init__(self, by: str | None = None) -> None:
+    def __init__(self, by: str | None = None, stored: StoredFacts | None = None) -> None:
         self.by = by
-        self._columns = {name: array("q" if name in _HASHES else "i") for name in FACTS}
+        self._stored = stored
+        self._columns = {name: array("q" if name in HASHES else "i") for name in FACTS}
         # 0 for a row with a score.
         self._reasons = array("i")
         self._names: dict[int, str] = {}
         self._found: tuple[int, Clusters | None] | None = None
 
-    def __len__(self) -> int:
-        """Count the rows."""
-        return len(self._reasons)
-
     def add(self, facts: RowFacts, reason: str | None) -> None:
         """Add a row; the reason is why it has no score."""
+        self._load()
         for name, column in self._columns.items():
             value = getattr(facts, name)
-            column.append((0 if name in _HASHES else -1) if value is None else value)
+            column.append((0 if name in HASHES else -1) if value is None else value)
         self._reasons.append(0 if reason is None else self._code(reason))
 
-    def extend(self, rows: Iterable[Sequence[tuple[Any, ...]]], names: Mapping[int, str]) -> None:
-        """Add rows by the thousand: the number of the reason and the facts, None for none."""
-        codes = {number: self._code(name) for number, name in names.items()} | {None: 0}
-        for block in rows:
-            reasons, *facts = zip(*block, strict=True)
-            self._reasons.extend(map(codes.__getitem__, reasons))
-            for (name, column), values in zip(self._columns.items(), facts, strict=True):
-                nothing = 0 if name in _HASHES else -1
-                column.extend([nothing if value is None else value for value in values])
-
-    def extend_with(self, other: "RowTable") -> None:
-        """Add the rows of another table."""
-        codes = {code: self._code(name) for code, name in other._names.items()} | {0: 0}
-        self._reasons.extend(map(codes.__getitem__, other._reasons))
-        for name, column in self._columns.items():
-            column.extend(other._columns[name])
+    def _load(self) -> None:
+        stored, self._stored = self._stored, None
+        for facts, reason in () if stored is None else stored.rows():
+            self.add(facts, reason)
 
     def _code(self, reason: str) -> int:
         known = {name: code for code, name in self._names.items()}
@@ -180,20 +223,28 @@ class RowTable:
 
     def whole(self) -> Clusters | None:
         """Cluster all rows; done once for so many rows."""
-        if self._found is None or self._found[0] != len(self):
-            self._found = len(self), self._cluster_all()
+        if self.by is None and self._stored is not None and self._stored.is_independent:
+            return None
+        self._load()
+        if self._found is None or self._found[0] != len(self._reasons):
+            self._found = len(self._reasons), self._cluster_all()
         return self._found[1]
 
     def _cluster_all(self) -> Clusters | None:
         if self.by == NOT_CLUSTERED:
             return None
         if self.by is None:
-            return find_clusters({name: self._columns[name] for name in _HASHES})
-        return Clusters.of(self.by, [key or None for key in self._columns[_HASHES[0]]])
+            return find_clusters({name: self._columns[name] for name in HASHES})
+        return Clusters.of(self.by, [key or None for key in self._columns[HASHES[0]]])
 
     def sizes(self) -> list[Size]:
         """Say how much answers say, each number with its interval; nothing where none is known."""
         whole = self.whole()
+        if self._stored is not None:
+            sums = self._stored.sums()
+            names = SIZES if sums["statements"][1] else SIZES[-1:]
+            means = {name: interval_of_sums(*sums[name], lowest=0.0) for name in names}
+            return [Size(name, mean) for name, mean in means.items() if mean is not None]
         found = []
         for name in SIZES if max(self._columns["statements"], default=0) > 0 else SIZES[-1:]:
             values, known = self._values(name)

@@ -1,20 +1,19 @@
 """The index of a run: one SQLite row for each line of its log, found without reading the log.
 
 `index.sqlite` may be deleted at any time: it is built again from `results.jsonl` and
-`samples.jsonl`. It keeps the hash of the lines that it covers, so a file that was changed behind
-its back is noticed, and its index is built again, never believed.
+`samples.jsonl`. It keeps the hash of the lines that it covers, and a file next to it keeps its own
+hash: where either file was changed, the index is built again.
 """
 
-import marshal
 import sqlite3
 import weakref
-import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from operator import attrgetter
+from itertools import product
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -22,8 +21,16 @@ from filelock import FileLock, Timeout
 from pydantic_core import from_json, to_json
 
 from rag_evals.core import Usage
-from rag_evals.run.record.facts import FACTS, RowFacts, RowTable, stable_hash
-from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines
+from rag_evals.run.record.facts import (
+    FACTS,
+    HASHES,
+    RowFacts,
+    RowTable,
+    Shared,
+    StoredFacts,
+    stable_hash,
+)
+from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines, replace_file
 from rag_evals.run.record.outcome import ErrorRecord, Outcome
 from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
 from rag_evals.run.record.stored_types import OUTCOME
@@ -33,23 +40,23 @@ RESULTS = "results.jsonl"
 POSITIONS = "positions"
 """Note: the hash of the data in which every line's `index` is the place of its row."""
 LOCK = ".lock"
+_SEAL = f"{INDEX}-seal"
 _DOUBTED = "doubted"
 _MOST_DOUBTED = 10_000
-_VERSION = 3
+_VERSION = 4
 _COMMIT_ROWS = 200
 _FETCHED = 1_000
 _BETWEEN = ", "
-_MAP_BYTES = 1 << 22
-_PRIME = 4_294_967_291
-"""Sums of numbers below it fit into SQLite's whole numbers for two thousand million rows."""
+_SETTLED = "settled"
+# Keeping the indexes of SQLite up to date costs 40 µs a line; building them again 2 µs.
+_MOST_ADDED = 10_000
 _USAGE = tuple(field.name for field in fields(Usage))
 _NUMBERS = (*_USAGE, *FACTS)
 _read_usage = attrgetter(*_USAGE)
 _read_facts = attrgetter(*FACTS)
 
 _SCHEMA = f"""
-CREATE TABLE covered (file TEXT PRIMARY KEY, size INTEGER NOT NULL, hash TEXT NOT NULL,
-    rows INTEGER NOT NULL, numbers INTEGER NOT NULL, texts INTEGER NOT NULL);
+CREATE TABLE covered (file TEXT PRIMARY KEY, size INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE word (number INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);
 CREATE TABLE outcome (
@@ -63,38 +70,40 @@ CREATE TABLE sample (
     place INTEGER PRIMARY KEY, sample INTEGER NOT NULL, content INTEGER NOT NULL,
     in_data INTEGER NOT NULL, line INTEGER NOT NULL, sample_id TEXT NOT NULL
 );
+CREATE TABLE stale (place INTEGER PRIMARY KEY);
+CREATE TABLE shared (grader INTEGER, fact TEXT, rows INTEGER, within INTEGER, repeated INTEGER);
 PRAGMA user_version = {_VERSION};
 """
-# Which line is the one that counts: the last of its sample and grader that is of the sample as
-# it is now. A sample that was not kept cannot have changed.
-_NOW = """
-CREATE TEMP TABLE now (sample INTEGER PRIMARY KEY, place INTEGER, content, in_data, began);
-INSERT INTO now SELECT last.*, first.place
-    FROM (SELECT sample, MAX(place), content, in_data FROM main.sample GROUP BY sample) AS last
-    JOIN (SELECT sample, MIN(place) AS place FROM main.sample GROUP BY sample) AS first
-    USING (sample);
+# The line that counts is the last of its sample and grader that is of the sample as it is now. A
+# sample that was not kept cannot have changed. Most runs have no other lines.
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS outcome_row ON outcome (sample, grader, content);
+CREATE INDEX IF NOT EXISTS sample_row ON sample (sample, content, in_data);
 """
-_SHOWN = """
-CREATE TEMP TABLE shown (n INTEGER PRIMARY KEY, place INTEGER, grader INTEGER, sample INTEGER);
-INSERT INTO shown (place, grader, sample)
-    SELECT line.place, line.grader, line.sample FROM (
-        SELECT MAX(o.place) AS place FROM outcome o LEFT JOIN now ON now.sample = o.sample
-        WHERE now.sample IS NULL OR (now.in_data AND now.content = o.content)
-        GROUP BY o.sample, o.grader
-    ) AS last JOIN outcome AS line ON line.place = last.place
-    JOIN rank ON rank.grader = line.grader ORDER BY line.position, rank.place;
-CREATE INDEX temp.shown_grader ON shown (grader);
-CREATE INDEX temp.shown_sample ON shown (sample, grader);
+_SETTLE = f"""
+{_INDEXES}
+DELETE FROM stale;
+DELETE FROM shared;
+CREATE TEMP TABLE suspect AS
+    SELECT sample FROM outcome GROUP BY sample, grader HAVING COUNT(*) > 1
+    UNION SELECT sample FROM main.sample GROUP BY sample HAVING COUNT(*) > 1 OR NOT in_data
+    UNION SELECT o.sample FROM outcome o JOIN main.sample s ON s.sample = o.sample
+    WHERE s.content != o.content;
+INSERT INTO stale SELECT place FROM outcome WHERE sample IN suspect EXCEPT
+    SELECT MAX(o.place) FROM outcome o LEFT JOIN (
+        SELECT sample, MAX(place), content, in_data FROM main.sample WHERE sample IN suspect
+        GROUP BY sample
+    ) AS now ON now.sample = o.sample
+    WHERE o.sample IN suspect
+        AND (now.sample IS NULL OR (now.in_data AND now.content = o.content))
+    GROUP BY o.sample, o.grader;
+DROP TABLE suspect;
 """
-# What came before this start, for whoever looks for single rows. Temporary: an index of SQLite that
-# is damaged would not be noticed.
-_EARLIER = """
-CREATE TEMP TABLE earlier AS SELECT sample, grader, place FROM outcome WHERE {lines};
-CREATE INDEX temp.earlier_sample ON earlier (sample, grader, place);
-CREATE TEMP TABLE kept (sample INTEGER PRIMARY KEY, line INTEGER);
-INSERT OR REPLACE INTO kept SELECT sample, line FROM main.sample WHERE {samples} ORDER BY place;
-CREATE TEMP TABLE came (sample INTEGER PRIMARY KEY);
-"""
+_LAST_SAMPLE = (
+    "in_data AND NOT EXISTS (SELECT 1 FROM main.sample later WHERE later.sample = s.sample "
+    "AND later.place > s.place)"
+)
+_COUNTS = "o.place NOT IN (SELECT place FROM stale)"
 STATUSES: tuple[Literal["failed", "scored", "not_scorable"], ...] = (
     "failed",
     "scored",
@@ -108,38 +117,6 @@ _JOINED = (
     "outcome o JOIN word g ON g.number = o.grader LEFT JOIN word r ON r.number = o.reason "
     "LEFT JOIN word e ON e.number = o.error"
 )
-
-
-class _Sums(NamedTuple):
-    """What a table of the index adds up to: a damaged or edited file adds up to something else."""
-
-    rows: int = 0
-    numbers: int = 0
-    texts: int = 0
-
-
-_NO_SUMS = _Sums()
-
-
-def _mixed(columns: str) -> str:
-    """Write an expression in which a change of any one number of a row shows."""
-    values = [
-        f"CAST(COALESCE({name}, -77) * 1e12 AS INTEGER)"
-        if name in ("score", "ranking_score", "seconds", "cost_usd")
-        else f"(COALESCE({name}, -77) % {_PRIME})"
-        for name in columns.split()
-    ]
-    mixed = " + ".join(f"{number} * {value}" for number, value in enumerate(values, 1))
-    return f"(({mixed}) % {_PRIME})"
-
-
-_MIXED = {
-    "outcome": _mixed(
-        "place position sample content grader fingerprint status reason error judge score "
-        f"ranking_score seconds cost_usd {' '.join(_NUMBERS)}"
-    ),
-    "sample": _mixed("place sample content in_data line"),
-}
 
 
 def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
@@ -157,6 +134,24 @@ class IndexedLine(NamedTuple):
 
     place: int
     outcome: Outcome
+
+
+class ScoredRow(NamedTuple):
+    """What a comparison needs of an outcome.
+
+    Attributes:
+        sample_id: Of its row.
+        status: How it ended.
+        score: 0 to 1; None for none.
+        reason: Why it has no score: the reason or the type of the error; None where it has one.
+        facts: Of the row.
+    """
+
+    sample_id: str
+    status: str
+    score: float | None
+    reason: str | None
+    facts: RowFacts
 
 
 class Spent(NamedTuple):
@@ -212,28 +207,19 @@ class RunIndex:
     `RunIndex.read`, and brings it up to date first.
     """
 
-    COUNTED = (
-        "SELECT g.text, o.status, o.score, COALESCE(r.text, e.text), o.count FROM ("
-        # One number to sort by takes half the time of two: no score is above 1.
-        "SELECT grader, status, score, NULL AS reason, NULL AS error, COUNT(*) AS count "
-        "FROM outcome WHERE status = 1 GROUP BY grader * 2 + score UNION ALL "
-        "SELECT grader, status, NULL, reason, error, COUNT(*) FROM outcome WHERE status != 1 "
-        "GROUP BY grader, status, reason, error) o JOIN word g ON g.number = o.grader "
-        "LEFT JOIN word r ON r.number = o.reason LEFT JOIN word e ON e.number = o.error"
-    )
-    """Query: grader, status, score, reason or error, and how many lines are so."""
-    WORST = "SELECT place, sample FROM outcome ORDER BY status, score, place LIMIT ? OFFSET ?"
-    """Query: places and samples of lines, failed ones and the lowest scores first."""
-
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder = folder
         self._database = connection
         self._outcomes: list[tuple[Any, ...]] = []
         self._samples: list[tuple[Any, ...]] = []
         self._words: dict[str, int] = {}
-        self._sums = {"outcome": _NO_SUMS, "sample": _NO_SUMS}
         self._marked: list[tuple[int]] = []
-        self._is_shown = self._has_now = self._looks_back = False
+        self._rank = "0"
+        self._added = 0
+        self._began = 0
+        self._looks_back = False
+        self._seal: Path | None = None
+        self._marks: list[tuple[int, ...]] = []
         weakref.finalize(self, connection.close)
 
     @classmethod
@@ -243,17 +229,25 @@ class RunIndex:
         Raises:
             DataError: A line of the log is broken.
         """
+        if not _has_its_seal(folder):
+            remove_index(folder)
+        seal = folder / _SEAL
         try:
-            return cls._current(folder, _opened(folder / INDEX), hash_file)
+            return cls._current(folder, _opened(folder / INDEX), hash_file, seal)
         except sqlite3.DatabaseError:
             remove_index(folder)
-            return cls._current(folder, _opened(folder / INDEX), hash_file)
+            return cls._current(folder, _opened(folder / INDEX), hash_file, seal)
 
     @classmethod
     def _current(
-        cls, folder: Path, database: sqlite3.Connection, hash_file: Callable[[Path, int], str]
+        cls,
+        folder: Path,
+        database: sqlite3.Connection,
+        hash_file: Callable[[Path, int], str],
+        seal: Path | None = None,
     ) -> Self:
         index = cls(folder, database)
+        index._seal = seal
         try:
             index._catch_up(hash_file)
         except BaseException:
@@ -274,19 +268,58 @@ class RunIndex:
         """
         try:
             with FileLock(folder / LOCK, timeout=0):
-                return cls.write(folder)
+                index = cls.write(folder)
+                index.seal()
+                return index
         except (Timeout, OSError):
             private = sqlite3.connect("", check_same_thread=False)
-            with suppress(sqlite3.Error):
-                with sqlite3.connect(f"file:{folder / INDEX}?mode=ro", uri=True) as shared:
-                    shared.backup(private)
-                shared.close()
-            return cls._current(folder, _prepared(private), hash_beginning)
+            if _has_its_seal(folder):
+                with suppress(sqlite3.Error):
+                    with sqlite3.connect(f"file:{folder / INDEX}?mode=ro", uri=True) as shared:
+                        shared.backup(private)
+                    shared.close()
+            index = cls._current(folder, _prepared(private), hash_beginning)
+            index.settle()
+            return index
 
-    def close(self) -> None:
-        """Write what is not written yet, and close the file."""
-        self._flush()
-        self._database.close()
+    @classmethod
+    def trusted(cls, folder: Path) -> Self | None:
+        """Open a settled index without a look at the log, in about a second for a million rows.
+
+        None where it is missing, or does not cover files as long as these.
+        """
+        try:
+            path = (folder / INDEX).absolute().as_uri()
+            database = sqlite3.connect(f"{path}?mode=ro", uri=True, check_same_thread=False)
+            index = cls(folder, database)
+            covered = dict(database.execute("SELECT file, size FROM covered").fetchall())
+            is_settled = index.is_settled
+        except sqlite3.Error:
+            return None
+        files = {name: folder / name for name in (RESULTS, SAMPLES)}
+        sizes = {name: path.stat().st_size if path.exists() else 0 for name, path in files.items()}
+        index._marks = _marks(folder)
+        return index if is_settled and covered == sizes else None
+
+    def seal(self) -> None:
+        """Settle the index, and write the hash of its file next to it."""
+        self.settle()
+        path = self.folder / INDEX
+        if self._seal is not None and not self._seal.exists():
+            is_busy, *_ = self._database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if not is_busy:
+                content = hash_beginning(path, path.stat().st_size).encode()
+                replace_file(self._seal, content, sync=False)
+        self._marks = _marks(self.folder)
+
+    def _break_seal(self) -> None:
+        if self._seal is not None:
+            self._seal.unlink(missing_ok=True)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether no file of the run was written to since `seal`."""
+        return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
         """Add a line of the log that was just written."""
@@ -304,15 +337,14 @@ class RunIndex:
     def commit(self, results: Written, samples: Written) -> None:
         """Write the added lines in one transaction."""
         self._flush()
-        rows = [
-            (RESULTS, *results, *self._sums["outcome"]),
-            (SAMPLES, *samples, *self._sums["sample"]),
-        ]
-        self._database.executemany("INSERT OR REPLACE INTO covered VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._break_seal()
+        rows = [(RESULTS, *results), (SAMPLES, *samples)]
+        self._database.executemany("INSERT OR REPLACE INTO covered VALUES (?, ?, ?)", rows)
         self._database.commit()
 
     def note(self, name: str, value: str | None = None) -> None:
         """Remember a word about the run in the index, until the index is built again."""
+        self._break_seal()
         self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
         self._database.commit()
 
@@ -353,47 +385,34 @@ class RunIndex:
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
         """Yield the position of each line of a grader that did not fail."""
-        rows = self._rows(
-            f"SELECT position FROM outcome o WHERE {self._where(chosen)} AND grader = ?",
-            self._word(grader),
+        return self._column(
+            f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
+            f"AND grader = {self._known(grader)}"
         )
-        return (position for (position,) in rows)
 
     def ended_places(self, chosen: Ended) -> Iterator[int]:
         """Yield the place of each line of `ended`, in the order of the log."""
-        rows = self._rows(
-            f"SELECT o.place FROM {_JOINED} WHERE {self._where(chosen)} ORDER BY o.place"
-        )
-        return (int(place) for (place,) in rows)
+        where = self._where(chosen)
+        return self._column(f"SELECT o.place FROM outcome o WHERE {where} ORDER BY o.place")
 
     def kept_without_outcome(self) -> Iterator[tuple[int, int]]:
-        """Yield hashes of id and line of samples without a line that did not fail.
-
-        One in some dozens is missing among a million rows: their hashes are looked up in a map of
-        few bytes a row, where SQLite would sort them.
-        """
-        graded = bytearray(_MAP_BYTES)
-        where = f"status > 0 AND sample NOT IN ({self._doubted_numbers()})"
-        for (sample,) in self._rows(f"SELECT sample FROM outcome WHERE {where}"):
-            graded[sample >> 3 & _MAP_BYTES - 1] |= 1 << (sample & 7)
-        for sample, line in self._rows("SELECT sample, line FROM main.sample ORDER BY place"):
-            if not graded[sample >> 3 & _MAP_BYTES - 1] & 1 << (sample & 7):
-                yield sample, line
+        """Yield hashes of id and line of samples without a line that did not fail."""
+        return self._rows(
+            "SELECT sample, line FROM main.sample WHERE sample NOT IN (SELECT sample FROM outcome "
+            f"WHERE status > 0 AND sample NOT IN ({self._doubted_numbers()})) ORDER BY place"
+        )
 
     def tallies(self, chosen: Ended | None = None) -> Iterator[Tally]:
         """Add up the lines of each grader.
 
         Args:
-            chosen: As for `ended`, whose lines are then added up; None adds up the lines that
-                count, as `show` chose them.
+            chosen: As for `ended`, whose lines are then added up; None adds up those that count.
         """
-        if chosen is None:
-            source, where = f"shown c CROSS JOIN {_JOINED}", "o.place = c.place"
-            order = "ORDER BY c.n"
-        else:
-            source, where, order = _JOINED, self._where(chosen), ""
+        # Facts are read later, when lines of this start may have come.
+        where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(()):
-            lines = f"{source} WHERE {where} AND o.grader = {self._word(name)}"
+            number = self._known(name)
+            lines = f"{_JOINED} WHERE o.grader = {number} AND {where}"
             unscored = self._rows(
                 f"SELECT o.status, r.text, e.text, COUNT(*) FROM {lines} AND o.score IS NULL "
                 "GROUP BY o.status, o.reason, o.error"
@@ -401,23 +420,26 @@ class RunIndex:
             ends: Counter[tuple[str, str]] = Counter()
             for status, reason, error, count in unscored:
                 ends[STATUSES[status], reason or error or ""] += count
-            scores = self._rows(f"SELECT o.score FROM {lines} AND o.score IS NOT NULL {order}")
+            plain = f"FROM outcome o WHERE o.grader = {number} AND {where}"
+            scores = self._column(f"SELECT o.score {plain} AND o.score IS NOT NULL")
             noted = self._read(f"SELECT {_COLUMNS} FROM {lines} AND o.more IS NOT NULL")
-            facts = self._facts(f"{lines} AND o.status > 0 {order}")
-            tally = Tally(name, ends, array("d", (score for (score,) in scores)), facts, noted)
-            if tally.ends or tally.scores:
-                yield tally
+            facts = StoredFacts(self._rows, f"{plain} AND o.status > 0", self._shared(number))
+            values = array("d", scores)
+            if ends or values:
+                yield Tally(name, ends, values, RowTable(stored=facts), noted)
 
-    def _facts(self, lines: str) -> RowTable:
-        table, columns = RowTable(), ", ".join(f"o.{name}" for name in FACTS)
-        cursor = self._database.execute(f"SELECT o.reason, {columns} FROM {lines}")
-        words = dict(self._database.execute("SELECT number, text FROM word"))
-        table.extend(iter(lambda: cursor.fetchmany(_FETCHED), []), words)
-        return table
+    def _shared(self, grader: int) -> dict[str, Shared]:
+        """Return how many rows of a grader share a question or a context, where that is known."""
+        if not self.is_settled:
+            return {}
+        found = self._rows(
+            "SELECT fact, rows, within, repeated FROM shared WHERE grader = ?", grader
+        )
+        return {fact: Shared(*counts) for fact, *counts in found}
 
     def _where(self, chosen: Ended) -> str:
         pairs = (
-            f"(o.grader = {self._word(name)} AND o.fingerprint = {self._word(fingerprint)})"
+            f"(o.grader = {self._known(name)} AND o.fingerprint = {self._known(fingerprint)})"
             for name, fingerprint in chosen.fingerprints.items()
         )
         where = (
@@ -426,42 +448,42 @@ class RunIndex:
         )
         if not chosen.only_current:
             return where
-        self._need_now()
-        return (
-            f"{where} AND EXISTS (SELECT 1 FROM now WHERE now.sample = o.sample AND now.in_data "
-            "AND now.content = o.content)"
-        )
+        self.settle()
+        return f"{where} AND {_COUNTS}"
 
     def find(self, key: tuple[str, str, str, str]) -> IndexedLine | None:
         """Find the last line of a grading that was written before this start."""
-        self._look_back()
         sample_id, grader, sample_print, grader_print = key
         found = self._read(
-            f"SELECT {_COLUMNS} FROM earlier c CROSS JOIN {_JOINED} WHERE o.place = c.place "
-            "AND c.sample = ? AND c.grader = ? AND o.content = ? AND o.fingerprint = ? "
-            "AND o.sample_id = ? ORDER BY c.place DESC LIMIT 1",
+            f"SELECT {_COLUMNS} FROM {_JOINED} WHERE o.sample = ? AND o.grader = ? "
+            "AND o.content = ? AND o.fingerprint = ? AND o.sample_id = ? AND o.place < ? "
+            "ORDER BY o.place DESC LIMIT 1",
             stable_hash(sample_id),
-            self._word(grader),
+            self._known(grader),
             stable_hash(sample_print),
-            self._word(grader_print),
+            self._known(grader_print),
             sample_id,
+            self._look_back(),
         )
         return next(found, None)
 
     def was_graded(self, sample_id: str, grader: str) -> bool:
         """Say whether a row has an outcome of a grader, whatever row and grader were then."""
-        self._look_back()
         found = self._rows(
-            "SELECT 1 FROM earlier WHERE sample = ? AND grader = ? LIMIT 1",
+            "SELECT 1 FROM outcome WHERE sample = ? AND grader = ? AND place < ? LIMIT 1",
             stable_hash(sample_id),
-            self._word(grader),
+            self._known(grader),
+            self._look_back(),
         )
         return next(found, None) is not None
 
     def kept_line(self, sample_id: str) -> int | None:
         """Return the hash of the last line about a sample; None where there is none."""
         self._look_back()
-        found = self._rows("SELECT line FROM kept WHERE sample = ?", stable_hash(sample_id))
+        found = self._rows(
+            "SELECT line FROM main.sample WHERE sample = ? ORDER BY place DESC LIMIT 1",
+            stable_hash(sample_id),
+        )
         return next((int(line) for (line,) in found), None)
 
     def mark(self, sample_id: str) -> None:
@@ -481,22 +503,42 @@ class RunIndex:
         )
         return [(name, bool(graded)) for name, graded in rows]
 
-    def _need_now(self) -> None:
-        if not self._has_now:
-            self._flush()
-            self._database.executescript(_NOW)
-            self._has_now = True
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known which of all the lines count."""
+        return self.noted(_SETTLED) == self._extent()
 
-    def _look_back(self) -> None:
+    def _extent(self) -> str:
+        return str(self._database.execute("SELECT size FROM covered ORDER BY file").fetchall())
+
+    def settle(self) -> None:
+        """Find out which lines count, and how many rows share a question or a context."""
+        self._flush()
+        if self.is_settled:
+            return
+        self._break_seal()
+        self._database.executescript(_SETTLE)
+        for (grader,), fact in product(
+            self._database.execute("SELECT DISTINCT grader FROM outcome").fetchall(), HASHES
+        ):
+            self._database.execute(
+                "INSERT INTO shared SELECT ?, ?, SUM(size), SUM(size * (size > 1 AND fact IS NOT "
+                f"NULL)), SUM(size > 1 AND fact IS NOT NULL) FROM (SELECT {fact} AS fact, COUNT(*) "
+                f"AS size FROM outcome o WHERE grader = ? AND status > 0 AND {_COUNTS} GROUP BY 1)",
+                (grader, fact, grader),
+            )
+        self.note(_SETTLED, self._extent())
+
+    def _look_back(self) -> int:
+        """Prepare to look for single lines; return the byte at which those of this start begin."""
         if not self._looks_back:
             self._flush()
-            lines = samples = "1"
-            if self.noted(POSITIONS) is not None:
-                # The rest is known by its position.
-                samples = f"sample IN ({self._doubted_numbers()})"
-                lines = f"status = 0 OR {samples}"
-            self._database.executescript(_EARLIER.format(lines=lines, samples=samples))
+            self._break_seal()
+            self._database.executescript(
+                f"{_INDEXES} CREATE TEMP TABLE came (sample INTEGER PRIMARY KEY);"
+            )
             self._looks_back = True
+        return self._began
 
     def _doubted_numbers(self) -> str:
         return ", ".join(map(str, sorted(self.doubted())))
@@ -504,84 +546,100 @@ class RunIndex:
     # What a reader asks: only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
-        """Choose the lines that count, before any of the questions below is asked."""
-        if self._is_shown:
-            return
-        self._flush()
-        ranks = [(self._word(name), place) for place, name in enumerate(self.graders(graders))]
-        self._database.execute("CREATE TEMP TABLE rank (grader INTEGER PRIMARY KEY, place INTEGER)")
-        self._database.executemany("INSERT INTO rank VALUES (?, ?)", ranks)
-        self._need_now()
-        self._database.executescript(_SHOWN)
-        self._is_shown = True
+        """Say in which order the lines of one row come."""
+        ranks = (f"WHEN {self._known(name)} THEN {place}" for place, name in enumerate(graders))
+        self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
     def graders(self, named: Sequence[str]) -> list[str]:
         """Name the graders: those given first, then those that only the log has."""
         self._flush()
-        found = self._database.execute(
-            "SELECT w.text FROM (SELECT grader, MIN(place) AS first FROM outcome GROUP BY grader) "
-            "JOIN word w ON w.number = grader ORDER BY first"
+        source = "shared" if self.is_settled else "outcome"
+        found = self._column(
+            f"SELECT text FROM word WHERE number IN (SELECT grader FROM {source}) ORDER BY number"
         )
-        return list(dict.fromkeys([*named, *(name for (name,) in found)]))
+        return list(dict.fromkeys([*named, *found]))
 
     def count(self, grader: str | None = None) -> int:
         """Count the lines that count, of one grader or of all."""
-        if grader is None:
-            return self._number("SELECT COUNT(*) FROM shown")
-        return self._number("SELECT COUNT(*) FROM shown WHERE grader = ?", self._word(grader))
+        return self._number(f"SELECT COUNT(*) FROM outcome o WHERE {self._of(grader)}")
 
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
     ) -> Iterator[IndexedLine]:
         """Read the lines that count, in the order of the data, then of the graders."""
-        where = "" if grader is None else f"AND c.grader = {self._word(grader)}"
+        order = f"o.position, {self._rank}"
+        return self._ordered(order, self._of(grader), most=most, begin=begin)
+
+    def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
+        """Read what a comparison needs of a grader's lines that count, in the order of the data."""
+        words = dict(self._database.execute("SELECT number, text FROM word"))
+        rows = self._rows(
+            "SELECT sample_id, status, score, COALESCE(reason, error), "
+            f"{', '.join(FACTS)} FROM outcome o WHERE {self._of(grader)} ORDER BY position"
+        )
+        for sample_id, status, score, why, *facts in rows:
+            yield ScoredRow(sample_id, STATUSES[status], score, words.get(why), RowFacts(*facts))
+
+    def answering(self) -> set[str]:
+        """Return the models that answered lines that count, with their systems' fingerprints."""
+        said = self._rows(
+            "SELECT text FROM word WHERE number IN (SELECT DISTINCT judge FROM outcome o "
+            f"WHERE {_COUNTS})"
+        )
+        return {one for (text,) in said for one in text.split(_BETWEEN)}
+
+    def lowest(self, most: int, begin: int = 0) -> list[IndexedLine]:
+        """Return the outcomes to look at first: failed ones, low scores, then rows without one."""
+        order = f"o.status, o.score, o.position, {self._rank}"
+        return list(self._ordered(order, _COUNTS, most=most, begin=begin))
+
+    def of_sample(self, sample_id: str) -> list[IndexedLine]:
+        """Return the lines that count of one sample, in the order of the graders."""
+        where, hashed = f"{_COUNTS} AND o.sample = ? AND o.sample_id = ?", stable_hash(sample_id)
+        return list(self._ordered(self._rank, where, hashed, sample_id))
+
+    def _of(self, grader: str | None) -> str:
+        return _COUNTS if grader is None else f"{_COUNTS} AND o.grader = {self._known(grader)}"
+
+    def _ordered(
+        self, order: str, where: str, *values: object, most: int = -1, begin: int = 0
+    ) -> Iterator[IndexedLine]:
+        """Read lines in some order: only their places are sorted, not all that they hold."""
         return self._read(
-            f"SELECT {_COLUMNS} FROM shown c CROSS JOIN {_JOINED} WHERE o.place = c.place {where} "
-            "ORDER BY c.n LIMIT ? OFFSET ?",
+            f"SELECT {_COLUMNS} FROM (SELECT o.place AS n FROM outcome o WHERE {where} "
+            f"ORDER BY {order} LIMIT ? OFFSET ?) c CROSS JOIN {_JOINED} WHERE o.place = c.n",
+            *values,
             most,
             begin,
         )
 
-    def lowest(self, most: int) -> list[IndexedLine]:
-        """Return the outcomes to look at first: failed ones, low scores, then rows without one."""
-        return list(
-            self._read(
-                f"SELECT {_COLUMNS} FROM shown c CROSS JOIN {_JOINED} WHERE o.place = c.place "
-                "ORDER BY o.status, o.score, c.n LIMIT ?",
-                most,
-            )
-        )
-
-    def of_sample(self, sample_id: str) -> list[IndexedLine]:
-        """Return the lines that count of one sample, in the order of the graders."""
-        return list(
-            self._read(
-                f"SELECT {_COLUMNS} FROM shown c CROSS JOIN {_JOINED} "
-                "WHERE o.place = c.place AND c.sample = ? AND o.sample_id = ? ORDER BY c.n",
-                stable_hash(sample_id),
-                sample_id,
-            )
-        )
+    def usage(self) -> dict[str, float]:
+        """Add up calls, tokens, cost and seconds of the lines that count, without zeros."""
+        names = (*_USAGE, "cost_usd", "seconds")
+        sums = ", ".join(f"SUM({name})" for name in names)
+        found = next(self._rows(f"SELECT {sums} FROM outcome o WHERE {_COUNTS}"))
+        return {name: value for name, value in zip(names, found, strict=True) if value}
 
     def left_out(self) -> int:
         """Count the rows that were graded and have no line that counts."""
         return self._number(
-            "SELECT COUNT(DISTINCT o.sample) FROM outcome o WHERE NOT EXISTS (SELECT 1 FROM shown "
-            "WHERE shown.sample = o.sample AND shown.grader = o.grader)"
+            "SELECT COUNT(DISTINCT o.sample) FROM stale JOIN outcome o ON o.place = stale.place "
+            "WHERE NOT EXISTS (SELECT 1 FROM outcome c WHERE c.sample = o.sample "
+            "AND c.grader = o.grader AND c.place NOT IN (SELECT place FROM stale))"
         )
 
     def sample_places(self) -> Iterator[tuple[str, int]]:
         """Yield id and place of each sample of the data, in the order in which they were kept."""
         return self._rows(
-            "SELECT s.sample_id, s.place FROM now JOIN sample s ON s.place = now.place "
-            "WHERE now.in_data ORDER BY now.began"
+            f"SELECT sample_id, place FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
+            "(SELECT MIN(place) FROM main.sample first WHERE first.sample = s.sample)"
         )
 
     def sample_place(self, sample_id: str) -> int | None:
         """Return where the last line of a sample of the data begins; None for no such sample."""
         found = self._rows(
-            "SELECT s.place FROM now JOIN sample s ON s.place = now.place "
-            "WHERE now.sample = ? AND now.in_data AND s.sample_id = ?",
+            f"SELECT place FROM main.sample s WHERE {_LAST_SAMPLE} AND sample = ? "
+            "AND sample_id = ?",
             stable_hash(sample_id),
             sample_id,
         )
@@ -589,25 +647,27 @@ class RunIndex:
 
     def sample_count(self) -> int:
         """Count the samples of the data."""
-        return self._number("SELECT COUNT(*) FROM now WHERE in_data")
+        return self._number(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}")
 
-    def answered(self, graders: Sequence[str]) -> dict[str, Counter[tuple[str, ...]]]:
-        """Count the lines that count by the models that answered, for each grader; by `show`.
+    def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
+        """Count the lines that count by the models that answered, for each grader.
 
         Returns:
             Nothing where all lines say the same.
         """
-        said = "JOIN word g ON g.number = o.grader JOIN word j ON j.number = o.judge"
-        every = self._rows(f"SELECT DISTINCT g.text, j.text FROM outcome o {said}")
+        pairs = f"SELECT o.grader, o.judge, COUNT(*) AS count FROM outcome o WHERE {_COUNTS}"
+        said = "JOIN word g ON g.number = c.grader JOIN word j ON j.number = c.judge"
+        every = self._rows(
+            f"SELECT g.text, j.text FROM (SELECT DISTINCT grader, judge FROM outcome) c {said}"
+        )
         if len(
             kinds := {(grader, models_in(judge.split(_BETWEEN))) for grader, judge in every}
         ) == len({grader for grader, _ in kinds}):
             return {}
-        self.show(graders)
+        self.settle()
         found: dict[str, Counter[tuple[str, ...]]] = {}
         for grader, judge, count in self._rows(
-            f"SELECT g.text, j.text, COUNT(*) FROM shown c CROSS JOIN outcome o {said} "
-            "WHERE o.place = c.place GROUP BY g.text, j.text"
+            f"SELECT g.text, j.text, c.count FROM ({pairs} GROUP BY o.grader, o.judge) c {said}"
         ):
             found.setdefault(grader, Counter())[models_in(judge.split(_BETWEEN))] += count
         return found
@@ -621,6 +681,7 @@ class RunIndex:
                 sizes[name] = end
                 if len(self._outcomes) + len(self._samples) >= _COMMIT_ROWS:
                     self._flush()
+        self._began = sizes[RESULTS]
         if sizes != covered:
             self._doubt(covered)
             results, samples = (
@@ -648,41 +709,15 @@ class RunIndex:
     def _fitting(self, hash_file: Callable[[Path, int], str]) -> dict[str, int]:
         """Return how far the index covers each file; empty it where it does not fit them."""
         sizes = {RESULTS: 0, SAMPLES: 0}
-        tables = {RESULTS: "outcome", SAMPLES: "sample"}
-        covered = self._rows("SELECT * FROM covered")
-        for name, size, digest, *sums in covered:
-            sizes[name] = size
-            self._sums[tables[name]] = _Sums(*sums)
+        for name, size, digest in self._rows("SELECT * FROM covered"):
             if hash_file(self.folder / name, size) != digest:
-                return self._emptied()
-        for table in tables.values():
-            if self._sums_since(table, 0) != self._sums[table]:
-                return self._emptied()
+                self._break_seal()
+                for table in ("covered", "note", "outcome", "sample", "word"):
+                    self._database.execute(f"DELETE FROM {table}")
+                self._words.clear()
+                return {RESULTS: 0, SAMPLES: 0}
+            sizes[name] = size
         return sizes
-
-    def _emptied(self) -> dict[str, int]:
-        for table in ("covered", "note", "outcome", "sample", "word"):
-            self._database.execute(f"DELETE FROM {table}")
-        self._sums = {"outcome": _NO_SUMS, "sample": _NO_SUMS}
-        self._words.clear()
-        return {RESULTS: 0, SAMPLES: 0}
-
-    def _sums_since(self, table: str, place: int, before: _Sums = _NO_SUMS) -> _Sums:
-        """Add up what the lines of a table hold, those before a place excepted.
-
-        SQLite adds up the numbers, in a fifth of the time that Python takes.
-        """
-        rows = f"FROM {table} WHERE place >= {place}"
-        count, numbers = self._database.execute(
-            f"SELECT COUNT(*), COALESCE(SUM({_MIXED[table]}), 0) {rows}"
-        ).fetchone()
-        texts = before.texts
-        more = ", more" if table == "outcome" else ""
-        cursor = self._database.execute(f"SELECT sample_id{more} {rows} ORDER BY place")
-        while found := cursor.fetchmany(_FETCHED):
-            # Behind the length of the list: so the sum does not depend on where lists end.
-            texts = zlib.crc32(memoryview(marshal.dumps(found, 2))[5:], texts)
-        return _Sums(before.rows + count, before.numbers + numbers, texts)
 
     def _new_outcomes(self, begin: int) -> Iterator[int]:
         for place, end, record in placed_lines(self.folder / RESULTS, OUTCOME.validate_json, begin):
@@ -726,22 +761,32 @@ class RunIndex:
             to_json(said) if said else None,
         )
 
+    def _known(self, text: str) -> int:
+        """Return the number of a word; -1 for one that no line has."""
+        found = self._database.execute("SELECT number FROM word WHERE text = ?", (text,)).fetchone()
+        return -1 if found is None else int(found[0])
+
     def _word(self, text: str | None) -> int | None:
         """Return the number that a word has in the index; words are few."""
         if text is None:
             return None
         if text not in self._words:
             self._database.execute("INSERT OR IGNORE INTO word (text) VALUES (?)", (text,))
-            self._words[text] = self._number("SELECT number FROM word WHERE text = ?", text)
+            self._words[text] = self._known(text)
         return self._words[text]
 
     def _flush(self) -> None:
         for table, rows in (("outcome", self._outcomes), ("sample", self._samples)):
             if rows:
-                marks, first = ", ".join("?" * len(rows[0])), rows[0][0]
+                self._break_seal()
+                marks = ", ".join("?" * len(rows[0]))
                 self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-                self._sums[table] = self._sums_since(table, first, self._sums[table])
+                self._added += len(rows)
                 rows.clear()
+        if self._added > _MOST_ADDED and not self._looks_back:
+            self._added = 0
+            for name in ("outcome_row", "sample_row"):
+                self._database.execute(f"DROP INDEX IF EXISTS {name}")
         if self._marked:
             self._database.executemany("INSERT OR IGNORE INTO came VALUES (?)", self._marked)
             self._marked.clear()
@@ -754,6 +799,12 @@ class RunIndex:
         cursor = self._database.execute(query, values)
         while rows := cursor.fetchmany(_FETCHED):
             yield from rows
+
+    # `Any`: whatever the query asks for.
+    def _column(self, query: str) -> Iterator[Any]:
+        """Read one column, without a step of Python for each row."""
+        self._flush()
+        return map(itemgetter(0), self._database.execute(query))
 
     def _number(self, query: str, *values: object) -> int:
         (found,) = next(self._rows(query, *values))
@@ -810,8 +861,27 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def remove_index(folder: Path) -> None:
     """Delete the index of a run; it is built again when it is needed."""
-    for suffix in ("", "-wal", "-shm"):
-        (folder / f"{INDEX}{suffix}").unlink(missing_ok=True)
+    for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm", _SEAL):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _has_its_seal(folder: Path) -> bool:
+    """Say whether the index is as it was sealed; one of a killed start has no seal."""
+    path, log = folder / INDEX, folder / f"{INDEX}-wal"
+    try:
+        seal = (folder / _SEAL).read_text()
+    except OSError:
+        return True
+    is_alone = not log.exists() or not log.stat().st_size
+    size = path.stat().st_size if path.exists() else 0
+    return is_alone and hash_beginning(path, size) == seal
+
+
+def _marks(folder: Path) -> list[tuple[int, ...]]:
+    stats = (
+        (folder / name).stat() for name in (RESULTS, SAMPLES, INDEX) if (folder / name).exists()
+    )
+    return [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in stats]
 
 
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:

@@ -1,7 +1,7 @@
 """What came of grading one row with one grader? A record, its result, and its flat row."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
@@ -42,64 +42,47 @@ class StoredResult(Result):
 
     model_config = ConfigDict(extra="allow")
 
-    _score: float = PrivateAttr(default=0.0)
-    _not_scorable: NotScorableReason | None = PrivateAttr(default=None)
-    _findings: tuple[Finding, ...] = PrivateAttr(default=())
-    _warnings: list[str] = PrivateAttr(default_factory=list)
-    _tallies: dict[str, tuple[int, int]] = PrivateAttr(default_factory=dict)
-    _ranking_score: float | None = PrivateAttr(default=None)
+    # Fields of its outcome: score, reason, findings, warnings, tallies and ranking score.
+    _outcome: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        fields: Mapping[str, Any],
-        *,
-        score: float | None,
-        not_scorable: NotScorableReason | None,
-        findings: tuple[Finding, ...],
-        warnings: Iterable[str],
-        tallies: Tallies,
-        ranking_score: float | None,
-    ) -> "StoredResult":
-        """Make one from the parts of a stored outcome."""
-        stored = cls.model_validate(dict(fields))
-        stored._score = 0.0 if score is None else score
-        stored._not_scorable = not_scorable
-        stored._findings = findings
-        stored._warnings = list(warnings)
-        stored._tallies = dict(tallies)
-        stored._ranking_score = ranking_score
+    def of(cls, outcome: Mapping[str, Any]) -> "StoredResult":
+        """Make one from the fields of a stored outcome."""
+        stored = cls.model_validate(dict(outcome["result"]))
+        stored._outcome = {**outcome, "result": None}
         return stored
 
     @property
     def score(self) -> float:
         """As its outcome has it; 0.0 when it is not scorable."""
-        return self._score
+        return self._outcome.get("score") or 0.0
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
         """As its outcome has it."""
-        return self._not_scorable
+        return self._outcome.get("reason")
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """As its outcome has them."""
-        return self._findings
+        findings: tuple[Finding, ...] = self._outcome.get("findings", ())
+        return findings
 
     @property
     def warnings(self) -> list[str]:
         """As its outcome has them."""
-        return self._warnings
+        return list(self._outcome.get("warnings", ()))
 
     @property
     def tallies(self) -> Tallies:
         """As its outcome has them."""
-        return self._tallies
+        tallies: Tallies = self._outcome.get("tallies", {})
+        return tallies
 
     @property
     def ranking_score(self) -> float | None:
         """As its outcome has it."""
-        return self._ranking_score
+        return self._outcome.get("ranking_score")
 
 
 def type_name(model: type) -> str:
@@ -471,17 +454,7 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
 def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
     """Return the result of an outcome, as its own class or as a `StoredResult`."""
     found = read_result(values["result"], values.get("result_type"), known)
-    if found is not None:
-        return found
-    return StoredResult.of(
-        values["result"],
-        score=values.get("score"),
-        not_scorable=values.get("reason"),
-        findings=values["findings"],
-        warnings=values["warnings"],
-        tallies=values["tallies"],
-        ranking_score=values.get("ranking_score"),
-    )
+    return StoredResult.of(values) if found is None else found
 
 
 def outcome_of(

@@ -10,17 +10,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from operator import index as place_of
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 from pydantic_core import from_json
 
-from rag_evals.core import Usage
 from rag_evals.run.record.facts import RowFacts, read_facts
-from rag_evals.run.record.index import RESULTS, STATUSES, IndexedLine, RunIndex, Tally
+from rag_evals.run.record.index import (
+    RESULTS,
+    STATUSES,
+    IndexedLine,
+    RunIndex,
+    ScoredRow,
+)
 from rag_evals.run.record.lines import read_line_at
-from rag_evals.run.record.outcome import Outcome
+from rag_evals.run.record.outcome import Outcome, reason_of
 from rag_evals.run.record.samples import SAMPLES, StoredSample, read_stored_sample
 from rag_evals.run.record.stored_types import OUTCOME
+from rag_evals.run.record.summary import Summary
 
 Record = Mapping[str, Any]
 """One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
@@ -31,55 +37,6 @@ _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
     "warnings tallies further_scores repeats".split()
 )
-
-
-class OutcomeCounts(Protocol):
-    """What is written of a `Summary`."""
-
-    usage: Usage
-    cost_usd: float | None
-
-    def add(self, outcome: Outcome) -> None:
-        """Count an outcome, and what it cost."""
-
-    def add_tally(self, tally: Tally) -> None:
-        """Count the outcomes of a grader."""
-
-
-class RunRecords(Protocol):
-    """What a run has: its folder's files, or what memory keeps."""
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """What `manifest.json` holds; empty in memory."""
-
-    @property
-    def graders(self) -> list[str]:
-        """Names of the graders, in order."""
-
-    @property
-    def samples(self) -> Mapping[str, StoredSample]:
-        """The samples by id."""
-
-    @property
-    def left_out(self) -> int:
-        """Rows that were graded and do not count."""
-
-    @property
-    def answered(self) -> AnsweringModels:
-        """How often which models answered, where a folder's index has counted them."""
-
-    def records(self, grader: str | None = None) -> Sequence[Record]:
-        """Return the outcomes of a grader, or of all, in the order of the data."""
-
-    def lowest(self, most: int) -> Sequence[Record]:
-        """Return failed outcomes, then the lowest scores, then rows without one."""
-
-    def of_row(self, sample_id: str) -> Sequence[Record]:
-        """Return the outcomes of one row, in the order of the graders."""
-
-    def fill(self, summary: OutcomeCounts) -> None:
-        """Count all outcomes in a summary."""
 
 
 class LogFile:
@@ -161,10 +118,11 @@ class IndexedRecords(Sequence[Record]):
         self._index = index
         self._log = log
         self._grader = grader
+        self._count = index.count(grader)
 
     def __len__(self) -> int:
         """Count them."""
-        return self._index.count(self._grader)
+        return self._count
 
     def __iter__(self) -> Iterator[Record]:
         """Read them in the order of the data."""
@@ -214,16 +172,18 @@ class IndexedSamples(Mapping[str, StoredSample]):
 
 
 class FolderRecords:
-    """What a run folder holds; an implementation of `RunRecords`."""
+    """What a run folder holds."""
 
-    def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
-        """Open the index, brought up to date.
+    def __init__(
+        self, folder: Path, manifest: Mapping[str, Any], index: RunIndex | None = None
+    ) -> None:
+        """Open the index, brought up to date, unless one that is current is there already.
 
         Raises:
             DataError: A line of the log is broken.
         """
         self.manifest = manifest
-        self.index = RunIndex.read(folder)
+        self.index = index if index and index.is_current else RunIndex.read(folder)
         self.graders = self.index.graders(list(manifest.get("identity", {}).get("graders", {})))
         self.index.show(self.graders)
         self._results = folder / RESULTS
@@ -231,7 +191,7 @@ class FolderRecords:
         samples = folder / SAMPLES
         self.samples = IndexedSamples(self.index, LogFile(samples) if samples.exists() else None)
         self.left_out = self.index.left_out()
-        self.answered: AnsweringModels = self.index.answered(self.graders)
+        self.answered: AnsweringModels = self.index.answered()
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
         """Return the outcomes of a grader, or of all, in the order of the data."""
@@ -239,15 +199,27 @@ class FolderRecords:
             return []
         return IndexedRecords(self.index, self._opened(), grader)
 
-    def lowest(self, most: int) -> Sequence[Record]:
+    def lowest(self, most: int, begin: int = 0) -> Sequence[Record]:
         """Return failed outcomes, then the lowest scores, then rows without one."""
-        return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most)]
+        return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most, begin)]
+
+    def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
+        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        return self.index.scored_rows(grader)
+
+    def answering(self) -> set[str]:
+        """Return the models that answered, with their systems' fingerprints."""
+        return self.index.answering()
+
+    def usage(self) -> dict[str, float]:
+        """Add up calls, tokens, cost and seconds of the outcomes, without zeros."""
+        return self.index.usage()
 
     def of_row(self, sample_id: str) -> Sequence[Record]:
         """Return the outcomes of one row, in the order of the graders."""
         return [IndexedRecord(line, self._opened()) for line in self.index.of_sample(sample_id)]
 
-    def fill(self, summary: OutcomeCounts) -> None:
+    def fill(self, summary: Summary) -> None:
         """Count all outcomes in a summary; what was spent is that of all starts."""
         spent = self.index.spent()
         summary.usage, summary.cost_usd = spent.usage, spent.cost_usd
@@ -262,7 +234,7 @@ class FolderRecords:
 
 
 class MemoryRecords:
-    """What a run without a folder keeps in memory; an implementation of `RunRecords`."""
+    """What a run without a folder keeps in memory, read in the same way."""
 
     def __init__(
         self,
@@ -298,19 +270,41 @@ class MemoryRecords:
             return self._records
         return [record for record in self._records if record["grader"] == grader]
 
-    def lowest(self, most: int) -> Sequence[Record]:
+    def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
+        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        for one in self.records(grader):
+            facts = read_facts(one.get("facts"))
+            yield ScoredRow(one["sample_id"], one["status"], one["score"], reason_of(one), facts)
+
+    def answering(self) -> set[str]:
+        """Return the models that answered, with their systems' fingerprints."""
+        return {said for one in self._records for said in one.get("answered_by") or ()}
+
+    def usage(self) -> dict[str, float]:
+        """Add up calls, tokens, cost and seconds of the outcomes, without zeros."""
+        total: Counter[str] = Counter()
+        for record in self._records:
+            more = {name: record.get(name) or 0 for name in ("cost_usd", "seconds")}
+            total.update({**(record.get("usage") or {}), **more})
+        return {name: value for name, value in total.items() if value}
+
+    def lowest(self, most: int, begin: int = 0) -> Sequence[Record]:
         """Return failed outcomes, then the lowest scores, then rows without one."""
 
         def rank(record: Record) -> tuple[int, float]:
             return STATUSES.index(record["status"]), record["score"] or 0.0
 
-        return sorted(self._records, key=rank)[:most]
+        return sorted(self._records, key=rank)[begin : begin + most]
 
     def of_row(self, sample_id: str) -> Sequence[Record]:
         """Return the outcomes of one row, in the order of the graders."""
         return [record for record in self._records if record["sample_id"] == sample_id]
 
-    def fill(self, summary: OutcomeCounts) -> None:
+    def fill(self, summary: Summary) -> None:
         """Count all outcomes in a summary."""
         for record in self._records:
             summary.add(Outcome.from_record(record))
+
+
+RunRecords = FolderRecords | MemoryRecords
+"""What a run has: its folder's files, or what memory keeps."""

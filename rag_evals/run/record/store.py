@@ -133,7 +133,7 @@ class RunStore:
 
     def _close_index(self) -> None:
         self.commit()
-        self.index.close()
+        self.index.seal()
 
     def finish(
         self,

@@ -699,9 +699,8 @@ class Summary:
 
     def add_tally(self, tally: Tally) -> None:
         """Count the outcomes of a grader that the index of a run has added up."""
-        of_grader = self.graders.setdefault(tally.grader, GraderSummary(tally.grader))
-        of_grader.scores.extend(tally.scores)
-        of_grader.rows.extend_with(tally.rows)
+        of_grader = GraderSummary(tally.grader, tally.scores, rows=tally.rows)
+        self.graders[tally.grader] = of_grader
         for (status, reason), count in tally.ends.items():
             ends = of_grader.failed if status == "failed" else of_grader.not_scorable
             ends[reason] += count

@@ -27,6 +27,7 @@ from rag_evals.testing.fill import fill_by_words
 Start = Callable[[Script], ScriptedJudge]
 OUT, DATA = Path("out"), Path("d.jsonl")
 INDEX = OUT / "index.sqlite"
+LOOKUPS = "SELECT name FROM sqlite_master WHERE name LIKE '%_row' ORDER BY name"
 ROWS = 12
 
 
@@ -113,6 +114,30 @@ def test_a_run_that_was_stopped_goes_on_where_it_was() -> None:
     assert numbers(rest) == whole
     assert set(lines_of("results.jsonl").values()) == set(lines_of("samples.jsonl").values()) == {1}
     assert len(lines_of("results.jsonl")) == ROWS
+
+
+def test_many_new_lines_leave_the_same_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own indexes are dropped while thousands of lines come, and are there at the end."""
+    write_rows()
+    whole = numbers(graded())
+    shutil.rmtree(OUT)
+    stopped_after(5, concurrency=1)
+    dropped: list[int] = []
+
+    def count(_: Outcome) -> None:
+        with sqlite3.connect(INDEX) as index:
+            dropped.append(not index.execute(LOOKUPS).fetchall())
+        index.close()
+
+    monkeypatch.setattr("rag_evals.run.record.index._MOST_ADDED", 2)
+    monkeypatch.setattr("rag_evals.run.record.index._COMMIT_ROWS", 1)
+    rest = graded(on_outcome=count, concurrency=1)
+
+    assert numbers(rest) == whole
+    assert dropped[-1]
+    with sqlite3.connect(INDEX) as index:
+        assert index.execute(LOOKUPS).fetchall() == [("outcome_row",), ("sample_row",)]
+    index.close()
 
 
 @pytest.mark.parametrize("seen_by", ["progress", "on_outcome"])
@@ -431,7 +456,6 @@ def test_failed_rows_come_first_and_their_cost_is_lost(scripted: Start) -> None:
     assert [outcome.status for outcome in lowest[:: ROWS - 1]] == ["failed", "not_scorable"]
     index = RunIndex.read(OUT)
     spent, (failed,) = index.spent(), [o for o in lowest if o.status == "failed"]
-    index.close()
     assert spent.lost_usd == failed.cost_usd
     assert spent.cost_usd == pytest.approx(sum(o.cost_usd or 0 for o in lowest))
     assert 0 < spent.lost_usd < (spent.cost_usd or 0)
