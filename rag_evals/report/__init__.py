@@ -1,4 +1,4 @@
-"""How is a run shown? One self-contained HTML page, and the same numbers as Markdown and JSON."""
+"""Reports of runs: one self-contained HTML page, and the same numbers as Markdown and JSON."""
 
 from rag_evals import lazy_names
 

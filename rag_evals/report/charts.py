@@ -1,4 +1,4 @@
-"""How do the numbers look? Small drawings as inline SVG; colours come from the page's classes."""
+"""Small charts as inline SVG; the page's classes set the colours."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _BINS = 10
 
 
 def histogram(grader: str, scores: Sequence[float], view: View) -> str:
-    """Draw how many rows have which score, in ten ranges; the last has 1.0 too."""
+    """Draw the number of rows in ten ranges of scores; the last range includes 1.0."""
     counts = [0] * _BINS
     for score in scores:
         counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += 1
@@ -29,7 +29,7 @@ def histogram(grader: str, scores: Sequence[float], view: View) -> str:
 
 
 def interval_bar(interval: Interval, view: View) -> str:
-    """Draw a mean score with its interval on a line from 0 to 1, with the limits of the bands."""
+    """Draw a mean score with its interval and the limits of the bands, from 0 to 1."""
     ticks = "".join(
         f'<line class="tick" x1="{_x(band.lower)}" x2="{_x(band.lower)}" y1="4" y2="20"/>'
         for band in view.bands
@@ -59,7 +59,7 @@ def _bars(
     step = _WIDTH / max(len(bars), 1)
     drawn = []
     for place, ((words, value, name, chosen), label) in enumerate(zip(bars, labels, strict=True)):
-        # A bar of one row among thousands must still be seen.
+        # A bar for one row among thousands must stay visible.
         height = max(value / top * (_HEIGHT - 24), 2.0) if value else 0.0
         drawn.append(
             f'<g role="button" tabindex="0" aria-label="{escape(words)}" '

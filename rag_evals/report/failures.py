@@ -1,6 +1,6 @@
-"""What counts against a grading, in words? For a failing test, a build log and a JUnit file.
+"""Describes what lowers a score, for failing tests, build logs and JUnit files.
 
-What no chunk supports is shown with the reason, and with the chunk that comes nearest to it.
+An unsupported statement is shown with the reason and with the nearest chunk.
 """
 
 import os
@@ -15,10 +15,10 @@ from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
 
 REPORT_URL = "RAG_EVALS_REPORT_URL"
-"""Variable with the address at which a build publishes its report."""
+"""Environment variable with the URL where a build publishes its report."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
-# GitHub shows ten of a step and no more.
+# GitHub shows at most ten warnings of a step.
 _MOST_WARNINGS = 10
 _MOST_WARNING_CHARS = 2000
 # Looking for the nearest chunk takes a millisecond a statement.
@@ -27,7 +27,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
-    """Return the outcomes to look at: failed ones, then scores under a number, the lowest first."""
+    """Return failed outcomes, then the lowest scores under a number."""
     return [
         record
         for record in run.lowest_records(most)
@@ -36,12 +36,12 @@ def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
-    """Say how a grading ended, and what counts against it, line by line."""
+    """Describe an outcome and what lowers its score, line by line."""
     return list(_lines(outcome.findings, chunks, f"{outcome.grader}: {outcome.words()}"))
 
 
 def record_lines(record: Record, run: Run | None = None) -> list[str]:
-    """Say the same of an outcome as a run folder keeps it."""
+    """Describe a stored outcome; otherwise like `outcome_lines`."""
     chunks = () if run is None else run.chunks(record["sample_id"])
     score = record["score"]
     error: Mapping[str, str] = record.get("error") or {}
@@ -67,9 +67,9 @@ def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Ite
 
 
 def row_link(run: Run, sample_id: str) -> str | None:
-    """Return where a report shows a row: below `RAG_EVALS_REPORT_URL`, else the run's own report.
+    """Return a row's link into the report at `RAG_EVALS_REPORT_URL`, or into the run's own report.
 
-    None where there is no report.
+    None without a report.
     """
     base = os.environ.get(REPORT_URL)
     if not base and run.folder is not None and (run.folder / "report.html").exists():
@@ -80,14 +80,14 @@ def row_link(run: Run, sample_id: str) -> str | None:
 def junit_xml(
     run: Run, under: float = 1.0, count: Mapping[str, float] | None = None
 ) -> Iterator[str]:
-    """Write a run as JUnit XML, line by line: a suite for each grader, a test case for each row.
+    """Write a run as JUnit XML lines: a suite for each grader, a test case for each row.
 
-    A row with a score under `under` is a failure, one whose grading failed is an error, and one
-    that is not scorable is skipped.
+    A row with a score under `under` is a failure, a failed grading is an error, and a row that is
+    not scorable is skipped.
 
     Args:
         run: A run.
-        under: Scores under this are failures; 1 takes each row with anything against it.
+        under: Scores under this are failures; with 1, every row that is not perfect.
         count: What rows without a score count as, by reason.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>'
@@ -113,7 +113,7 @@ def junit_xml(
 
 
 def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    """Write the worst rows as commands that GitHub shows as warnings, ten at most."""
+    """Write the worst rows as GitHub warning commands, at most ten."""
     return [
         f"::warning title={_property(title)}::{_command(text)}"
         for record in worst_records(run, _MOST_WARNINGS, under)
@@ -154,12 +154,12 @@ def _attribute(text: str) -> str:
 
 
 def _valid(text: str) -> str:
-    # XML has no way to write these.
+    # XML cannot represent these characters.
     return _NO_XML.sub("\ufffd", text)
 
 
 def _command(text: str) -> str:
-    """Write a text so that it ends no command and begins none."""
+    """Escape text so that it neither ends nor begins a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -1,10 +1,10 @@
-"""How does a run become one HTML file? A template, the page's own style and script, and the rows.
+"""Turns a run into one HTML file: a template, the page's own style and script, and the rows.
 
-Rows are in one block, so that they can be sorted and searched; chunks are in blocks of 100 samples,
-opened with the row that needs them. A block is JSON, gzip'ed and written in base64.
+Rows are in one block, so that they can be sorted and searched. Chunks are in blocks of 100 samples,
+unpacked when a row needs them. A block is gzipped JSON in base64.
 
-Everything from data is escaped by the template or written by the script as text. The content
-security policy allows this script and this style, by their hashes, and nothing else.
+All data is escaped by the template, or written as text by the script. The content security policy
+allows only this script and this style, by their hashes.
 """
 
 import base64
@@ -45,13 +45,13 @@ from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
 MOST_ROWS = 20_000
-"""A page shows so many outcomes at most: more of them do not fit into a browser's memory."""
+"""Maximum number of outcomes on a page: more do not fit into a browser's memory."""
 MOST_SEARCHED = 1_000
-"""Outcomes of a page whose nearest passages are marked: finding them takes 2 ms an outcome."""
+"""Number of outcomes with marked nearest passages: finding them takes 2 ms per outcome."""
 _MOST_COLUMNS = 12
 _READ_FOR_COLUMNS = 100
 _MOST_CELL_CHARS = 80
-# Above 6, gzip takes three times as long for two parts in a hundred.
+# Above 6, gzip takes three times as long to save 2 %.
 _LEVEL = 6
 
 
@@ -66,15 +66,15 @@ def report_html(
     """Make the report of a run.
 
     Args:
-        run: A run folder, or a run in memory; the latter has no questions, answers and chunks.
-        view: Groups, clusters and bands; None takes the defaults.
-        only: Ids of the rows to show; None shows those to look at first, at most `MOST_ROWS`
-            outcomes. The numbers on top are those of the whole run.
-        links: Words and addresses of other pages, for the head of this one.
-        note: Says which part of the rows is shown.
+        run: A run folder, or a run.
+        view: Groups, clusters and bands; None is the default view.
+        only: Ids of the rows to show; None shows the lowest `MOST_ROWS` outcomes. The numbers at
+            the top are always those of the whole run.
+        links: Texts and URLs of links to other pages.
+        note: Which part of the rows the page shows.
 
     Raises:
-        DataError: The folder holds no run, or a column is not in the data.
+        DataError: The folder has no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
     cards = [_card(each, view) for each in grader_numbers(stored, view)]
@@ -105,7 +105,7 @@ def comparison_html(
         comparison: What `compare` found.
         baseline: The first run.
         candidate: The second run.
-        view: Bands; None takes the defaults.
+        view: Bands; None is the default view.
         links: As for `report_html`.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
@@ -126,7 +126,7 @@ def comparison_html(
 
 
 def write_private(path: str | Path, text: str) -> Path:
-    """Write a file that only its owner can read: it holds a user's data.
+    """Write a file that only its owner can read, because it has user data.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -146,21 +146,21 @@ def write_report(
     bands: Sequence[Band] | None = None,
     language: str = "en",
 ) -> Path:
-    """Write the report of a run as one HTML file that needs nothing else.
+    """Write the report of a run as one self-contained HTML file.
 
     Args:
         run: A run folder, or a run in memory.
-        path: Where to write it; None takes `report.html` in the run's folder.
+        path: Where to write it; None writes `report.html` in the run folder.
         by: Column of the data to show groups by.
-        cluster: Column that rows which are not independent share.
-        bands: Names and limits; None takes high, good, medium and low.
-        language: Of all that is shown: "en" or "ru".
+        cluster: Column shared by rows that are not independent.
+        bands: Names and limits; None means high, good, medium and low.
+        language: Of the page: "en" or "ru".
 
     Returns:
-        Where it was written.
+        The path of the report.
 
     Raises:
-        DataError: The folder holds no run, or a column is not in the data.
+        DataError: The folder has no run, or a column is not in the data.
         ConfigurationError: No path for a run in memory, or the file cannot be written.
     """
     stored = load_run(run)
@@ -197,7 +197,7 @@ class _PageData:
         for number, run in enumerate(runs):
             self._replies = _replies_by_row(run)
             self._labels = _labels_by_finding(run)
-            # Nearest passages are looked for in the rows to look at first.
+            # Nearest passages are marked in the lowest rows only.
             searched = run.lowest_records(MOST_SEARCHED)
             self._searched = frozenset((one["sample_id"], one["grader"]) for one in searched)
             for record in run.records if kept is None else _records(run, kept):
@@ -215,7 +215,7 @@ class _PageData:
             "samples": self._samples,
         }
         starts = range(0, len(self._opened), SAMPLES_IN_BLOCK)
-        # zlib lets go of the interpreter's lock, so that every core compresses.
+        # zlib releases the interpreter's lock, so that all cores compress.
         with ThreadPoolExecutor(thread_name_prefix="rag-evals") as pool:
             rows = pool.submit(packed, table)
             blocks = (self._opened[start : start + SAMPLES_IN_BLOCK] for start in starts)
@@ -223,7 +223,7 @@ class _PageData:
             self.rows = rows.result()
 
     def _own_columns(self, runs: Sequence[Run], kept: Sequence[str] | None) -> list[str]:
-        """Return the names of a few columns of the data, that of the groups first."""
+        """Return the names of a few columns of the data, the group column first."""
         first = [] if self._view.by is None else [self._view.by]
         ids = runs[0].samples if kept is None else kept
         some = (runs[0].samples.get(sample_id) for sample_id in islice(ids, _READ_FOR_COLUMNS))
@@ -258,7 +258,7 @@ class _PageData:
         ]
 
     def _place(self, sample: StoredSample) -> int:
-        """Return where the sample is; two runs share one when their samples are the same."""
+        """Return the sample's index; two runs share an entry if their samples are equal."""
         there = self._places.setdefault(sample.sample_id, [])
         for known, place in there:
             if known is sample or known == sample:
@@ -292,14 +292,14 @@ class _PageData:
 
 
 def _records(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    """Yield the records of some rows; a row that the run lacks has none."""
+    """Yield the records of some rows, and skip rows that the run lacks."""
     for sample_id in ids:
         with suppress(NotInRunError):
             yield from run.row_records(sample_id)
 
 
 def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
-    """Return what the judge was sent and replied for each row, where the run kept it."""
+    """Return the judge's messages and replies for each row, if the run kept them."""
     found: dict[str, list[list[str]]] = {}
     for one in () if run.folder is None else read_replies(run.folder):
         sent = "\n\n".join(f"[{each['role']}]\n{each['content']}" for each in one["messages"])
@@ -309,7 +309,7 @@ def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
 
 
 def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]]]:
-    """Return what people said of each finding, in the labels files of the run folder."""
+    """Return people's labels of each finding from the run folder."""
     return {
         key: [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
         for key, lines in labels_by_finding(run.folder).items()
@@ -317,13 +317,13 @@ def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]
 
 
 def _left_out(runs: Sequence[Run], say: Phrases) -> str:
-    """Say how many outcomes a page does not show; empty where it shows all."""
+    """Report how many outcomes a page shows; empty if it shows all."""
     total = max(len(run.records) for run in runs)
     return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
 def rendered(files: tuple[str, str | None], view: View, **values: Any) -> str:
-    """Fill a template of this room, with the pages' style and its script inside."""
+    """Fill a template with its style and script."""
     template, own = files
     style = _asset("page.css")
     lines = "" if own is None else _asset("shared.js") + _asset(own)
@@ -365,7 +365,7 @@ def _template(name: str) -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    # What our own files hold is markup; all else is escaped.
+    # Only our own files are markup; everything else is escaped.
     environment.filters["ours"] = Markup
     return environment.from_string(_asset(name))
 
@@ -389,7 +389,7 @@ def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
 
 
 def _settings(view: View) -> dict[str, Any]:
-    """Return what the page's script needs to speak the reader's language."""
+    """Return the texts that the page's script needs in the reader's language."""
     return {
         "language": view.language,
         "bands": [
@@ -406,7 +406,7 @@ def _settings(view: View) -> dict[str, Any]:
 
 
 def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Say where each band lies and what it means, where that is so for all graders."""
+    """Describe each band's range and meaning, if it is the same for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
         if not all(band.is_of(card["numbers"].grader) for card in cards):
@@ -420,7 +420,7 @@ def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple
 
 
 def _facts(run: Run, say: Phrases) -> dict[str, Any]:
-    """List what a reader may want to know of a run: settings, fingerprints, cost and time."""
+    """List settings, fingerprints, cost and time of a run."""
     facts: dict[str, Any] = {"run": run_name(run, say)}
     if notes := run.notes(say=say):
         facts["note"] = "; ".join(notes)
@@ -445,12 +445,12 @@ def _fact_name(name: str, say: Phrases) -> str:
 
 
 def run_name(run: Run, say: Phrases) -> str:
-    """Name a run for its reader: by its folder."""
+    """Return the name of a run's folder."""
     return say("page.in_memory") if run.folder is None else run.folder.name or str(run.folder)
 
 
 def _about(run: Run, say: Phrases) -> list[str]:
-    """Say in a few words what was graded, by whom, when, and how long it took."""
+    """Describe briefly the data, judge, time and duration of a run."""
     identity, manifest = run.identity, run.manifest
     file = identity.get("file")
     times = [manifest.get("created"), manifest.get("finished")]
@@ -463,7 +463,7 @@ def _about(run: Run, say: Phrases) -> list[str]:
 
 
 def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> list[Any]:
-    """Write a finding in the form that the page reads; `page.js` names the places."""
+    """Write a finding as the list that `page.js` reads."""
     return [
         finding.text,
         _verdict(finding),
@@ -480,7 +480,7 @@ def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> l
 
 
 def _verdict(finding: Finding) -> str:
-    """Return `s` for a yes, `n` for a no, `c` for contradicted, `o` for neither."""
+    """Return `s` for supported, `n` for not, `c` for contradicted, `o` for no verdict."""
     if finding.verdict is None:
         return "o"
     if finding.verdict:
@@ -489,7 +489,7 @@ def _verdict(finding: Finding) -> str:
 
 
 def _origin(finding: Finding, say: Phrases) -> str:
-    """Say how sure a verdict is and who decided it, as far as that is known."""
+    """Describe how sure a verdict is and who decided it, if known."""
     parts = []
     if finding.support is not None:
         parts.append(say("page.support", support=say.number(finding.support)))
@@ -499,6 +499,6 @@ def _origin(finding: Finding, say: Phrases) -> str:
 
 
 def packed(value: object) -> str:
-    """Write data as a block of a page: JSON, gzip'ed, in base64."""
-    # A fixed time in the header: the same run gives the same page, byte for byte.
+    """Write data as a block of a page: gzipped JSON in base64."""
+    # With a fixed time in the header, the same run gives the same page, byte for byte.
     return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

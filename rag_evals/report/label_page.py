@@ -1,6 +1,6 @@
-"""A page of its own to label: one statement and its passages at a time, for people who only read.
+"""The page to label: one statement and its passages at a time.
 
-It needs no network: labels go into a file, or to the server that `rag-evals view` is.
+It needs no network: labels go into a file, or to the server of `rag-evals view`.
 """
 
 import math
@@ -23,19 +23,19 @@ from rag_evals.verify import Confidence
 
 _SECONDS_A_DECISION = 15
 _CLIPS = 20
-# Labels of right verdicts move a corrected score too; it also keeps weights small.
+# Labels of right verdicts change a corrected score too; this also keeps weights small.
 _SPREAD = 0.02
 
 
 class RowToLabel(NamedTuple):
-    """One outcome that was drawn.
+    """One outcome drawn for labelling.
 
     Attributes:
         sample_id: The row.
-        grader: Whose verdicts people decide on.
-        decisions: Verdicts that people decide on.
-        weight: How many rows of the run it stands for; None where all were equally likely.
-        texts: The statements that are asked about; empty for all of them.
+        grader: The grader whose verdicts people check.
+        decisions: Number of verdicts to check.
+        weight: How many rows of the run it represents; None if all were equally likely.
+        texts: The statements to ask about; empty for all.
     """
 
     sample_id: str
@@ -46,7 +46,7 @@ class RowToLabel(NamedTuple):
 
 
 Focus = Literal["all", "uncertain"]
-"""Whether every row is equally likely, or rather those whose verdicts are least sure."""
+"""Whether all rows are equally likely to be drawn, or uncertain verdicts are more likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Labelling:
     """How a page to label works.
 
     Attributes:
-        shown: Whether the judge's verdict is in sight before the decision.
-        save: Where labels are posted to; None where the page keeps them for a file.
-        is_second: Whether decisions replace labels that were given before.
+        shown: Whether the judge's verdict is visible before the decision.
+        save: URL to post labels to; None if the page saves them as a file.
+        is_second: Whether decisions replace earlier labels.
     """
 
     shown: bool = False
@@ -69,16 +69,16 @@ def rows_to_label(
 ) -> list[RowToLabel]:
     """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
 
-    Rows are shuffled, sorted by grader and score, and every k-th one is taken from a random start
-    (systematic sampling): each row has the same chance, so corrections hold, and low, middle and
-    high scores are there in their shares. With the focus on uncertain ones a row's chance grows
-    with how likely its verdicts are wrong, which narrows a corrected score most; its weight is one
-    over that chance.
+    Rows are shuffled, sorted by grader and score, and every k-th row is drawn from a random start
+    (systematic sampling). Each row has the same chance, so corrections are valid, and low, middle
+    and high scores are drawn in proportion. With the focus "uncertain", a row's chance grows with
+    the probability that its verdicts are wrong, which narrows a corrected score most; its weight
+    is one over that chance.
 
     Args:
         run: The run; outcomes without a verdict cannot be labelled and are left out.
-        decisions: How many verdicts people decide on, at most; one row is always drawn.
-        focus: Which rows are likelier.
+        decisions: Maximum number of verdicts to check; at least one row is drawn.
+        focus: Which rows are more likely.
         seed: Same seed, same rows.
 
     Returns:
@@ -117,8 +117,8 @@ def rows_to_label(
 
 
 def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, float]:
-    """Draw places in proportion to their shares; return each with one over its chance."""
-    # Nothing can be drawn twice: a share of more than one step counts as one.
+    """Draw indexes in proportion to their shares; return each with one over its chance."""
+    # No index may be drawn twice: limit a share to one step.
     for _ in range(_CLIPS):
         step = sum(shares) / count
         shares = [min(one, step) for one in shares]
@@ -129,7 +129,7 @@ def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, f
 
 
 def _doubts(run: Run) -> dict[tuple[str, str], float]:
-    """Return for each outcome how far its labels would move a corrected score, about."""
+    """Estimate for each outcome how far its labels would move a corrected score."""
     doubts, confidences = {}, run.confidences()
     for record in run.records:
         known = confidences.get(record["grader"], {})
@@ -151,7 +151,7 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
 def _wrong(
     finding: Finding, known: Mapping[str, Confidence], chunks: Sequence[str], attempts: int
 ) -> float | None:
-    """Return how likely a verdict is wrong: by the tuned confidence, else by its support."""
+    """Return the probability that a verdict is wrong, by tuned confidence or support."""
     tuned = known.get(finding.decided_by or "")
     sure = None if tuned is None else tuned.of(finding, chunks, attempts)
     if sure is None and finding.support is not None:
@@ -160,7 +160,7 @@ def _wrong(
 
 
 def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
-    """Return the findings that people can decide on, with their places and the turn's question."""
+    """Return the findings that people can check, with their index and the turn's question."""
     decided: list[tuple[int, Finding, str | None]] = []
     asked = None
     for place, one in enumerate(findings_in(record)):
@@ -218,7 +218,7 @@ def label_html(
 
 
 def _places(finding: Finding, chunks: Sequence[str]) -> list[Any]:
-    """Return where to read: the same whatever the judge says, then what it quotes."""
+    """Return the passages to read: those nearest to the statement, then the judge's quotes."""
     if finding.about == "chunk":
         return []
     asked = replace(finding, quotes=(), chunk_ids=(), verdict=None)

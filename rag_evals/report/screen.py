@@ -1,4 +1,4 @@
-"""How does a command print? In one place, so that no data moves or colours a terminal."""
+"""Prints the output of commands, so that no data controls or colours the terminal."""
 
 import json
 import os
@@ -17,36 +17,36 @@ _WIDTH_OF_A_PIPE = 120
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text, to standard error on demand.
+    """Print a text, optionally to standard error.
 
-    A reader that has gone (`| head`) ends neither the command nor its exit code.
+    A closed pipe (`| head`) neither ends the command nor changes its exit code.
     """
     try:
         typer.echo(printable(str(text)), err=err, nl=nl)
     except OSError as error:
-        # Where errors cannot be said, the exit code still can.
+        # If errors cannot be printed, there is still the exit code.
         if not (err or isinstance(error, BrokenPipeError)):
             raise
         _send_nowhere(sys.stderr if err else sys.stdout)
 
 
 def echo_error(message: object) -> None:
-    """Say on standard error, in one line, what went wrong."""
+    """Print an error in one line to standard error."""
     echo(f"Error: {one_line(str(message))}", err=True)
 
 
 def drop_what_cannot_be_written() -> None:
-    """Empty the buffer of standard output, or Python complains at its end and changes the code."""
+    """Flush standard output, or Python fails at exit and changes the exit code."""
     try:
         sys.stdout.flush()
     except AttributeError:
-        return  # Closed before the program began: there is none.
+        return  # Closed before the program began.
     except (OSError, ValueError):
         _send_nowhere(sys.stdout)
 
 
 def echo_json(text: str) -> None:
-    """Print JSON for other programs; what a terminal would obey is written as an escape."""
+    """Print JSON for other programs; control characters are escaped."""
     utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
     if not (text.isprintable() and (utf8 or text.isascii())):
         text = "".join(
@@ -56,11 +56,11 @@ def echo_json(text: str) -> None:
 
 
 def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Text:
-    """Return a text for a table, shown without markup.
+    """Return text for a table cell, without markup.
 
     Args:
         value: What to show.
-        max_chars: Where to cut it off; None shows all.
+        max_chars: Maximum length; None shows all.
         style: Of the whole cell.
     """
     shown = printable(str(value))
@@ -70,7 +70,7 @@ def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Tex
 
 
 def show_table(table: Table, *, err: bool = False) -> None:
-    """Print a table: with lines on a terminal, plain where a file or a program reads it."""
+    """Print a table, with lines on a terminal and plain elsewhere."""
     console = _Screen(stderr=err, soft_wrap=False)
     if not console.is_terminal:
         console = _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)
@@ -79,20 +79,20 @@ def show_table(table: Table, *, err: bool = False) -> None:
 
 
 def show_text(text: Text) -> None:
-    """Print a text in its colours, where a terminal shows them; its parts are printable."""
+    """Print text with colours if the terminal shows them; its parts must be printable."""
     _Screen().print(text, soft_wrap=True)
 
 
 class _Screen(Console):
-    """A console whose reader may go."""
+    """A console that tolerates a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Continue without the reader; the exit code stays the same."""
+        """Continue; the exit code stays the same."""
         _send_nowhere(sys.stderr if self.stderr else sys.stdout)
 
 
 def _send_nowhere(stream: TextIO) -> None:
-    # What is still in the stream's buffer goes there as well, or Python complains at its end.
+    # The stream's buffer goes there too, or Python fails at exit.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,8 +1,8 @@
 """`rag-evals view`: run folders in the browser, from this machine alone.
 
-The server listens on loopback. Every address begins with a token that only who started it knows,
-and names runs of its own list: it opens no path that a request writes. A page is made when it is
-asked for; of a large run, from its index.
+The server listens on loopback. Each URL begins with a token that only the user who started it
+knows, and names runs of a fixed list: the server opens no path from a request. Pages are made on
+request; the page of a large run shows some of its rows.
 """
 
 import hmac
@@ -45,7 +45,7 @@ def find_runs(folder: Path) -> dict[str, Path]:
     """Return the run folders in a folder, or the folder itself, by name; at most 500.
 
     Raises:
-        ConfigurationError: There is none.
+        ConfigurationError: The folder has no run.
     """
     if (folder / _MANIFEST).is_file():
         return {folder.resolve().name: folder}
@@ -58,12 +58,12 @@ def find_runs(folder: Path) -> dict[str, Path]:
 
 
 def list_run(name: str, folder: Path) -> ListedRun:
-    """Return what the list shows of a run; from its index where it has one.
+    """Return what the list shows of a run.
 
     Raises:
-        DataError: The folder holds no run.
+        DataError: The folder has no run.
     """
-    run = Run.stored(folder, trusted=True)
+    run = Run.stored(folder, unchecked=True)
     counted = run.summary().graders.values()
     return ListedRun(
         name,
@@ -75,12 +75,12 @@ def list_run(name: str, folder: Path) -> ListedRun:
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs of a folder; close it as any server.
+    """Serves the runs of a folder; close it like any server.
 
     Args:
-        folder: A run folder, or one with run folders.
-        language: Of the reader.
-        port: 0 takes a free one.
+        folder: A run folder, or a folder of run folders.
+        language: Of the pages.
+        port: 0 chooses a free one.
 
     Raises:
         ConfigurationError: The folder holds no run, or the port is taken.
@@ -100,19 +100,19 @@ class ViewServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _PageHandler)
         except OSError as error:
             raise ConfigurationError(f"port {port} cannot be used: {error.strerror}") from error
-        # A page is the same until its run's log grows.
+        # A page stays valid until its run's log or labels change.
         self.page = lru_cache(maxsize=16)(self._page)
 
     @property
     def address(self) -> str:
-        """Where the pages are, with the token."""
+        """URL of the pages, including the token."""
         return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
 
     def run_folder(self, name: str) -> Path:
         """Return the folder of a run of the list.
 
         Raises:
-            ConfigurationError: The list has none of that name.
+            ConfigurationError: The list has no run of that name.
         """
         if name not in self.runs:
             self.runs = find_runs(self.folder)
@@ -121,7 +121,7 @@ class ViewServer(ThreadingHTTPServer):
         return self.runs[name]
 
     def start_page(self) -> str:
-        """Return the list of runs, or the page of the only one."""
+        """Return the list of runs, or the page of the only run."""
         if len(self.runs) == 1:
             return self.run_page(next(iter(self.runs)), 0)
         listed = [list_run(name, path) for name, path in self.runs.items()]
@@ -142,7 +142,7 @@ class ViewServer(ThreadingHTTPServer):
         )
 
     def run_page(self, name: str, begin: int) -> str:
-        """Return the report of a run; of a large one, some of its rows."""
+        """Return the report of a run, with some of the rows if it is large."""
         folder = self.run_folder(name)
         files = (folder / "results.jsonl", *sorted(folder.glob("labels*.jsonl")))
         stamps = [(path.name, path.stat().st_mtime_ns) for path in files if path.exists()]
@@ -152,7 +152,7 @@ class ViewServer(ThreadingHTTPServer):
         folder, say = self.run_folder(name), self.view.say
         links = [] if len(self.runs) == 1 else [(say("view.all_runs"), f"/{self.token}/")]
         links.append((say("view.label"), f"/{self.token}/label?run={quote(name, safe='')}"))
-        run = Run.stored(folder, trusted=True)
+        run = Run.stored(folder, unchecked=True)
         if (total := len(run)) <= self.whole_page:
             return report_html(run, view=self.view, links=links)
         here = f"/{self.token}/run?run={quote(name, safe='')}&from="
@@ -171,7 +171,7 @@ class ViewServer(ThreadingHTTPServer):
         )
 
     def comparison_page(self, baseline: str, candidate: str) -> str:
-        """Return the comparison of two runs, with links into both."""
+        """Return the comparison of two runs, with links to both."""
         first, second = self.run_folder(baseline), self.run_folder(candidate)
         links = [
             (name, f"/{self.token}/run?run={quote(name, safe='')}")
@@ -181,23 +181,23 @@ class ViewServer(ThreadingHTTPServer):
         return comparison_html(compared, first, second, view=self.view, links=links)
 
     def label_page(self, name: str, decisions: int) -> str:
-        """Return the page to label a run, which saves as people decide."""
+        """Return the page to label a run, which saves each decision."""
         stored = load_run(self.run_folder(name))
         drawn = rows_to_label(stored, decisions)
         where = f"/{self.token}/labels?run={quote(name, safe='')}"
         return label_html(stored, drawn, self.view, Labelling(save=where))
 
     def labels(self, name: str, annotator: str) -> str:
-        """Return the labels of one person for a run, as lines."""
+        """Return one person's labels for a run, as lines."""
         path = self._labels_file(name, annotator)
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
-    # `Any`: whatever a request sent.
+    # `Any`: a request may send anything.
     def save(self, name: str, posted: Any) -> None:
-        """Keep what one person decided: of two decisions on one thing the last.
+        """Save one person's decisions; the last decision on a finding counts.
 
         Raises:
-            ConfigurationError: It is not such a message.
+            ConfigurationError: The message is invalid.
         """
         posted = posted if isinstance(posted, dict) else {}
         annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")
@@ -223,7 +223,7 @@ class ViewServer(ThreadingHTTPServer):
     def _labels_file(self, name: str, annotator: str) -> Path:
         if not 0 < len(annotator) <= _MOST_NAME:
             raise ConfigurationError(f"a name has 1 to {_MOST_NAME} letters")
-        # Every sign but letters and digits is coded: a name is no path.
+        # All characters but letters and digits are encoded: a name is not a path.
         coded = quote(annotator, safe="").replace(".", "%2E").replace("%", "_")
         return self.run_folder(name) / f"labels-{coded}.jsonl"
 
@@ -237,7 +237,7 @@ def _label_key(entry: Any) -> tuple[str, str, int, str]:
 
 
 def _trend(means: Sequence[float | None]) -> str:
-    """Return the points of a line of means, oldest first, in a box of 120 by 24."""
+    """Return the points of a line of means, oldest first, in a 120 by 24 box."""
     there = [(place, mean) for place, mean in enumerate(means) if mean is not None]
     step = 112 / max(len(means) - 1, 1)
     return " ".join(f"{4 + place * step:.1f},{22 - mean * 20:.1f}" for place, mean in there)
@@ -248,15 +248,15 @@ class _PageHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer a page."""
+        """Send a page."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Take labels."""
+        """Save labels."""
         self._answer(self._post)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: the address has the token."""
+        """Log nothing: the URL has the token."""
 
     def _answer(self, work: Callable[[str, Mapping[str, str]], tuple[str, str]]) -> None:
         parts = urlsplit(self.path)
@@ -265,7 +265,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         origin = urlsplit(
             self.headers.get("Origin") or f"http://{LOOPBACK}:{self.server.server_port}"
         )
-        # A page of another site may send requests here, under a name of its own.
+        # Pages of other sites may send requests here, with their own host or origin.
         is_ours = self.headers.get("Host") in hosts and origin.netloc in hosts
         if not is_ours or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             self._send(
@@ -304,7 +304,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
         body = text.encode("utf-8", "replace")
-        # What a refused request still sends must not be read as the next one.
+        # The rest of a refused request must not be read as the next one.
         self.close_connection = status is not HTTPStatus.OK
         self.send_response(status)
         for name, value in {

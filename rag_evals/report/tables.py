@@ -1,4 +1,4 @@
-"""The numbers of a run, and how other programs and pages get them: Markdown and JSON."""
+"""The numbers of a run for pages, as Markdown and as JSON."""
 
 import re
 from collections import defaultdict
@@ -30,13 +30,13 @@ _MAX_CELL_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How a run is to be shown.
+    """How to show a run.
 
     Attributes:
         by: Column to group by, or None.
-        cluster: Column that rows which are not independent share, or None.
+        cluster: Column shared by rows that are not independent, or None.
         bands: From highest to lowest.
-        language: Of all that is shown: "en" or "ru".
+        language: Of the page: "en" or "ru".
     """
 
     by: str | None = None
@@ -46,11 +46,11 @@ class View:
 
     @property
     def say(self) -> Phrases:
-        """What is shown, in the view's language."""
+        """The phrases of the view's language."""
         return phrases(self.language)
 
     def number(self, value: float, digits: int = 3) -> str:
-        """Write a number as its reader does."""
+        """Write a number as usual in the view's language."""
         return self.say.number(value, digits)
 
 
@@ -60,17 +60,17 @@ class GraderNumbers:
 
     Attributes:
         grader: Its name.
-        mean: Mean score and its interval; None when nothing has a score.
-        worst_mean: Mean score if each failed row had 0; None where none failed or none has a score.
+        mean: Mean score and its interval; None without a score.
+        worst_mean: Mean score with 0 for each failed row; None if none failed or none has a score.
         scores: Every score.
         total: Outcomes, scored or not.
         unscored: Outcomes without a score, by error, then by reason.
-        bands: Label of each band and the scores in it, from highest to lowest.
+        bands: Number of scores in each band, by label, from highest to lowest.
         warnings: Oddities in results.
-        warned: Their number and most frequent kind, in words; empty without any.
+        warned: Their number and most frequent kind as text; empty without warnings.
         groups: One line for each group, in order of first appearance.
-        repeats: What repeats of the grader came to.
-        clusters: Which rows are not independent; None where all are.
+        repeats: The numbers of repeated gradings.
+        clusters: Which rows are not independent; None if all are.
         sizes: How many statements and words a row has.
     """
 
@@ -109,7 +109,7 @@ def _numbers(
     groups: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
     labels = {band.name: band.label(view.language, counted.grader) for band in view.bands}
-    # The interval of chosen rows knows how they were chosen, and no clusters.
+    # The interval of drawn rows accounts for the draw, not for clusters.
     clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(
         counted.grader,
@@ -143,7 +143,7 @@ def _groups(
     )
     if not isinstance(design, SampledMean):
         return found
-    # The cheap judge's rows say something of a group as well.
+    # The cheap judge's rows inform the mean of a group too.
     members: defaultdict[str | None, set[str]] = defaultdict(set)
     for row, group in groups.items():
         members[group].add(row)
@@ -151,7 +151,7 @@ def _groups(
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
-    """Write the numbers of a run as Markdown: graders, groups, and the rows that need a look."""
+    """Write the numbers of a run as Markdown: graders, groups, and the worst rows."""
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
     judge, lines = stored.summary().judge, []
@@ -297,7 +297,7 @@ def group_cells(group: GroupScores, view: View) -> list[str]:
 
 
 def numbers_words(numbers: GraderNumbers, view: View) -> list[str]:
-    """Say by what rows are clustered, and how much answers say, in lines."""
+    """Describe the clusters and the sizes of answers, one per line."""
     say, found = view.say, []
     if numbers.clusters is not None:
         found.append(clusters_words(numbers.clusters, say).lstrip(", "))
@@ -372,16 +372,16 @@ def _listed(findings: Iterable[Finding], say: Phrases) -> str:
 
 
 def markdown_row(*cells: object) -> str:
-    """Write one line of a table; no cell is obeyed as Markdown."""
+    """Write one line of a table; cells are escaped."""
     return f"| {' | '.join(markdown_text(cell) for cell in cells)} |"
 
 
 def markdown_text(value: object) -> str:
-    """Write text so that Markdown shows it and obeys none of it."""
+    """Escape text for Markdown."""
     text = " ".join(str(value).split())
     if len(text) > _MAX_CELL_CHARS:
         text = text[: _MAX_CELL_CHARS - 1] + "…"
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # A mention or a link in data must not reach anybody from a build page.
+    # A mention or link in the data must not work on a build page.
     text = re.sub(r"([\\`*_{}\[\]|~!#])", r"\\\1", text)
     return text.replace("@", "@\u200b").replace("://", ":\u200b//")

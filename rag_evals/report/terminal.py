@@ -1,4 +1,4 @@
-"""How is a run shown in a terminal? The rows to look at, then the numbers."""
+"""Shows a run in a terminal: the rows to look at, then the numbers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def show_run(
     cluster: str | None = None,
     language: str = "en",
 ) -> None:
-    """Print the table of rows, one line of numbers for each grader, and where the run is kept."""
+    """Print the table of rows, the numbers of each grader, and the run folder."""
     say, summary, shown = phrases(language), run.summary(cluster=cluster), run.lowest(rows)
     show_table(_table(run, shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
@@ -95,10 +95,10 @@ def show_json(
 def show_row(
     run: Run, sample_id: str, *, prompt: bool = False, reply: bool = False, language: str = "en"
 ) -> None:
-    """Print one row: its answer in colours, and what each grader found, with the evidence.
+    """Print one row: its coloured answer, and each grader's findings with evidence.
 
     Raises:
-        NotInRunError: No row is called so.
+        NotInRunError: No row has this id.
         ConfigurationError: The reply was not kept.
     """
     say, records = phrases(language), run.row_records(sample_id)
@@ -123,7 +123,7 @@ def show_row(
 
 
 def row_json(run: Run, sample_id: str) -> dict[str, Any]:
-    """Return a row as `show_row` prints it, for other programs; as there otherwise."""
+    """Return a row as JSON values; arguments and errors as for `show_row`."""
     records = run.row_records(sample_id)
     sample = run.samples.get(sample_id) or StoredSample(sample_id)
     gradings = [
@@ -142,7 +142,7 @@ def row_json(run: Run, sample_id: str) -> dict[str, Any]:
 
 
 def _answer(answer: str, findings: Sequence[Finding], say: Phrases) -> Text:
-    """Colour what findings are about: red wins over green."""
+    """Colour the parts of an answer that findings are about; red overrides green."""
     shown = [(f"{say.named('fields', 'answer')}: ", "")]
     colours = [""] * len(answer)
     for finding in sorted(findings, key=lambda one: one.counts_against):
@@ -169,7 +169,7 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
             echo(f"[{message['role']}]\n{message['content']}")
         if reply:
             echo(json.dumps(one["reply"], ensure_ascii=False, indent=2))
-    # What was not kept can be shown as far as it is the same for every row.
+    # Without replies, show the prompt's part that is the same for every row.
     prompts: Mapping[str, str] = {} if kept else run.manifest.get("prompts", {})
     for grader in graders:
         if text := prompts.get(grader):
@@ -191,7 +191,7 @@ def _clusters(of_grader: GraderSummary, count: Mapping[str, float] | None) -> di
 
 
 def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -> None:
-    """Say on standard error which column each field was taken from, and how the file was read."""
+    """Print to standard error each field's column, and how the file was read."""
     say = phrases(language)
     columns = ", ".join(
         f"{say.named('fields', field)}={column}" for field, column in checked.taken.items()

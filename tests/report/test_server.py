@@ -102,11 +102,11 @@ def test_an_index_that_is_behind_is_not_believed(tmp_path: Path) -> None:
     """A log that grew, or no index: the log is read."""
     evaluate(list(labelled_rows(3)), client="embedded", out=tmp_path / "run", progress=False)
     log = tmp_path / "run" / "results.jsonl"
-    assert RunIndex.trusted(tmp_path / "run") is not None
+    assert RunIndex.open_unchecked(tmp_path / "run") is not None
     log.write_bytes(log.read_bytes() + log.read_bytes().splitlines(keepends=True)[0])
-    assert RunIndex.trusted(tmp_path / "run") is None
+    assert RunIndex.open_unchecked(tmp_path / "run") is None
     (tmp_path / "run" / "index.sqlite").unlink()
-    assert RunIndex.trusted(tmp_path / "run") is None
+    assert RunIndex.open_unchecked(tmp_path / "run") is None
     with ViewServer(tmp_path) as server:
         assert len(list(rows_of(server.start_page()))) == 3
 

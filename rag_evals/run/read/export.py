@@ -1,4 +1,4 @@
-"""How does a run become a table? Flat rows, frames of other libraries, and files."""
+"""Tables of a run: flat rows, data frames and files."""
 
 import csv
 import io
@@ -23,9 +23,9 @@ from rag_evals.stats import DEFAULT_BANDS, Band
 from rag_evals.verify import Confidence
 
 Shape = Literal["wide", "long"]
-"""One row a sample, or one row a finding."""
+"""One row per sample, or one row per finding."""
 
-# Field of a stored sample, and what it is called.
+# Each field of a stored sample, and its name in a table.
 _FIELDS = {
     "question": "question",
     "answer": "answer",
@@ -37,18 +37,18 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a run has of its findings besides the log; both are empty for most runs.
+    """What a run knows about its findings besides the log.
 
     Attributes:
-        labels: What people say.
-        confidences: By grader and verifier, how sure a tuned verdict is.
+        labels: People's labels; often empty.
+        confidences: How sure a tuned verdict is, by grader and verifier; often empty.
     """
 
     labels: LabelLines
     confidences: Mapping[str, Mapping[str, Confidence]]
 
     def people(self, record: Record, place: int) -> float | None:
-        """Return the share of people who say yes of a finding; None where nobody decided."""
+        """Return the share of people who say yes to a finding; None if nobody decided."""
         lines = self.labels.get((record["sample_id"], record["grader"], place), ())
         values = [float(one["label"]) for one in lines if one.get("label") is not None]
         return sum(values) / len(values) if values else None
@@ -59,7 +59,7 @@ class Marks:
         return "; ".join(str(one["note"]) for one in lines if one.get("note"))
 
     def confidence(self, finding: Finding, record: Record, chunks: Sequence[str]) -> float | None:
-        """Return how likely a verdict is right, as a tuned file says."""
+        """Return the probability that a verdict is right; None without a tuned verifier."""
         found = self.confidences.get(record["grader"], {}).get(finding.decided_by or "")
         return None if found is None else found.of(finding, chunks, record.get("attempts") or 0)
 
@@ -78,7 +78,7 @@ def rows_of_run(
     language: str = "en",
     marks: Marks,
 ) -> Iterator[dict[str, Any]]:
-    """Write a run as flat rows; all have the same columns, in the same order.
+    """Turn a run into flat rows that all have the same columns, in the same order.
 
     A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
     0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
@@ -115,12 +115,12 @@ def rows_of_run(
 
 
 def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
-    """Return the label of the band that a score of a grader is in."""
+    """Return the label of the band of a grader's score."""
     return next(band.label(language, grader) for band in bands if score >= band.lower - 1e-9)
 
 
 def why_unscored(record: Record, say: Phrases) -> str | None:
-    """Say why an outcome has no score: the reason, or the error, in English; None: it has one."""
+    """Return why an outcome has no score: reason or error; None if it has one."""
     if record["score"] is not None:
         return None
     error: Mapping[str, Any] = record.get("error") or {}
@@ -155,14 +155,14 @@ def _wide(
 
 
 def _own_columns(samples: Collection[StoredSample], ours: Set[str], say: Phrases) -> dict[str, str]:
-    """Return the columns that any row has, and the field of a sample that each one is, or ''."""
+    """Return the columns of all rows, each with the sample's field or ''."""
     columns: dict[str, str] = {}
     for sample in samples:
         for field, name in _FIELDS.items():
             if getattr(sample, field):
                 columns.setdefault(name, field)
     fields = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
-    # A column of the data that is called like one of ours keeps its name with a mark behind.
+    # A column of the data with the name of one of ours gets an underscore.
     others = dict.fromkeys(column for sample in samples for column in sample.columns)
     return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
 
@@ -275,7 +275,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Turn rows into columns that each hold one kind of value."""
+    """Turn rows into columns with one kind of value each."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for name, value in row.items():
@@ -284,7 +284,7 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def json_text(value: Any) -> str:
-    """Write a value as JSON; what JSON does not have as text."""
+    """Write a value as JSON; values unknown to JSON become text."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -312,7 +312,7 @@ def _kind(value: Any) -> str:
 
 
 def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
-    """Give a column without any value the type of text, which every file format has."""
+    """Give a column without values the text type, which every file format has."""
     return {
         name: array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
         for name, array in arrays.items()
@@ -321,7 +321,7 @@ def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
 
 Rows = Iterable[Mapping[str, Any]]
 
-# A spreadsheet would take these for a formula (OWASP, CSV injection), full-width signs too.
+# Spreadsheets read these as a formula (OWASP, CSV injection), full-width signs too.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 _MOST_EXCEL_CHARS = 32_767
 _NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -332,8 +332,8 @@ class Layout:
     """How numbers and cells are written in a CSV file.
 
     Attributes:
-        decimal: Sign before the fraction: `"."`, or `","` as in Russian and German Excel.
-        delimiter: Sign between cells; None: `","`, or `";"` where the decimal sign is a comma.
+        decimal: Decimal separator: `"."`, or `","` as in Russian and German Excel.
+        delimiter: Separator of cells; None: `","`, or `";"` where the decimal sign is a comma.
     """
 
     decimal: str = "."
@@ -343,7 +343,7 @@ class Layout:
         """Check the signs.
 
         Raises:
-            ConfigurationError: Not one sign each, or the same for both.
+            ConfigurationError: Not one character each, or the same character for both.
         """
         if self.decimal not in (".", ","):
             raise ConfigurationError(f"decimal is {self.decimal!r}; expected '.' or ','")
@@ -356,12 +356,12 @@ class Layout:
 
     @property
     def between(self) -> str:
-        """The sign between cells."""
+        """The separator of cells."""
         return self.delimiter or (";" if self.decimal == "," else ",")
 
 
 def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
-    """Write flat rows as a file of the kind that its name ends with.
+    """Write flat rows to a file; its suffix selects the format.
 
     Raises:
         ConfigurationError: Another end of the name, a library that is not installed,
@@ -381,11 +381,11 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
 def with_own_cells(
     rows: Rows, columns: Mapping[str, str], *, language: str = "en"
 ) -> Iterator[dict[str, Any]]:
-    """Give wide rows the headers and cells that a sheet had: its dates, and a chunk as text."""
+    """Give wide rows the headers and cells of the original sheet: dates, and a chunk as text."""
     say = phrases(language)
     own = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
     for row in rows:
-        # `id` stays: labels of an exported table are found by it.
+        # `id` stays: labels in an exported table are matched by it.
         names = {name: own[name] for name in own if own[name] not in row}
         yield {names.get(name, name): _own_cell(value) for name, value in row.items()}
 
@@ -406,14 +406,14 @@ def _own_cell(value: object) -> object:
 
 
 def safe_cell(value: object) -> object:
-    """Return a cell's value so that no spreadsheet takes it for a formula."""
+    """Return a cell's value so that no spreadsheet reads it as a formula."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value
 
 
 def _write_csv(rows: Rows, file: IO[bytes], layout: Layout) -> None:
-    # The mark is what makes Excel read UTF-8.
+    # Excel reads UTF-8 only with a byte order mark.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     writer = csv.writer(text, delimiter=layout.between, lineterminator="\r\n")
     for number, row in enumerate(rows):
@@ -453,7 +453,7 @@ def _write_excel(rows: Rows, file: IO[bytes], _: Layout) -> None:
         if not isinstance(value, str):
             return value
         made = cells.WriteOnlyCell(sheet, value=_NOT_IN_EXCEL.sub("\ufffd", _fitting(value)))
-        made.data_type = "s"  # text that begins like a formula stays text
+        made.data_type = "s"  # text that looks like a formula stays text
         return made
 
     for number, row in enumerate(rows):
@@ -464,7 +464,7 @@ def _write_excel(rows: Rows, file: IO[bytes], _: Layout) -> None:
 
 
 def _fitting(text: str) -> str:
-    """Cut what no Excel cell holds, and say so in the cell."""
+    """Cut text that is too long for an Excel cell, and say so in the cell."""
     if len(text) <= _MOST_EXCEL_CHARS:
         return text
     end = f"… [cut: {len(text)} characters]"
@@ -477,4 +477,4 @@ FORMATS: Mapping[str, Callable[[Rows, IO[bytes], Layout], None]] = {
     ".xlsx": _write_excel,
     ".jsonl": _write_jsonl,
 }
-"""How a file is written, by the end of its name."""
+"""Writers of files, by suffix."""

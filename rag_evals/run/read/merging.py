@@ -1,4 +1,4 @@
-"""How do parts of a run, graded in several places, become one run? By copying their outcomes."""
+"""Merges parts of a run that were graded in several places, by copying their outcomes."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from rag_evals.run.record.store import (
     require_empty,
 )
 
-# What must be the same in all parts, or their scores mean different things.
+# Must be the same in all parts, or their scores mean different things.
 _COMMON = ("judge", "address", "models", "settings")
 
 
@@ -40,12 +40,12 @@ class _Part:
 
     Attributes:
         path: Where it is.
-        identity: Of its manifest; of a file, what its outcomes say: graders with their short
-            fingerprints, and who judged.
-        is_finished: False for a run that was not graded to its end.
+        identity: Of its manifest; for a file, the graders with their short fingerprints, and the
+            judge.
+        is_finished: False for a run that was not graded completely.
         records: Reads its outcomes.
-        samples: Reads what was graded, as lines of `samples.jsonl`.
-        versions: The versions of rag_evals that graded it, as far as it says.
+        samples: Reads the samples, as lines of `samples.jsonl`.
+        versions: The versions of rag_evals that graded it, if known.
     """
 
     path: Path
@@ -57,12 +57,12 @@ class _Part:
 
 
 def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
-    """Make one run of parts of it: run folders, or files of outcome rows such as Parquet.
+    """Merge parts into one run: run folders, or files of outcome rows such as Parquet.
 
     Args:
         parts: Run folders, and files, or folders of files, whose rows have the columns of
             `Outcome.to_row`; the run has them in this order.
-        out: Folder to write; it must hold no run.
+        out: Folder to write; it must be empty.
 
     Returns:
         The run, as `load_run` reads it. Of several outcomes of a row and a grader the last that did
@@ -75,7 +75,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """
     named = _checked_paths(parts, out)
     every = [_opened(file) for part in named for file in _files_of(part)]
-    # Engines write a file for each of their blocks, also where one has no rows.
+    # Engines write a file for each of their blocks, even for one without rows.
     opened = [part for part in every if part.identity["graders"]]
     if not opened:
         raise DataError(f"{str(every[0].path)!r} has no rows")
@@ -99,10 +99,10 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
 
 
 def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
-    """Check what was given in place of paths.
+    """Check that the arguments are paths.
 
     Raises:
-        ConfigurationError: It names what is none.
+        ConfigurationError: One is not a path.
     """
     if isinstance(parts, str | os.PathLike):
         one = os.fspath(parts)
@@ -116,7 +116,7 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
 
 
 def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
-    """Refuse a run inside a part of it: whoever reads the part would find two.
+    """Refuse an output folder inside a part, which would then have two runs.
 
     Raises:
         ConfigurationError: It names the part.
@@ -129,10 +129,10 @@ def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
 
 
 def _files_of(part: Path) -> list[Path]:
-    """Return the files in a folder that other engines write; a run folder is taken as it is.
+    """Return the files of a folder that an engine wrote; return a run folder unchanged.
 
     Raises:
-        DataError: Runs are in the folder, or a run without its manifest.
+        DataError: The folder has run folders, or a run without its manifest.
     """
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
@@ -140,7 +140,7 @@ def _files_of(part: Path) -> list[Path]:
         raise DataError(f"{str(part)!r} holds run folders; name each: {', '.join(runs)}")
     if (part / RESULTS).exists():
         raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
-    # Spark and Ray write marks next to their files, such as _SUCCESS.
+    # Spark and Ray write marker files such as _SUCCESS.
     return sorted(file for file in part.rglob("*.*") if file.name[0] not in "._") or [part]
 
 
@@ -148,7 +148,7 @@ def _opened(path: Path) -> _Part:
     if path.is_dir():
         manifest = read_manifest(path)
         _require_all_rows(path, manifest)
-        # Runs of the first format do not say whether they came to their end.
+        # Runs of the first format do not say whether they are finished.
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
@@ -160,7 +160,7 @@ def _opened(path: Path) -> _Part:
         return (record for record, _ in _rows_in(path))
 
     def samples_read() -> Iterator[bytes]:
-        # A row with several graders is there several times.
+        # A row with several graders is repeated.
         return (line for line, _ in groupby(line for _, line in _rows_in(path) if line))
 
     graders: dict[str, str] = {}
@@ -168,7 +168,7 @@ def _opened(path: Path) -> _Part:
     models: dict[str, str | None] = {}
     for record in read():
         name, found = record["grader"], record.get("grader_fingerprint", "")
-        # Earlier versions did not say who judged.
+        # Earlier versions did not name the judge.
         if record.get("judge"):
             by, model = _judged(record)
             own = {name: models.setdefault(name, model)}
@@ -185,7 +185,7 @@ def _opened(path: Path) -> _Part:
 
 
 def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
-    """Read each outcome of a file, with its sample where the row carries it."""
+    """Read each outcome of a file, with its sample if the row has it."""
     for place, row in read_rows(path, wanted=repeat(1)):
         where = f"{str(path)!r}, {place}"
         record = checked_record(to_json(record_of_row(row, where)), where)
@@ -193,10 +193,10 @@ def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
 
 
 def _sample_in(row: Mapping[str, Any], where: str) -> bytes | None:
-    """Return the sample that a row of outcomes carries, as a line; None where it has none.
+    """Return the sample in a row of outcomes as a line; None without one.
 
     Raises:
-        DataError: It is no sample.
+        DataError: It is not a sample.
     """
     if row.get("sample") is None:
         return None
@@ -209,7 +209,7 @@ def _sample_in(row: Mapping[str, Any], where: str) -> bytes | None:
 
 
 def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
-    """Return who judged an outcome, as the identity of a run has it, and the grader's own model."""
+    """Return an outcome's judge, as in a run's identity, and the grader's own model."""
     settings = dict(record.get("settings") or {})
     address, model = settings.pop("address", None), settings.pop("model", None)
     asked = None if record.get("settings") is None else settings
@@ -217,7 +217,7 @@ def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run of drawn rows: what is known of the others would be lost, and its mean wrong.
+    """Refuse a run of drawn rows: its mean would be wrong after merging.
 
     Raises:
         ConfigurationError: It names how the rows were drawn.
@@ -273,7 +273,7 @@ def _graders(part: _Part) -> dict[str, str]:
 
 
 def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
-    """Describe the whole: what all parts have in common, and which they were."""
+    """Make the manifest of the merged run."""
     full = min(parts, key=lambda part: ("data" not in part.identity, "judge" not in part.identity))
     identity = {**full.identity, "data": "rows", "file": None, "limit": None}
     versions = list(dict.fromkeys(one for part in parts for one in part.versions))
@@ -293,12 +293,12 @@ def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
 
 
 def _count_overlaps(parts: Sequence[_Part]) -> int:
-    """Count the gradings that several parts have, or one file has twice.
+    """Count gradings that are in several parts, or twice in one file.
 
     Raises:
         DataError: Two parts have different rows of one id.
     """
-    # Hashes: the texts of a million rows would fill the memory.
+    # Hashes, because the ids of a million rows need too much memory.
     rows: dict[int, int] = {}
     before: set[int] = set()
     overlaps: set[int] = set()
@@ -314,7 +314,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
                 )
             here_rows[key] = row
             grading = hash((key, record["grader"]))
-            # A folder keeps what was graded again as well.
+            # A folder also has earlier gradings of the same row.
             if grading in before or (grading in here and not part.path.is_dir()):
                 overlaps.add(grading)
             here.add(grading)
@@ -324,7 +324,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
 
 
 def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Record]:
-    """Yield the outcomes of all parts; rows of a later part come after those of an earlier one.
+    """Yield the outcomes of all parts, numbered in the order of the parts.
 
     Args:
         parts: All of them.

@@ -1,4 +1,4 @@
-"""What did a run find? Fresh from `evaluate` or read from its folder, it answers the same."""
+"""A run and its numbers, the same after `evaluate` and when read from its folder."""
 
 import filecmp
 import os
@@ -58,11 +58,11 @@ from rag_evals.verify.confidence import stage_confidences
 
 
 class ScoreNumbers(ABC):
-    """The usual numbers of the scores of one grader."""
+    """Statistics of one grader's scores."""
 
     @abstractmethod
     def _numbers(self) -> GraderSummary:
-        """Count the outcomes that are meant."""
+        """Count the outcomes."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class ScoreNumbers(ABC):
 
     @property
     def n(self) -> int:
-        """How many rows have a score."""
+        """Number of rows with a score."""
         return self._numbers().scored
 
     def mean(self) -> float | None:
@@ -95,7 +95,7 @@ class ScoreNumbers(ABC):
         return self._numbers().spread()["max"]
 
     def interval(self, confidence: float = 0.95) -> Interval | None:
-        """Return the mean and where the mean over all such rows lies; None without a score.
+        """Return the mean with its interval; None without a score.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a
@@ -158,12 +158,11 @@ R = TypeVar("R", bound=BaseModel)
 class Run(ScoreNumbers):
     """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
 
-    One that `evaluate` returns reads what its folder keeps when it is first asked for it.
+    A run from `evaluate` reads its folder only when needed.
 
     Attributes:
-        folder: Where it is kept; None for a run that only memory has.
-        graded: Gradings that `evaluate` made now; the rest were there from an earlier run, as all
-            are in one that is read.
+        folder: Its folder; None for a run in memory.
+        graded: Number of gradings that `evaluate` made now; 0 for a stored run.
     """
 
     def __init__(
@@ -185,7 +184,7 @@ class Run(ScoreNumbers):
         self._summary: Summary | None = None
         self._filled: Summary | None = None
         self._free: Run | None = None
-        # Of the store that has just written the folder, so that it need not be checked again.
+        # From the store that wrote the folder, so that the folder is not checked again.
         self.index: RunIndex | None = None
 
     @classmethod
@@ -202,11 +201,11 @@ class Run(ScoreNumbers):
 
         Args:
             summary: Totals over its outcomes.
-            folder: Where they are kept, or None.
-            graded: Gradings that were made now.
+            folder: The run folder, or None.
+            graded: Number of gradings made now.
             models: Classes of the results.
-            outcomes: All of them, in order, for a run without a folder; None where none are held.
-            samples: What was graded, by id, for a run without a folder.
+            outcomes: All outcomes in order, for a run without a folder; None if they are not held.
+            samples: The samples by id, for a run without a folder.
         """
         run = cls(folder=folder, models=models)
         run.graded = graded
@@ -217,17 +216,17 @@ class Run(ScoreNumbers):
         return run
 
     @classmethod
-    def stored(cls, folder: Path, *, trusted: bool = False) -> Self:
+    def stored(cls, folder: Path, *, unchecked: bool = False) -> Self:
         """Open the run in a folder; as `load_run`.
 
         Args:
             folder: The folder.
-            trusted: Whether an index that covers the log is believed without a check of hashes.
+            unchecked: Use an index that covers the log without comparing hashes.
         """
         run = cls(folder=folder)
         manifest = read_manifest(folder)
         run._records = FolderRecords(
-            folder, manifest, RunIndex.trusted(folder) if trusted else None
+            folder, manifest, RunIndex.open_unchecked(folder) if unchecked else None
         )
         return run
 
@@ -240,7 +239,7 @@ class Run(ScoreNumbers):
         return self._records
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is read from the folder."""
+        """Leave out what can be read from the folder again."""
         left_out = {"_records": None} if self.folder is not None and self.folder.exists() else {}
         return self.__dict__ | left_out | {"index": None}
 
@@ -261,14 +260,14 @@ class Run(ScoreNumbers):
 
     @property
     def samples(self) -> Mapping[str, StoredSample]:
-        """What was graded, by sample id; empty where a run did not keep it."""
+        """The samples by id; empty if the run did not store them."""
         return self._kept.samples
 
     def row_records(self, sample_id: str) -> Sequence[Record]:
         """Return the records of one row, in the order of the graders.
 
         Raises:
-            NotInRunError: No row is called so.
+            NotInRunError: No row has this id.
         """
         found = self._kept.of_row(sample_id)
         if not found:
@@ -278,15 +277,15 @@ class Run(ScoreNumbers):
         return found
 
     def chunks(self, sample_id: str) -> Sequence[str]:
-        """Return the chunks of a row; none where the run did not keep it."""
+        """Return the chunks of a row; empty if the run did not store them."""
         sample = self.samples.get(sample_id)
         return () if sample is None else sample.chunks
 
     @property
     def left_out(self) -> int:
-        """Rows that were graded and are not counted.
+        """Number of graded rows that are not counted.
 
-        The data has them no more, or they changed and were not graded again.
+        The data no longer has them, or they changed and were not graded again.
         """
         return self._kept.left_out
 
@@ -298,7 +297,7 @@ class Run(ScoreNumbers):
 
     @property
     def judge(self) -> str | None:
-        """Who graded; None where a stored run does not say."""
+        """The judge; None if a stored run does not name it."""
         if self._summary is not None:
             return self._summary.judge
         judge: str | None = self.identity.get("judge")
@@ -306,34 +305,34 @@ class Run(ScoreNumbers):
 
     @property
     def stages(self) -> Stages:
-        """Who decides statements, for each grader, and by which labels; empty where judges do."""
+        """The verifiers of each grader and their labels; empty if judges decide."""
         return self._unfilled().stages if self._summary is None else self._summary.stages
 
     @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes with their results, in the order of the data, then of the graders.
 
-        Read from a folder, results are what `grade` returned: objects of the same class, which is
-        looked for by its name; where there is none any more, a `StoredResult`.
+        Results from a folder have the class that `grade` returned, found by its name, or
+        `StoredResult` if that class no longer exists.
         """
         if self._outcomes is None:
             self._outcomes = [self._outcome(record) for record in self.records]
         return self._outcomes
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:
-        """Return the outcomes of one grader, their results typed as it returns them.
+        """Return the outcomes of one grader, with its type of results.
 
         Args:
-            grader: One that graded here; found by its name.
+            grader: A grader of this run, found by name.
         """
         found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
-        # The name says which grader it was, and so which result it returned.
+        # The name identifies the grader, and so the type of its results.
         return cast("list[Outcome[R]]", found)
 
     def has_same_log(self, other: "Run") -> bool:
-        """Say whether both runs come from folders whose results are equal byte for byte.
+        """Return whether both runs have folders with the same results, byte for byte.
 
-        A run whose graders were renamed to be compared has a folder, but not its records.
+        A run with graders renamed for a comparison has a folder, but other records.
         """
         if self.folder is None or other.folder is None:
             return False
@@ -355,9 +354,9 @@ class Run(ScoreNumbers):
         return self._kept.answering()
 
     def column(self, name: str) -> dict[str, str | None]:
-        """Return a column of the data as text, by sample id; None where a row lacks it.
+        """Return a column of the data as text, by sample id; None if a row lacks it.
 
-        Where this run is of a sample, the column is that of every row.
+        If this run graded a sample, the column has all rows of the data.
 
         Args:
             name: A column, or a dotted path into one; `question`, `context` and `language` too.
@@ -384,7 +383,7 @@ class Run(ScoreNumbers):
         return len(self.records) if self._outcomes is None else len(self._outcomes)
 
     def __bool__(self) -> bool:
-        """A run without outcomes is a run too."""
+        """A run without outcomes is true too."""
         return True
 
     @overload
@@ -394,12 +393,12 @@ class Run(ScoreNumbers):
     @overload
     def __getitem__(self, name: slice) -> list[Outcome]: ...
     def __getitem__(self, name: str | int | slice) -> GraderOutcomes | Outcome | list[Outcome]:
-        """Return what a grader found, or, by a sample's id, what all graders found in it.
+        """Return the outcomes of a grader, or of a sample by its id.
 
-        A number or a slice counts outcomes, in their order from 0.
+        A number or a slice selects outcomes by position, from 0.
 
         Raises:
-            DataError: Nothing in the run is called so, or two things are.
+            DataError: The run has no such name, or it has two.
         """
         if isinstance(name, slice):
             return self.outcomes[name]
@@ -429,7 +428,7 @@ class Run(ScoreNumbers):
             ) from None
         outcomes, as_id = self.outcomes, str(place)
         found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
-        # Whoever numbers rows from 1 means the id, and would be given the next row.
+        # If ids count from 1, the caller may mean the id and would get the next row.
         if (found is None or found.sample_id != as_id) and any(
             outcome.sample_id == as_id for outcome in outcomes
         ):
@@ -442,24 +441,24 @@ class Run(ScoreNumbers):
         return found
 
     def __repr__(self) -> str:
-        """One line: graders, means and counts, and where it is kept."""
+        """Return one line: graders, means, counts and the folder."""
         means = "; ".join(each.line() for each in self.summary().graders.values())
         return f"Run({means or 'no outcomes'}; {self.folder or 'in memory'})"
 
     def __str__(self) -> str:
-        """What the summary says, and where the run is kept."""
+        """Return the summary and the run folder."""
         return self.words()
 
     def words(self, *, cluster: str | None = None) -> str:
-        """Say what the summary says, and where the run is kept; as for `summary`."""
+        """Return the summary and the run folder as text; arguments as for `summary`."""
         kept = "" if self.folder is None else f"\nrun folder: {self.folder}"
         return f"{self.summary(cluster=cluster)}{kept}"
 
     def rows(self, shape: Shape = "wide", *, language: str = "en") -> Iterator[dict[str, Any]]:
-        """Yield the run as flat rows, the data's own columns first; `rows_of_run` has the columns.
+        """Yield the run as flat rows, with the data's columns first; see `rows_of_run`.
 
         Args:
-            shape: `"wide"` is one row a sample, `"long"` one row a finding.
+            shape: `"wide"` is one row per sample, `"long"` one row per finding.
             language: Of names, labels and reasons, "en" or "ru"; the data's columns stay.
         """
         marks = Marks(labels_by_finding(self.folder), self.confidences())
@@ -474,7 +473,7 @@ class Run(ScoreNumbers):
         )
 
     def confidences(self) -> dict[str, dict[str, Confidence]]:
-        """Return how sure tuned verdicts are, by grader and verifier; empty where nothing says."""
+        """Return how sure tuned verdicts are, by grader and verifier."""
         found = {grader: stage_confidences(stages) for grader, stages in self.stages.items()}
         return {grader: of_stages for grader, of_stages in found.items() if of_stages}
 
@@ -511,7 +510,7 @@ class Run(ScoreNumbers):
         decimal: str = ".",
         delimiter: str | None = None,
     ) -> Path:
-        """Write the run as a file that only its owner can read; no cell is a formula.
+        """Write the run to a file that only its owner can read; no cell is a formula.
 
         Args:
             path: Ends with `.parquet`, `.csv`, `.xlsx` or `.jsonl`.
@@ -521,8 +520,8 @@ class Run(ScoreNumbers):
             delimiter: Between the cells of CSV; None: `","`, or `";"` where decimal is a comma.
 
         Raises:
-            ConfigurationError: Another kind of file, signs that are none, a library that is not
-                installed, or a place that cannot be written to.
+            ConfigurationError: Another suffix, invalid separators, a library that is not installed,
+                or a file that cannot be written.
         """
         layout, rows = Layout(decimal, delimiter), self.rows(shape, language=language)
         if Path(path).suffix.lower() == ".xlsx" and shape == "wide":
@@ -533,9 +532,9 @@ class Run(ScoreNumbers):
         """Return means, counts, usage and cost.
 
         Args:
-            cluster: Column that rows from one document or conversation share, for intervals and
-                gates; "none" takes rows as independent. None clusters them by question, else by
-                context, where more than 5 % of the rows share it with another.
+            cluster: Column shared by rows of one document or conversation, for intervals and gates;
+                "none" treats rows as independent. None clusters by question, otherwise by context,
+                if more than 5 % of the rows share it with another row.
 
         Raises:
             DataError: The column is not in the data.
@@ -575,13 +574,13 @@ class Run(ScoreNumbers):
         return replace(summary, graders=graders)
 
     def shared(self, *, cluster: str | None = None) -> tuple[str | None, Mapping[str, Hashable]]:
-        """Return by what rows are clustered, and the cluster of each, by sample id.
+        """Return what rows are clustered by, and the cluster of each sample id.
 
         Args:
             cluster: As for `summary`.
 
         Returns:
-            None and nothing where rows are independent; a row that shares nothing is left out.
+            None and an empty mapping if rows are independent; other independent rows are left out.
         """
         if cluster == NOT_CLUSTERED:
             return None, {}
@@ -597,13 +596,13 @@ class Run(ScoreNumbers):
 
     @property
     def free(self) -> "Run | None":
-        """The cheap judge's run of every row, where this one is of a sample; else None."""
+        """The cheap judge's run of all rows, if this run graded a sample; otherwise None."""
         if self._free is None and self.folder is not None and self.identity.get("sample"):
             self._free = load_run(self.folder / FREE_FOLDER)
         return self._free
 
     def beside(self, free: "Run") -> "Run":
-        """Note the cheap judge's run of every row, of which this one graded a sample."""
+        """Attach the cheap judge's run of all rows to this run of a sample."""
         self._free = free
         return self
 
@@ -616,10 +615,10 @@ class Run(ScoreNumbers):
         count: Mapping[str, float] | None = None,
         cluster: str | None = None,
     ) -> GateDecision:
-        """Say whether the mean of every grader is shown to reach a gate, however often one asks.
+        """Decide whether each grader's mean is shown to reach a gate; ask as often as you like.
 
         Args:
-            mean: The mean score that is asked for, 0 to 1.
+            mean: The required mean score, 0 to 1.
             error: Chance of a wrong answer, above 0 and up to 0.5.
             min_scored: Least share of the rows that must have a score, 0 to 1.
             count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
@@ -633,7 +632,7 @@ class Run(ScoreNumbers):
         return decide_gate(summary, mean, error=error, min_scored=min_scored, count=count)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in lines what a reader must know besides the numbers, in the language of `say`."""
+        """Return notes that a reader of the numbers needs, one per line."""
         tuned = any(stage["tuned"] for each in self.stages.values() for stage in each)
         chosen = tuned or self.manifest.get("stopped") or self.free
         return (self.summary() if chosen else self._unfilled()).notes(say=say)
@@ -645,10 +644,10 @@ class Run(ScoreNumbers):
         return [record["score"] for record in self.records]
 
     def lowest(self, most: int) -> list[Outcome]:
-        """Return the outcomes to look at first: failed ones, low scores, then rows without one.
+        """Return the outcomes to look at first: failed ones, then low scores, then unscored rows.
 
         Args:
-            most: How many, at most.
+            most: Maximum number.
         """
         return [self._outcome(record) for record in self.lowest_records(most)]
 
@@ -657,7 +656,7 @@ class Run(ScoreNumbers):
         return self._kept.lowest(most, begin)
 
     def usage(self) -> dict[str, float]:
-        """Add up calls, tokens, cost and seconds of all outcomes, as far as there are any."""
+        """Return calls, tokens, cost and seconds of all outcomes, without zeros."""
         found = self._kept.usage()
         return found | {"seconds": round(found.get("seconds", 0.0), 1)}
 
@@ -700,11 +699,11 @@ def load_run(run: str | os.PathLike[str] | Run) -> Run:
     """Read a run folder.
 
     Args:
-        run: The folder; a run is taken as it is.
+        run: The folder; a `Run` is returned unchanged.
 
     Raises:
-        DataError: The folder holds no run, or a broken one.
-        ConfigurationError: It is neither a folder nor a run.
+        DataError: The folder has no run, or a broken one.
+        ConfigurationError: It is neither a path nor a run.
     """
     if isinstance(run, Run):
         return run

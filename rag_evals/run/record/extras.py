@@ -1,7 +1,7 @@
-"""What a run folder keeps besides its log: replies of the judge, and labels of people.
+"""Files of a run folder besides its log: the judge's replies, and people's labels.
 
-`replies.jsonl` is there where the run was asked to keep it; `labels.jsonl` and files that begin so
-are what people say, as the page to label exports it.
+`replies.jsonl` exists if the run keeps replies. Files named `labels*.jsonl` come from the label
+page.
 """
 
 import os
@@ -20,12 +20,12 @@ REPLIES = "replies.jsonl"
 
 
 class ReplyLog:
-    """Writes each reply of a judge into the run folder; finds and keeps as the store behind it.
+    """Logs each judge reply in the run folder, on its way to or from another store.
 
     Args:
-        folder: Of the run; made by it before the first reply comes.
-        grading: Returns sample id and grader of the grading that asks.
-        store: Keeps replies across runs; None where nothing does.
+        folder: The run folder; it must exist before the first reply.
+        grading: Returns the sample id and the grader of the current grading.
+        store: Keeps replies across runs; None without a cache.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class ReplyLog:
         self._store = store
 
     def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
-        """Return the reply of the store, and write it down."""
+        """Return the reply that the store has, and log it."""
         found = None if self._store is None else self._store.find(call)
         if found is not None:
             self._write(call, found)
         return found
 
     def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
-        """Write a reply down, and keep it in the store."""
+        """Log a reply, and keep it in the store."""
         if self._store is not None:
             self._store.keep(call, reply)
         self._write(call, reply)
@@ -65,7 +65,7 @@ class ReplyLog:
 
 
 def read_replies(folder: Path, sample_id: str | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield what was sent and replied for a row, or for all; nothing where none was kept."""
+    """Yield the logged messages and replies of one row, or of all rows."""
     path = folder / REPLIES
     if not path.exists():
         return
@@ -79,16 +79,16 @@ def read_replies(folder: Path, sample_id: str | None = None) -> Iterator[Mapping
 
 
 def label_files(folder: Path | None) -> list[Path]:
-    """Return the files of labels in a run folder, in the order of their names."""
+    """Return the label files of a run folder, sorted by name."""
     return [] if folder is None else sorted(folder.glob("labels*.jsonl"))
 
 
 LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
-"""Lines of labels by row, grader and place of the finding."""
+"""Label lines by sample id, grader and number of the finding."""
 
 
 def labels_by_finding(folder: Path | None) -> LabelLines:
-    """Return the labels of people for each finding, in the labels files of a run folder."""
+    """Return people's labels for each finding in a run folder."""
     found: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
     for line in _label_lines(folder):
         key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
@@ -97,7 +97,7 @@ def labels_by_finding(folder: Path | None) -> LabelLines:
 
 
 def _label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the labels of findings; other lines are passed over."""
+    """Yield the labels of findings, and skip other lines."""
     for path in label_files(folder):
         for line in path.read_bytes().splitlines():
             with suppress(ValueError):

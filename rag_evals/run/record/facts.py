@@ -1,7 +1,7 @@
-"""What is known of a row besides its score? What it shares with others, and how much it says.
+"""Facts about a row besides its score: what it shares with other rows, and how long it is.
 
-Rows that share a question or a context are not independent, and an answer that says less has less
-that can be wrong: intervals and comparisons look at both.
+Rows that share a question or a context are not independent, and a shorter answer has less that can
+be wrong. Intervals and comparisons use both.
 """
 
 import hashlib
@@ -21,20 +21,20 @@ from rag_evals.stats.intervals import MOST_REPEATED, interval_of_sums
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 _SAYS_NOTHING: frozenset[NotScorableReason] = frozenset({"no_statements", "empty_answer"})
 NOT_CLUSTERED = "none"
-"""In the place of a column: rows count as independent."""
+"""In place of a column's name: rows are independent."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowFacts:
-    """What a row is, whatever its score.
+    """Facts about one row.
 
     Attributes:
         question: Hash of the question, without case and spaces; None without one.
         context: Hash of the texts of the chunks, in any order; None without one.
-        words: Words of the answer; None where no row could be read.
-        statements: Statements that were decided on; None for a grader that has none.
-        supported: Those of them that are supported; None also for a grader that decides something
-            else, such as whether they are correct.
+        words: Words of the answer; None if the row could not be read.
+        statements: Statements with a verdict; None for a grader without statements.
+        supported: Supported statements; None too for a grader that decides something else, such as
+            correctness.
     """
 
     question: int | None = None
@@ -45,7 +45,7 @@ class RowFacts:
 
     @classmethod
     def of(cls, sample: object) -> "RowFacts":
-        """Look at a row that is to be graded; nothing is known of one that cannot be read."""
+        """Return the facts of a row to grade; all are None if the row cannot be read."""
         if not isinstance(sample, Sample):
             return cls()
         question, chunks = sample.question, sorted(chunk.text for chunk in sample.context)
@@ -58,19 +58,19 @@ class RowFacts:
     def with_findings(
         self, findings: Sequence[Finding], reason: NotScorableReason | None
     ) -> "RowFacts":
-        """Add how many statements a grader found, and how many of them are supported."""
+        """Add the number of statements that a grader found, and of supported ones."""
         verdicts = [one.verdict for one in findings if one.about == "statement"]
         decided = [verdict for verdict in verdicts if verdict is not None]
-        # Without a score, verdicts do not count either: of an unread language, or of a part.
+        # Verdicts of a row without a score do not count: only a part of it may have been read.
         if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
-        # Next to claims of the reference, a yes means that a statement is correct.
+        # If the grader also checks claims of the reference, a yes means "correct".
         is_correctness = any(one.about == "reference" for one in findings)
         supported = None if is_correctness else sum(decided)
         return replace(self, statements=len(decided), supported=supported)
 
     def size(self, name: str) -> int:
-        """Return one of `SIZES`; -1 where it is not known."""
+        """Return one of `SIZES`; -1 if it is not known."""
         if name == "unsupported":
             known = self.statements is not None and self.supported is not None
             return (self.statements or 0) - (self.supported or 0) if known else -1
@@ -83,7 +83,7 @@ HASHES = FACTS[:2]
 
 
 def stable_hash(text: str) -> int:
-    """Return 64 bits of a text's hash, the same in every process, as SQLite keeps numbers."""
+    """Return a 64-bit hash that is the same in every process and fits SQLite's integers."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -94,13 +94,13 @@ def count_words(text: str) -> int:
 
 
 def read_facts(stored: Mapping[str, Any] | None) -> RowFacts:
-    """Read the facts of a stored outcome; an earlier version kept none."""
+    """Read the facts of a stored outcome; earlier versions stored none."""
     known = stored or {}
     return RowFacts(**{name: known[name] for name in FACTS if name in known})
 
 
 class Size(NamedTuple):
-    """How much answers say: one number of a row, such as its words, over all rows.
+    """The mean of one size of the answers, such as words per row.
 
     Attributes:
         name: "statements", "supported", "unsupported" or "words".
@@ -170,11 +170,11 @@ class StoredFacts:
 
 
 class RowTable:
-    """The facts of all rows of a grader that did not fail, a few bytes a row.
+    """Facts about a grader's rows that did not fail, at a few bytes per row.
 
     Attributes:
-        by: What rows are clustered by: None chooses question or context, "none" nothing; else the
-            column whose hash replaces the question's.
+        by: What to cluster rows by: None chooses question or context, "none" does not cluster;
+            otherwise the column whose hash replaces the question's.
         stored: Facts of rows that an index has; they are read when they are needed.
     """
 
@@ -238,7 +238,7 @@ class RowTable:
         return Clusters.of(self.by, [key or None for key in self._columns[HASHES[0]]])
 
     def sizes(self) -> list[Size]:
-        """Say how much answers say, each number with its interval; nothing where none is known."""
+        """Return the mean size of the answers with intervals; empty if no size is known."""
         whole = self.whole()
         if self._stored is not None:
             sums = self._stored.sums()

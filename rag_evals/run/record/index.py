@@ -38,7 +38,7 @@ from rag_evals.run.record.stored_types import OUTCOME
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
 POSITIONS = "positions"
-"""Note: the hash of the data in which every line's `index` is the place of its row."""
+"""Note: the hash of the data in which each line's `index` is the position of its row."""
 LOCK = ".lock"
 _SEAL = f"{INDEX}-seal"
 _DOUBTED = "doubted"
@@ -120,15 +120,15 @@ _JOINED = (
 
 
 def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
-    """Return the models that answered, each once, without the fingerprints of their systems."""
+    """Return the models that answered, without duplicates or system fingerprints."""
     return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
 
 
 class IndexedLine(NamedTuple):
-    """One line of the log as the index has it.
+    """One line of the log, as stored in the index.
 
     Attributes:
-        place: The byte of `results.jsonl` at which it begins.
+        place: The offset of the line in `results.jsonl`.
         outcome: The outcome without its result, findings and fingerprints.
     """
 
@@ -155,13 +155,13 @@ class ScoredRow(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What all starts of a run used together, outcomes that were graded again among them.
+    """What all starts of a run used, including outcomes that were graded again.
 
     Attributes:
         usage: Calls and tokens.
-        cost_usd: List price in US dollars; None where no price is known.
-        lost_usd: The part of it that failed gradings cost.
-        is_answered: Whether a judge took part in a line that did not fail.
+        cost_usd: List price in US dollars; None if no price is known.
+        lost_usd: The part of it spent on failed gradings.
+        is_answered: Whether a judge answered for a line that did not fail.
     """
 
     usage: Usage
@@ -171,11 +171,11 @@ class Spent(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Which lines of earlier starts are asked for: those that did not fail.
+    """Selects lines of earlier starts that did not fail.
 
     Attributes:
-        fingerprints: Of each grader, as outcomes have it; lines of other graders are left out.
-        only_current: Lines about rows that changed, or that the data lacks, are left out.
+        fingerprints: Of each grader, as in outcomes; other graders are left out.
+        only_current: Leave out rows that changed or that the data no longer has.
     """
 
     fingerprints: Mapping[str, str]
@@ -187,10 +187,10 @@ class Tally(NamedTuple):
 
     Attributes:
         grader: Its name.
-        ends: How often each status and reason, or type of error, came without a score.
+        ends: Number of lines without a score by status and reason or error type.
         scores: Of the lines that have one.
         rows: Facts of all lines that did not fail.
-        noted: Outcomes with warnings, tallies, further scores or repeats, to be counted singly.
+        noted: Outcomes with warnings, tallies, further scores or repeats.
     """
 
     grader: str
@@ -229,7 +229,7 @@ class RunIndex:
         Raises:
             DataError: A line of the log is broken.
         """
-        if not _has_its_seal(folder):
+        if not _fits_seal(folder):
             remove_index(folder)
         seal = folder / _SEAL
         try:
@@ -251,7 +251,7 @@ class RunIndex:
         try:
             index._catch_up(hash_file)
         except BaseException:
-            # A transaction left open lets the next reader wait five seconds, and fail.
+            # With an open transaction, the next reader waits five seconds and fails.
             database.close()
             raise
         return index
@@ -273,7 +273,7 @@ class RunIndex:
                 return index
         except (Timeout, OSError):
             private = sqlite3.connect("", check_same_thread=False)
-            if _has_its_seal(folder):
+            if _fits_seal(folder):
                 with suppress(sqlite3.Error):
                     with sqlite3.connect(f"file:{folder / INDEX}?mode=ro", uri=True) as shared:
                         shared.backup(private)
@@ -283,7 +283,7 @@ class RunIndex:
             return index
 
     @classmethod
-    def trusted(cls, folder: Path) -> Self | None:
+    def open_unchecked(cls, folder: Path) -> Self | None:
         """Open a settled index without a look at the log, in about a second for a million rows.
 
         None where it is missing, or does not cover files as long as these.
@@ -322,16 +322,16 @@ class RunIndex:
         return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
-        """Add a line of the log that was just written."""
+        """Add a line that was just written to the log."""
         self._outcomes.append(self._row(outcome, place))
 
     def add_sample(self, key: SampleKey, place: int) -> None:
-        """Add a line of the log of samples that was just written; arguments as for `add`."""
+        """Add a line that was just written to the log of samples."""
         self._samples.append(_sample_row(key, place))
 
     @property
     def is_due(self) -> bool:
-        """Whether enough lines were added to write them."""
+        """Whether enough lines were added for a commit."""
         return len(self._outcomes) >= _COMMIT_ROWS
 
     def commit(self, results: Written, samples: Written) -> None:
@@ -343,37 +343,37 @@ class RunIndex:
         self._database.commit()
 
     def note(self, name: str, value: str | None = None) -> None:
-        """Remember a word about the run in the index, until the index is built again."""
+        """Store a note about the run; it is lost when the index is rebuilt."""
         self._break_seal()
         self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
         self._database.commit()
 
     def noted(self, name: str) -> str | None:
-        """Return what `note` remembered; None for nothing."""
+        """Return a note; None if there is none."""
         found = self._database.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
     def doubted(self) -> frozenset[int]:
-        """Return hashes of the samples whose last lines came after the last commit of their start.
+        """Return hashes of the samples that a killed start wrote after its last commit.
 
-        A killed start leaves them. Whether their positions are those of the data, nobody knows.
+        Their positions may not be those of the data.
         """
         return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
 
     def trust_positions(self, key: str | None) -> None:
-        """Note the data in which all lines have the places of their rows; None for no data."""
+        """Note for which data the lines have the right positions; None for no data."""
         self.note(POSITIONS, key)
         self.note(_DOUBTED)
 
     @property
     def lines(self) -> int:
-        """Lines of the log, those that were graded again among them."""
+        """Number of lines in the log, including those of rows that were graded again."""
         self._flush()
         (count,) = self._database.execute("SELECT COUNT(*) FROM outcome").fetchone()
         return int(count)
 
     def spent(self) -> Spent:
-        """Add up what all lines cost, also those of outcomes that count no more."""
+        """Add up usage and cost of all lines, including those that no longer count."""
         sums = ", ".join(f"COALESCE(SUM({name}), 0)" for name in _USAGE)
         *used, cost, lost, is_answered = next(
             self._rows(
@@ -387,11 +387,11 @@ class RunIndex:
         """Yield the position of each line of a grader that did not fail."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
-            f"AND grader = {self._known(grader)}"
+            f"AND grader = {self._find_word(grader)}"
         )
 
     def ended_places(self, chosen: Ended) -> Iterator[int]:
-        """Yield the place of each line of `ended`, in the order of the log."""
+        """Yield the offset of each line of `ended`, in the order of the log."""
         where = self._where(chosen)
         return self._column(f"SELECT o.place FROM outcome o WHERE {where} ORDER BY o.place")
 
@@ -406,12 +406,12 @@ class RunIndex:
         """Add up the lines of each grader.
 
         Args:
-            chosen: As for `ended`, whose lines are then added up; None adds up those that count.
+            chosen: Which lines; None adds up those that count.
         """
         # Facts are read later, when lines of this start may have come.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(()):
-            number = self._known(name)
+            number = self._find_word(name)
             lines = f"{_JOINED} WHERE o.grader = {number} AND {where}"
             unscored = self._rows(
                 f"SELECT o.status, r.text, e.text, COUNT(*) FROM {lines} AND o.score IS NULL "
@@ -439,7 +439,8 @@ class RunIndex:
 
     def _where(self, chosen: Ended) -> str:
         pairs = (
-            f"(o.grader = {self._known(name)} AND o.fingerprint = {self._known(fingerprint)})"
+            f"(o.grader = {self._find_word(name)} "
+            f"AND o.fingerprint = {self._find_word(fingerprint)})"
             for name, fingerprint in chosen.fingerprints.items()
         )
         where = (
@@ -459,26 +460,26 @@ class RunIndex:
             "AND o.content = ? AND o.fingerprint = ? AND o.sample_id = ? AND o.place < ? "
             "ORDER BY o.place DESC LIMIT 1",
             stable_hash(sample_id),
-            self._known(grader),
+            self._find_word(grader),
             stable_hash(sample_print),
-            self._known(grader_print),
+            self._find_word(grader_print),
             sample_id,
             self._look_back(),
         )
         return next(found, None)
 
     def was_graded(self, sample_id: str, grader: str) -> bool:
-        """Say whether a row has an outcome of a grader, whatever row and grader were then."""
+        """Return whether a row has an outcome of any version of a grader."""
         found = self._rows(
             "SELECT 1 FROM outcome WHERE sample = ? AND grader = ? AND place < ? LIMIT 1",
             stable_hash(sample_id),
-            self._known(grader),
+            self._find_word(grader),
             self._look_back(),
         )
         return next(found, None) is not None
 
     def kept_line(self, sample_id: str) -> int | None:
-        """Return the hash of the last line about a sample; None where there is none."""
+        """Return the hash of a sample's last line; None without one."""
         self._look_back()
         found = self._rows(
             "SELECT line FROM main.sample WHERE sample = ? ORDER BY place DESC LIMIT 1",
@@ -494,7 +495,7 @@ class RunIndex:
             self._flush()
 
     def unmarked(self) -> list[tuple[str, bool]]:
-        """Return the id of each row that has lines and was not marked, and if it was graded."""
+        """Return the id of each row that was not marked, and whether it was graded."""
         self._look_back()
         rows = self._rows(
             "SELECT sample_id, MAX(graded) FROM (SELECT sample, sample_id, 1 AS graded "
@@ -543,15 +544,15 @@ class RunIndex:
     def _doubted_numbers(self) -> str:
         return ", ".join(map(str, sorted(self.doubted())))
 
-    # What a reader asks: only the lines that count, in the order of the data.
+    # For readers: only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
         """Say in which order the lines of one row come."""
-        ranks = (f"WHEN {self._known(name)} THEN {place}" for place, name in enumerate(graders))
+        ranks = (f"WHEN {self._find_word(name)} THEN {place}" for place, name in enumerate(graders))
         self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
     def graders(self, named: Sequence[str]) -> list[str]:
-        """Name the graders: those given first, then those that only the log has."""
+        """Return the graders: first those given, then those found only in the log."""
         self._flush()
         source = "shared" if self.is_settled else "outcome"
         found = self._column(
@@ -561,21 +562,22 @@ class RunIndex:
 
     def count(self, grader: str | None = None) -> int:
         """Count the lines that count, of one grader or of all."""
-        return self._number(f"SELECT COUNT(*) FROM outcome o WHERE {self._of(grader)}")
+        return self._number(f"SELECT COUNT(*) FROM outcome o WHERE {self._where_counts(grader)}")
 
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
     ) -> Iterator[IndexedLine]:
         """Read the lines that count, in the order of the data, then of the graders."""
         order = f"o.position, {self._rank}"
-        return self._ordered(order, self._of(grader), most=most, begin=begin)
+        return self._ordered(order, self._where_counts(grader), most=most, begin=begin)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
         """Read what a comparison needs of a grader's lines that count, in the order of the data."""
         words = dict(self._database.execute("SELECT number, text FROM word"))
         rows = self._rows(
             "SELECT sample_id, status, score, COALESCE(reason, error), "
-            f"{', '.join(FACTS)} FROM outcome o WHERE {self._of(grader)} ORDER BY position"
+            f"{', '.join(FACTS)} FROM outcome o WHERE {self._where_counts(grader)} "
+            "ORDER BY position"
         )
         for sample_id, status, score, why, *facts in rows:
             yield ScoredRow(sample_id, STATUSES[status], score, words.get(why), RowFacts(*facts))
@@ -598,13 +600,13 @@ class RunIndex:
         where, hashed = f"{_COUNTS} AND o.sample = ? AND o.sample_id = ?", stable_hash(sample_id)
         return list(self._ordered(self._rank, where, hashed, sample_id))
 
-    def _of(self, grader: str | None) -> str:
-        return _COUNTS if grader is None else f"{_COUNTS} AND o.grader = {self._known(grader)}"
+    def _where_counts(self, grader: str | None) -> str:
+        return _COUNTS if grader is None else f"{_COUNTS} AND o.grader = {self._find_word(grader)}"
 
     def _ordered(
         self, order: str, where: str, *values: object, most: int = -1, begin: int = 0
     ) -> Iterator[IndexedLine]:
-        """Read lines in some order: only their places are sorted, not all that they hold."""
+        """Read lines in some order; SQLite sorts only their offsets."""
         return self._read(
             f"SELECT {_COLUMNS} FROM (SELECT o.place AS n FROM outcome o WHERE {where} "
             f"ORDER BY {order} LIMIT ? OFFSET ?) c CROSS JOIN {_JOINED} WHERE o.place = c.n",
@@ -629,14 +631,14 @@ class RunIndex:
         )
 
     def sample_places(self) -> Iterator[tuple[str, int]]:
-        """Yield id and place of each sample of the data, in the order in which they were kept."""
+        """Yield the id and offset of each sample of the data, in the order of the log."""
         return self._rows(
             f"SELECT sample_id, place FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
             "(SELECT MIN(place) FROM main.sample first WHERE first.sample = s.sample)"
         )
 
     def sample_place(self, sample_id: str) -> int | None:
-        """Return where the last line of a sample of the data begins; None for no such sample."""
+        """Return the offset of a sample's last line; None if the data has no such sample."""
         found = self._rows(
             f"SELECT place FROM main.sample s WHERE {_LAST_SAMPLE} AND sample = ? "
             "AND sample_id = ?",
@@ -673,7 +675,7 @@ class RunIndex:
         return found
 
     def _catch_up(self, hash_file: Callable[[Path, int], str]) -> None:
-        """Add the lines that came after the last commit; all of them where it does not fit."""
+        """Add the lines since the last commit, or all lines if the index does not fit the log."""
         sizes = self._fitting(hash_file)
         covered = dict(sizes)
         for name, added in ((RESULTS, self._new_outcomes), (SAMPLES, self._new_samples)):
@@ -691,7 +693,7 @@ class RunIndex:
             self.commit(results, samples)
 
     def _doubt(self, covered: Mapping[str, int]) -> None:
-        """Have the samples of lines behind those covered looked up, and all where they are many."""
+        """Have the samples of new lines looked up, or all samples if there are many."""
         if self.noted(POSITIONS) is None:
             return
         new = self._rows(
@@ -707,7 +709,7 @@ class RunIndex:
             self.trust_positions(None)
 
     def _fitting(self, hash_file: Callable[[Path, int], str]) -> dict[str, int]:
-        """Return how far the index covers each file; empty it where it does not fit them."""
+        """Return how far the index covers each file; empty it if it does not fit."""
         sizes = {RESULTS: 0, SAMPLES: 0}
         for name, size, digest in self._rows("SELECT * FROM covered"):
             if hash_file(self.folder / name, size) != digest:
@@ -761,7 +763,7 @@ class RunIndex:
             to_json(said) if said else None,
         )
 
-    def _known(self, text: str) -> int:
+    def _find_word(self, text: str) -> int:
         """Return the number of a word; -1 for one that no line has."""
         found = self._database.execute("SELECT number FROM word WHERE text = ?", (text,)).fetchone()
         return -1 if found is None else int(found[0])
@@ -772,7 +774,7 @@ class RunIndex:
             return None
         if text not in self._words:
             self._database.execute("INSERT OR IGNORE INTO word (text) VALUES (?)", (text,))
-            self._words[text] = self._known(text)
+            self._words[text] = self._find_word(text)
         return self._words[text]
 
     def _flush(self) -> None:
@@ -849,7 +851,7 @@ def _sample_row(key: SampleKey, place: int) -> tuple[Any, ...]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open the file; one that is no index of this version is made again."""
+    """Open the file, and replace it if it is not an index of this version."""
     path.touch(PRIVATE)
     try:
         return _prepared(sqlite3.connect(path, check_same_thread=False))
@@ -860,12 +862,12 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def remove_index(folder: Path) -> None:
-    """Delete the index of a run; it is built again when it is needed."""
+    """Delete the index of a run; it is rebuilt when needed."""
     for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm", _SEAL):
         (folder / name).unlink(missing_ok=True)
 
 
-def _has_its_seal(folder: Path) -> bool:
+def _fits_seal(folder: Path) -> bool:
     """Say whether the index is as it was sealed; one of a killed start has no seal."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
@@ -887,11 +889,11 @@ def _marks(folder: Path) -> list[tuple[int, ...]]:
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # A loss of power may take the last lines of the index: they are in the log.
+        # After a loss of power the index may lack lines; the log has them.
         database.execute("PRAGMA synchronous = NORMAL")
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
-            # Fails, as it should, where tables of another version are there.
+            # Fails, as it should, if there are tables of another version.
             database.executescript(_SCHEMA)
     except BaseException:
         database.close()

@@ -1,4 +1,4 @@
-"""How is a file of JSON lines kept valid? Written line by line, repaired after a kill, checked."""
+"""Files of JSON lines: written line by line, repaired after a kill, and checked when read."""
 
 import hashlib
 import os
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from rag_evals.errors import DataError
 
 PRIVATE = 0o600
-"""Files of a run hold a user's data: nobody else reads them."""
+"""Only the owner may read the files of a run: they contain user data."""
 
 _MAX_LINE_BYTES = 256 * 2**20
 _BLOCK_BYTES = 65536
@@ -28,7 +28,7 @@ class Written(NamedTuple):
 
 
 class LineLog:
-    """A file that one process appends lines to, whole after any end."""
+    """A file to which one process appends lines; a kill tears at most the last one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class LineLog:
         self._digest = hashlib.sha256()
 
     def __enter__(self) -> Self:
-        """Cut off a last line that was torn by a kill, and open the file."""
+        """Cut off a torn last line, and open the file."""
         if self.path.exists():
             with self.path.open("rb+") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -55,10 +55,10 @@ class LineLog:
             self._file = None
 
     def append(self, line: bytes) -> int:
-        """Write one line with its end, past all buffers of this process.
+        """Write one line, including its line end, without buffering.
 
         Returns:
-            The byte at which it begins.
+            The byte offset of the line.
         """
         assert self._file is not None, "the file is not open"
         begins = self._size
@@ -70,13 +70,13 @@ class LineLog:
         return begins
 
     def follow(self, up_to: int = 0) -> str:
-        """Hash all that is in the file, and from now on all that is written.
+        """Hash the file's content, and everything written from now on.
 
         Args:
-            up_to: So many bytes have a hash of their own.
+            up_to: Number of bytes at the beginning that get a hash of their own.
 
         Returns:
-            The hash of the first bytes.
+            The hash of these first bytes.
         """
         self._digest = hashlib.sha256()
         with self.path.open("rb", buffering=0) as file:
@@ -87,24 +87,24 @@ class LineLog:
 
     @property
     def size(self) -> int:
-        """Bytes in the file."""
+        """Size of the file in bytes."""
         return self._size
 
     @property
     def written(self) -> Written:
-        """How far it was written; `follow` must have been called for a file that was there."""
+        """Size and hash; an existing file must have been read with `follow`."""
         return Written(self._size, self._digest.hexdigest())
 
 
 def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """Read the lines; blank ones and an incomplete last one are ignored.
+    """Read the lines; skip blank ones and an incomplete last one.
 
     Args:
-        path: The file; one that is not there has no lines.
-        read: Reads one line; raises a `ValueError` for what it does not take.
+        path: The file; a missing file has no lines.
+        read: Parses one line; raises a `ValueError` if it is invalid.
 
     Raises:
-        DataError: A line holds something else, with the number of the line.
+        DataError: A line is invalid; the message has its number.
     """
     return (value for *_, value in placed_lines(path, read))
 
@@ -112,7 +112,7 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
 def placed_lines(
     path: Path, read: Callable[[bytes], T], begins: int = 0
 ) -> Iterator[tuple[int, int, T]]:
-    """Read the lines with the bytes at which each begins and ends; else as `read_lines`."""
+    """Read the lines, each with the offsets of its start and end; otherwise like `read_lines`."""
     if not path.exists():
         return
     try:
@@ -130,7 +130,7 @@ def placed_lines(
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
-    """Write a file so that a kill leaves the old one or the new one."""
+    """Replace a file; a kill leaves either the old or the new one."""
     temporary = path.with_suffix(".tmp")
     temporary.touch(PRIVATE)
     with temporary.open("wb") as file:
@@ -142,7 +142,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
 
 
 def fault_of(error: ValueError) -> str:
-    """Say in one line what is wrong with a text of JSON, without quoting a user's data."""
+    """Describe in one line what is wrong with JSON text, without quoting user data."""
     if not isinstance(error, ValidationError):
         return str(error)
     fault = error.errors(include_input=False, include_url=False)[0]
@@ -151,7 +151,7 @@ def fault_of(error: ValueError) -> str:
 
 
 def hash_beginning(path: Path, size: int) -> str:
-    """Return the hash of the first bytes of a file, or of all where it is shorter."""
+    """Return the hash of the first bytes of a file, or of the whole file if it is shorter."""
     digest = hashlib.sha256()
     if size and path.exists():
         with path.open("rb", buffering=0) as file:
@@ -160,7 +160,7 @@ def hash_beginning(path: Path, size: int) -> str:
 
 
 def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
-    """Read one line again; else as `read_lines`."""
+    """Read the line at an offset; otherwise like `read_lines`."""
     file.seek(begins)
     try:
         return read(file.readline(_MAX_LINE_BYTES))
@@ -197,7 +197,7 @@ def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
 
 
 def _end_of_last_line(file: IO[bytes], size: int) -> int:
-    """Return the offset behind the last line end, reading backwards; 0 when there is none."""
+    """Return the offset after the last line end, reading backwards; 0 without one."""
     position = size
     while position > 0:
         step = min(position, _BLOCK_BYTES)

@@ -1,4 +1,4 @@
-"""What came of grading one row with one grader? A record, its result, and its flat row."""
+"""The outcome of grading one row with one grader: a record, its result, and its flat row."""
 
 import sys
 from collections.abc import Mapping
@@ -95,7 +95,7 @@ def read_result(
     name: str | None,
     known: Mapping[str, type[BaseModel]],
 ) -> BaseModel | None:
-    """Make a stored result an object of its class; None when no such class is known.
+    """Return a stored result as an object of its class; None if the class is unknown.
 
     Raises:
         ValidationError: The fields are damaged.
@@ -113,7 +113,7 @@ def read_result(
 
 
 def _find_class(name: str) -> type[BaseModel] | None:
-    """Find a class of ours, or one of a module that is loaded; nothing else is imported."""
+    """Find a class of this package or of a loaded module; import nothing else."""
     module_name, _, qualified = name.partition(":")
     if module_name.startswith("rag_evals."):
         with suppress(ImportError):
@@ -125,10 +125,10 @@ def _find_class(name: str) -> type[BaseModel] | None:
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
-# What is nested is in its column as JSON: its form differs from grader to grader.
+# Nested values are JSON in their column: their form differs between graders.
 _AS_JSON = ("result", "findings", "tallies", "further_scores", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
-# In a table, `question` would be taken for the text.
+# In a table, `question` would look like the text of the question.
 _FACTS = dict(
     zip(FACTS, ("question_hash", "context_hash", "answer_words", *FACTS[3:]), strict=True)
 )
@@ -162,11 +162,11 @@ COLUMNS: Mapping[str, str] = {
     "grader_fingerprint": _TEXT,
     "sample": _TEXT,
 }
-"""Columns of an outcome's row, and the type that Arrow has for each."""
+"""The columns of an outcome's row with their Arrow types."""
 
 
 def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
-    """Write an outcome, as its line in `results.jsonl` has it, as one flat row."""
+    """Turn a line of `results.jsonl` into one flat row."""
     error, usage = record["error"] or {}, record["usage"]
     of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
     facts = {_FACTS[name]: value for name, value in record["facts"].items()}
@@ -178,10 +178,10 @@ def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
 
 
 def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read what `flat_row` wrote, and another engine has kept; other columns are left out.
+    """Read a row of `flat_row` back from another engine; ignore other columns.
 
     Raises:
-        DataError: It is no outcome.
+        DataError: The row is not an outcome.
     """
     missing = [name for name in ("sample_id", "grader", "status") if row.get(name) is None]
     if missing:
@@ -244,36 +244,36 @@ class ErrorRecord:
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[R_co]):
-    """The end of one grading: one sample, one grader.
+    """The outcome of one grading: one sample, one grader.
 
     Attributes:
-        index: The sample's place in the data, from 0.
+        index: The sample's position in the data, from 0.
         sample_id: The row's own id, else a hash of its content.
         grader: Name of the grader.
-        status: Which of the three ends it was.
+        status: How the grading ended.
         score: 0 to 1 when scored, else None; never NaN.
         ranking_score: 0 to 1 where the result ranks rows more finely than its score; else None.
         reason: Why it is not scorable, else None.
         result: What the grader returned; None when it failed before.
-        result_type: Name of the result's class, by which it is found again.
-        findings: What the result found, one by one; pages and tables read only these.
+        result_type: Name of the result's class, used to load it again.
+        findings: The findings of the result; pages and tables read only these.
         error: What failed, else None.
-        attempts: Replies that were asked for; 0 when no judge was needed.
+        attempts: Number of requested replies; 0 if no judge was needed.
         seconds: How long the grading took.
         usage: Tokens and calls.
         cost_usd: List price of the usage in US dollars; None when the model's price is not known.
-        warnings: Oddities in the result, in words.
-        tallies: Parts of wholes that the result counts besides the score, by name.
+        warnings: Oddities in the result.
+        tallies: Further counts of the result, by name, each as a part and its whole.
         further_scores: Further numbers of the result, 0 to 1, by name.
-        repeats: The score of each repeat, None for one without; empty for a row graded once.
-        answered_by: Models that the judge's replies say they are from, with the fingerprint of the
-            provider's system where there is one.
-        facts: What the row shares with others, and how much its answer says.
-        sample_fingerprint: Hash of the sample as it was graded; empty for a row that was none.
+        repeats: The score of each repeat, or None; empty for a row graded once.
+        answered_by: Models that the judge's replies name, with the provider's system fingerprint
+            if there is one.
+        facts: What the row shares with other rows, and the length of its answer.
+        sample_fingerprint: Hash of the sample; empty for a row that could not be read.
         grader_fingerprint: Beginning of the grader's fingerprint.
-        judge: Who graded, as the run names it; empty in outcomes of earlier versions.
-        settings: What the judge was asked with, such as `{"temperature": 0}`, its `address` and a
-            grader's own `model` among them; None where no endpoint is asked.
+        judge: The judge, as the run names it; empty in outcomes of earlier versions.
+        settings: Settings of the judge's requests, such as `{"temperature": 0}`, including its
+            `address` and a grader's own `model`; None if no endpoint is asked.
     """
 
     index: int
@@ -303,16 +303,16 @@ class Outcome(Generic[R_co]):
     settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """A result names its judge, wherever it is read."""
+        """Write the judge's name into the result."""
         sign_result(self.result, self.judge)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What names the grading in a store: sample and grader, and what each of them was."""
+        """The key of the grading: sample and grader, each with its fingerprint."""
         return self.sample_id, self.grader, self.sample_fingerprint, self.grader_fingerprint
 
     def words(self, say: Phrases | None = None) -> str:
-        """Say in one line how it ended, such as "scored 0.50" or "not scorable: empty_context"."""
+        """Describe the outcome in one line: "scored 0.50", "not scorable: empty_context"."""
         say = say or phrases()
         if self.score is not None:
             return say("notebook.scored", score=say.number(self.score))
@@ -321,11 +321,11 @@ class Outcome(Generic[R_co]):
         return say("notebook.ended", status=say.named("statuses", self.status), why=why)
 
     def __repr__(self) -> str:
-        """One line: the row, the grader, and how it ended."""
+        """Return one line: the row, the grader and the outcome."""
         return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
 
     def to_line(self) -> bytes:
-        """Return one line of JSON, with its end."""
+        """Return one line of JSON, including its line end."""
         return to_json(self) + b"\n"
 
     def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
@@ -334,7 +334,7 @@ class Outcome(Generic[R_co]):
         `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
 
         Args:
-            sample: What was graded; the row then has it as JSON, and a merged run shows it.
+            sample: The graded sample, to include as JSON; a merged run can then show it.
         """
         if isinstance(sample, Sample):
             sample = NumberedSample(
@@ -352,8 +352,8 @@ class Outcome(Generic[R_co]):
 
         Args:
             record: The parsed line.
-            known: Classes of results, by the name that `result_type` has; others are looked for.
-                None leaves results and findings out, and imports nothing.
+            known: Result classes by `result_type`; others are looked up. None leaves out results
+                and findings, and imports nothing.
         """
         values = {each.name: record[each.name] for each in fields(cls) if each.name in record}
         if values.get("error") is not None:
@@ -378,7 +378,7 @@ def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]]
     """Read a stored outcome; arguments as for `Outcome.from_record`.
 
     Raises:
-        DataError: What is stored is no result of its class.
+        DataError: The stored result does not fit its class.
     """
     try:
         return Outcome.from_record(record, known)
@@ -396,7 +396,7 @@ def short_fingerprint(fingerprint: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GradingIdentity:
-    """Which grading this is, and by whom; the fields are those of `Outcome`."""
+    """The fields of an `Outcome` that are known before the grading."""
 
     index: int
     sample_id: str
@@ -409,7 +409,7 @@ class GradingIdentity:
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
-    """Return the score of a stored outcome, or what its reason counts as; None for neither.
+    """Return the score of a stored outcome, or the value of its reason; None for neither.
 
     Args:
         record: A line of `results.jsonl`, parsed.
@@ -420,7 +420,7 @@ def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | N
 
 
 def reason_of(record: Mapping[str, Any]) -> str | None:
-    """Say why an outcome has no score: the reason, or the type of the error; None when it has."""
+    """Return why an outcome has no score: reason or error type; None if it has one."""
     if record.get("score") is not None:
         return None
     error: Mapping[str, Any] = record.get("error") or {}
@@ -428,13 +428,13 @@ def reason_of(record: Mapping[str, Any]) -> str | None:
 
 
 def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return what was found in one stored outcome; none where it failed.
+    """Return the findings of a stored outcome; empty if it failed.
 
     Args:
         record: A line of `results.jsonl`, parsed.
 
     Raises:
-        DataError: An earlier version wrote it, without findings, or they cannot be read.
+        DataError: An earlier version wrote no findings, or they cannot be read.
     """
     stored = record.get("findings")
     if stored is None and record.get("result") is None:
@@ -465,7 +465,7 @@ def outcome_of(
     cost_usd: float | None,
     answered_by: tuple[str, ...],
 ) -> Outcome:
-    """Make the outcome of a grading, however it ended."""
+    """Make the outcome of a grading that returned or raised."""
     if not isinstance(ended, Exception):
         try:
             return outcome_from_result(grading, ended, seconds, usage, cost_usd, answered_by)

@@ -1,7 +1,7 @@
-"""The outcomes and samples of a run, read when they are asked for: from its folder, or from memory.
+"""The outcomes and samples of a run, read on demand from its folder or from memory.
 
-A run folder may hold a million rows. Its records are found in the index, and a line of the log is
-read only where somebody asks for what the index lacks, such as findings.
+A run folder may have a million rows. The index answers most questions; a line of the log is read
+only for fields that the index lacks, such as findings.
 """
 
 import weakref
@@ -29,10 +29,10 @@ from rag_evals.run.record.stored_types import OUTCOME
 from rag_evals.run.record.summary import Summary
 
 Record = Mapping[str, Any]
-"""One outcome as its line in `results.jsonl` has it; `result` is a mapping or None."""
+"""One outcome as in `results.jsonl`; `result` is a mapping or None."""
 
 AnsweringModels = Mapping[str, Counter[tuple[str, ...]]]
-"""For each grader, how many of its outcomes which models answered."""
+"""For each grader, the number of outcomes by the models that answered."""
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
     "warnings tallies further_scores repeats".split()
@@ -40,7 +40,7 @@ _IN_INDEX = frozenset(
 
 
 class LogFile:
-    """A log whose lines are read at their places; closed with its last user."""
+    """A log whose lines are read by their offsets."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -57,7 +57,7 @@ class LogFile:
 
 
 class IndexedRecord(Mapping[str, Any]):
-    """One outcome: from the index, and from its line as soon as more is asked for."""
+    """One outcome, read from the index, and from its line if a field is not in the index."""
 
     __slots__ = ("_fields", "_line", "_log")
 
@@ -83,7 +83,7 @@ class IndexedRecord(Mapping[str, Any]):
 
     @property
     def facts(self) -> RowFacts:
-        """What the row shares with others, and how much its answer says."""
+        """What the row shares with other rows, and the length of its answer."""
         return self._line.outcome.facts
 
     def _whole(self) -> Mapping[str, Any]:
@@ -92,7 +92,7 @@ class IndexedRecord(Mapping[str, Any]):
         return self._fields
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names of the fields."""
+        """Yield the field names."""
         return iter(self._whole())
 
     def __len__(self) -> int:
@@ -105,14 +105,14 @@ class IndexedRecord(Mapping[str, Any]):
 
 
 def facts_in(record: Record) -> RowFacts:
-    """Return what a record says about its row besides the score."""
+    """Return the facts about a record's row."""
     if isinstance(record, IndexedRecord):
         return record.facts
     return read_facts(record.get("facts"))
 
 
 class IndexedRecords(Sequence[Record]):
-    """The records of a folder, one read at a time."""
+    """The records of a folder, read one at a time."""
 
     def __init__(self, index: RunIndex, log: LogFile, grader: str | None) -> None:
         self._index = index
@@ -145,7 +145,7 @@ class IndexedRecords(Sequence[Record]):
 
 
 class IndexedSamples(Mapping[str, StoredSample]):
-    """The samples of a folder by id, one read at a time; `items()` reads the log once."""
+    """The samples of a folder by id, read one at a time."""
 
     def __init__(self, index: RunIndex, log: LogFile | None) -> None:
         self._index = index
@@ -159,7 +159,7 @@ class IndexedSamples(Mapping[str, StoredSample]):
         return self._log.sample(place)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the ids, in the order in which samples were kept."""
+        """Yield the ids in the order in which samples were stored."""
         return (sample_id for sample_id, _ in self._index.sample_places())
 
     def __len__(self) -> int:
@@ -167,7 +167,7 @@ class IndexedSamples(Mapping[str, StoredSample]):
         return self._index.sample_count()
 
     def __contains__(self, sample_id: object) -> bool:
-        """Say whether the data has a sample of this id."""
+        """Return whether the data has a sample with this id."""
         return isinstance(sample_id, str) and self._index.sample_place(sample_id) is not None
 
 
@@ -177,7 +177,7 @@ class FolderRecords:
     def __init__(
         self, folder: Path, manifest: Mapping[str, Any], index: RunIndex | None = None
     ) -> None:
-        """Open the index, brought up to date, unless one that is current is there already.
+        """Use the given index if it is current; otherwise open the folder's.
 
         Raises:
             DataError: A line of the log is broken.
@@ -220,7 +220,7 @@ class FolderRecords:
         return [IndexedRecord(line, self._opened()) for line in self.index.of_sample(sample_id)]
 
     def fill(self, summary: Summary) -> None:
-        """Count all outcomes in a summary; what was spent is that of all starts."""
+        """Count all outcomes in a summary; usage and cost are those of all starts."""
         spent = self.index.spent()
         summary.usage, summary.cost_usd = spent.usage, spent.cost_usd
         tallies = {tally.grader: tally for tally in self.index.tallies()}
@@ -243,14 +243,14 @@ class MemoryRecords:
         manifest: Mapping[str, Any] | None = None,
         left_out: int = 0,
     ) -> None:
-        """Put records in order; of several of one sample and grader the last counts."""
+        """Sort the records; of several with the same sample and grader the last one counts."""
         latest = {(record["sample_id"], record["grader"]): record for record in records}
         self.manifest: Mapping[str, Any] = manifest or {}
         named = list(self.manifest.get("identity", {}).get("graders", {}))
         self.graders = list(dict.fromkeys([*named, *(name for _, name in latest)]))
         self.samples: Mapping[str, StoredSample] = samples or {}
         self.left_out = left_out
-        # Counted as outcomes are added to a summary.
+        # Counted when outcomes are added to a summary.
         self.answered: AnsweringModels = {}
         order = {name: place for place, name in enumerate(self.graders)}
         self._records = sorted(
@@ -261,7 +261,7 @@ class MemoryRecords:
     def of(
         cls, outcomes: Iterable[Outcome], samples: Mapping[str, StoredSample]
     ) -> "MemoryRecords":
-        """Keep the outcomes of a run, as a log would have them."""
+        """Store the outcomes of a run as a log would."""
         return cls((from_json(outcome.to_line()) for outcome in outcomes), samples)
 
     def records(self, grader: str | None = None) -> Sequence[Record]:

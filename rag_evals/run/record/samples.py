@@ -1,6 +1,6 @@
-"""What was graded? `samples.jsonl` stores each sample, so that a report needs only the folder.
+"""`samples.jsonl` stores each graded sample, so that a report needs only the run folder.
 
-The lines hold what a report shows (question, answer, chunks) and the row's other columns, so that
+A line has what a report shows (question, answer, chunks) and the row's other columns, so that
 results can be grouped and compared with labels without the data file.
 """
 
@@ -23,18 +23,18 @@ SAMPLES = "samples.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class StoredSample:
-    """One sample as a run keeps it.
+    """One sample as a run stores it.
 
     Attributes:
-        sample_id: What results call it.
+        sample_id: Its id, as in the outcomes.
         question: As in the sample, or None.
         answer: As in the sample, or None.
         chunks: Texts, in the order of their ids.
-        metadata: What came with each chunk, aligned with `chunks`; empty mappings for nothing.
+        metadata: Of each chunk, aligned with `chunks`; may be empty.
         reference: As in the sample, or None.
         language: As in the sample, or None.
         columns: The row's other columns.
-        fingerprint: Hash of the sample, as outcomes have it; empty where none was kept.
+        fingerprint: Hash of the sample, as in outcomes; may be empty.
         in_data: False for a row that the data had and has no more.
     """
 
@@ -51,7 +51,7 @@ class StoredSample:
 
 
 def stored_sample(row: NumberedSample) -> StoredSample | None:
-    """Return a row as a run in memory keeps it; None for one of which nothing could be read."""
+    """Return a row as a run in memory stores it; None if nothing could be read."""
     sample = row.sample
     if not isinstance(sample, Sample):
         return StoredSample(row.name, columns=row.columns) if row.columns else None
@@ -89,7 +89,7 @@ _read_line = TypeAdapter(_Line).validate_json
 
 
 class SampleKey(NamedTuple):
-    """What the index of a run has of a line about a sample.
+    """The fields of a sample's line that are in the index.
 
     Attributes:
         sample_id: Of the row.
@@ -121,7 +121,7 @@ def read_sample_key(line: bytes) -> SampleKey:
 
 
 def sample_line(row: NumberedSample) -> bytes | None:
-    """Write a row as a line of `samples.jsonl`; None for one of which nothing could be read."""
+    """Write a row as a line of `samples.jsonl`; None if nothing could be read."""
     if isinstance(row.sample, Sample):
         return _packed(_fields(row, row.sample))
     if row.columns:
@@ -130,7 +130,7 @@ def sample_line(row: NumberedSample) -> bytes | None:
 
 
 def empty_line(sample_id: str, *, in_data: bool = True) -> bytes:
-    """Write that nothing of a row can be shown, or that the data has it no more."""
+    """Write a line for a row that cannot be shown, or that the data no longer has."""
     return _packed({"sample_id": sample_id} | ({} if in_data else {"in_data": False}))
 
 
@@ -158,7 +158,7 @@ def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:
 
 
 def _packed(fields: Mapping[str, Any]) -> bytes:
-    # Columns and metadata may hold anything; a report needs something that can be read.
+    # Columns and metadata may contain any object; a report needs text.
     text = json.dumps(fields, ensure_ascii=False, default=str, skipkeys=True)
     return text.encode("utf-8", "replace") + b"\n"
 
@@ -184,18 +184,18 @@ def _stored(line: "_Line") -> StoredSample:
 
 
 GROUPING_FIELDS = ("language", "question", "context")
-"""Fields of a sample by which rows are grouped or clustered as by a column."""
+"""Fields of a sample that group or cluster rows like columns."""
 
 
 def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
-    """Return a column of one row as text; None where the row lacks it.
+    """Return a column of one row as text; None if the row lacks it.
 
     Raises:
         DataError: The value is a list or an object.
     """
     value: Any = sample.columns
     if name in GROUPING_FIELDS and name not in sample.columns:
-        # As rows are clustered where nobody says by what.
+        # Normalized as for automatic clustering.
         same = {
             "language": sample.language,
             "question": " ".join((sample.question or "").casefold().split()),

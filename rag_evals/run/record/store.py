@@ -1,7 +1,7 @@
-"""Where is a run stored? In a folder with `manifest.json`, `results.jsonl` and `samples.jsonl`.
+"""The folder of a run, with `manifest.json`, `results.jsonl` and `samples.jsonl`.
 
-Every outcome is one line, written when it ends. The last line of a key (sample, grader, and what
-each of them was) wins.
+Each outcome is one line, written when its grading ends. If a key (sample and grader, with their
+fingerprints) has several lines, the last one counts.
 """
 
 import json
@@ -27,9 +27,9 @@ from rag_evals.run.record.stored_types import OUTCOME, RUN_MANIFEST
 MANIFEST = "manifest.json"
 DATA_CHECK = ".data-check.json"
 BATCH = "batch"
-"""Name of the folder, in a run folder, with all that belongs to its batches."""
+"""Folder inside a run folder with the files of its batches."""
 FORMAT = 2
-"""Version of the files of a run; a reader of this version reads older ones too."""
+"""Version of a run's files; older versions can be read too."""
 
 
 class RunStore:
@@ -49,11 +49,11 @@ class RunStore:
         self._finished: str | None = None
 
     def __enter__(self) -> Self:
-        """Lock the folder: make it, or open the run that is in it.
+        """Lock the folder, and create a run in it or open the existing one.
 
         Raises:
-            ConfigurationError: Another process holds it, or it holds another run.
-            DataError: It holds a broken run.
+            ConfigurationError: Another process uses the folder, or it has a different run.
+            DataError: The run in it is broken.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -100,14 +100,14 @@ class RunStore:
         """Read one stored outcome with its result.
 
         Raises:
-            DataError: The line is no outcome.
+            DataError: The line is not an outcome.
         """
         self._reader = self._reader or LogFile(self.folder / RESULTS)
         return Outcome.from_record(self._reader.outcome(place), known)
 
     def keep_check(self, check: KeptCheck) -> None:
-        """Keep what is known of the data, so that the next start need not check it again."""
-        # It only saves time: without it the data is read.
+        """Store the check of the data, so that the next start can skip it."""
+        # Without it the next start reads the data.
         if (written := check.to_json()) is not None:
             with suppress(OSError):
                 replace_file(self.folder / DATA_CHECK, written, sync=False)
@@ -118,17 +118,17 @@ class RunStore:
 
     @property
     def versions(self) -> list[str]:
-        """The versions of rag_evals that graded here, the first one first."""
+        """The versions of rag_evals that graded here, oldest first."""
         versions: list[str] = self._manifest["versions"]
         return versions
 
     @property
     def is_due(self) -> bool:
-        """Whether enough was written for `commit`."""
+        """Whether it is time for `commit`."""
         return self.index.is_due
 
     def commit(self) -> None:
-        """Have the index cover all that was written."""
+        """Bring the index up to date with the logs."""
         self.index.commit(self._results.written, self._samples.written)
 
     def _close_index(self) -> None:
@@ -141,15 +141,15 @@ class RunStore:
         stopped: Mapping[str, Any] | None = None,
         budget: Mapping[str, Any] | None = None,
     ) -> None:
-        """Note that every row of the data has an outcome."""
+        """Record that every row of the data has an outcome."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
-        # What was finished before, and got nothing new, keeps its time.
+        # A finished run without new outcomes keeps its time.
         self._manifest["finished"] = self._finished or _now()
         self._manifest.pop("pending", None)
         self._write_manifest()
 
     def wait(self, pending: int) -> None:
-        """Note how many gradings have no outcome yet, because their replies have not come."""
+        """Record how many gradings still wait for replies."""
         self._manifest["pending"] = pending
         self._write_manifest()
 
@@ -159,11 +159,11 @@ class RunStore:
                 raise ConfigurationError(f"{str(self.folder)!r} has results but no {MANIFEST}")
         else:
             stored = require_same_run(self.folder, self._manifest)
-            # Still so, until this command has found otherwise or was killed.
+            # Still true until this command replaces it.
             self._manifest |= {name: stored[name] for name in ("pending",) if name in stored}
             self._manifest["created"] = stored.get("created", self._manifest["created"])
             self._finished = stored.get("finished")
-            # Manifests of earlier versions name the last one alone.
+            # Manifests of earlier versions name only the last one.
             graded = [stored["rag_evals"]] if "rag_evals" in stored else []
             self._manifest["versions"] = stored.get("versions", graded)
         self._write_manifest()
@@ -173,7 +173,7 @@ class RunStore:
         replace_file(self.folder / MANIFEST, written.encode(), sync=True)
 
     def _set_aside(self) -> None:
-        """Move the files of an earlier run into a folder next to the new ones."""
+        """Move the files of an earlier run into a subfolder."""
         files = [self.folder / name for name in (MANIFEST, RESULTS, SAMPLES, BATCH, REPLIES)]
         if not any(file.exists() for file in files):
             return
@@ -188,28 +188,28 @@ class RunStore:
 
 
 def require_empty(folder: Path, hint: str) -> None:
-    """Refuse a folder that holds something, where a new one is written.
+    """Refuse a folder that is not empty.
 
     Raises:
-        ConfigurationError: There is something in it.
+        ConfigurationError: It is not empty.
     """
     if folder.is_dir() and any(folder.iterdir()):
         raise ConfigurationError(f"{str(folder)!r} is not empty; {hint}")
 
 
 def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
-    """Read what runs know of their data."""
+    """Read the stored checks of data from run folders."""
     for folder in folders:
         with suppress(OSError, ValueError):
             yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
 
 
 def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that a folder holds the run that a manifest is of, and return its own manifest.
+    """Check that a folder has the run of a manifest, and return the stored manifest.
 
     Raises:
-        ConfigurationError: It holds another one.
-        DataError: It holds a broken one.
+        ConfigurationError: It has a different run.
+        DataError: Its run is broken.
     """
     stored = read_manifest(folder)
     if differences := _differences(stored, manifest):
@@ -249,16 +249,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_records(folder: Path) -> Iterator[Record]:
-    """Read `results.jsonl`, in the order the outcomes ended.
+    """Read `results.jsonl` in the order in which gradings ended.
 
     Raises:
-        DataError: A line is no outcome; a torn last one is passed over.
+        DataError: A line is not an outcome; a torn last line is skipped.
     """
     return read_lines(folder / RESULTS, OUTCOME.validate_json)
 
 
 def checked_record(line: bytes, where: str) -> Record:
-    """Read one outcome that does not come from a run folder.
+    """Check one outcome from outside a run folder.
 
     Raises:
         DataError: The line is not an outcome.
@@ -270,10 +270,10 @@ def checked_record(line: bytes, where: str) -> Record:
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Name each setting that differs, with both values; a hash says nothing to a reader.
+    """Describe each different setting with both values.
 
-    Rows may differ: those that changed are graded again. The data as a whole is another only when
-    neither its content nor its name is what it was.
+    Rows may differ: changed rows are graded again. The data counts as different only if both its
+    content and its name changed.
     """
     if stored["format"] != wanted["format"]:
         return [f"its format is {stored['format']}, this version writes {wanted['format']}"]
@@ -284,7 +284,7 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
 
 
 def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Name each setting that differs between two identities, with both values."""
+    """Describe each different setting of two identities with both values."""
     return [
         _difference(name, before.get(name), now.get(name))
         for name in sorted({*before, *now})

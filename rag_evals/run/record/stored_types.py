@@ -1,6 +1,6 @@
-"""What may the files of a run hold? One type for an outcome, one for the manifest.
+"""The types of a run's files: one for an outcome, one for the manifest.
 
-Files of newer versions may say more: what is not named here is kept.
+Files of newer versions may have further fields, which are kept.
 """
 
 from typing import Annotated, Any, NotRequired

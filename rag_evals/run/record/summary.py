@@ -1,4 +1,4 @@
-"""What are the numbers of a run? Means, their row counts, and why other rows have no score."""
+"""The numbers of a run: means, row counts, and why rows have no score."""
 
 import math
 import re
@@ -35,21 +35,18 @@ from rag_evals.text import html_note, html_table, shortened
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean if each failed row had 0; None where none failed or none has a score."""
+    """Return the mean with 0 for each failed row; None if none failed or none has a score."""
     return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
 def counted_words(counts: Mapping[str, int]) -> str:
-    """List what was counted: "3 empty_context, 1 JudgeOutputError".
-
-    By count, then by name: outcomes end in any order, what is shown must not change.
-    """
+    """List counts, as in "3 empty_context, 1 JudgeOutputError", by count, then by name."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} {name}" for name, count in ordered)
 
 
 def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
-    """List why rows have no score in a reader's language; as `counted_words` otherwise."""
+    """List the reasons in the reader's language; otherwise like `counted_words`."""
     said: Counter[str] = Counter()
     for reason, count in reasons.items():
         said[say.reason(reason)] += count
@@ -57,15 +54,15 @@ def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
 
 
 class Design(Protocol):
-    """How the rows were chosen, where not all of the data were graded alike."""
+    """How rows were chosen, if not all of the data were graded in the same way."""
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean over all rows of the data, and where it lies; None without a score."""
+        """Return the mean over all rows of the data with its interval; None without a score."""
 
     def words(self, say: Phrases) -> str:
-        """Say which rows the numbers rest on, in one line."""
+        """Describe in one line which rows the numbers are based on."""
 
     @property
     def rows(self) -> int:
@@ -78,11 +75,11 @@ class RepeatNumbers:
 
     Attributes:
         times: How often each row was graded.
-        rows: Rows that have a score.
-        same: Those of them with the same score each time.
-        compared: Those with at least two scores.
-        variances: Sum of the variances within rows, over the compared ones.
-        majorities: Sum of the scores that came most often.
+        rows: Rows with a score.
+        same: Rows with the same score each time.
+        compared: Rows with at least two scores.
+        variances: Sum of the variances within the compared rows.
+        majorities: Sum of each row's most frequent score.
     """
 
     times: int = 0
@@ -93,7 +90,7 @@ class RepeatNumbers:
     majorities: float = 0.0
 
     def add(self, repeats: Sequence[float | None]) -> None:
-        """Count one row; nothing for one that was graded once."""
+        """Count one row; a row graded once changes nothing."""
         self.times = max(self.times, len(repeats))
         scores = [score for score in repeats if score is not None]
         if not scores:
@@ -107,16 +104,16 @@ class RepeatNumbers:
 
     @property
     def within_row_variance(self) -> float | None:
-        """Mean variance of a row's scores; None where no row has two."""
+        """Mean variance of a row's scores; None if no row has two."""
         return self.variances / self.compared if self.compared else None
 
     @property
     def majority_mean(self) -> float | None:
-        """Mean of the scores that came most often; None where no row has a score."""
+        """Mean of the rows' most frequent scores; None without a score."""
         return self.majorities / self.rows if self.rows else None
 
     def numbers(self) -> dict[str, float | int | None] | None:
-        """Return them by name, for other programs; None where rows were graded once."""
+        """Return the numbers by name, for JSON; None if rows were graded once."""
         if not self.times:
             return None
         return {
@@ -128,7 +125,7 @@ class RepeatNumbers:
         }
 
     def line(self, say: Phrases) -> str | None:
-        """Say it in one line; None where rows were graded once or have no score."""
+        """Describe the repeats in one line; None if rows were graded once or have no score."""
         within, most = self.within_row_variance, self.majority_mean
         if not self.times or within is None or most is None:
             return None
@@ -145,11 +142,11 @@ class RepeatNumbers:
 
 
 def _warning_kind(warning: str) -> str:
-    """Cut from a warning what differs from row to row: quotes, numbers and what follows a colon."""
+    """Remove from a warning what differs between rows: quotes, numbers, text after a colon."""
     return shortened(_OF_A_ROW.sub("…", warning.partition(":")[0]), _MOST_WARNING_CHARS)
 
 
-# An apostrophe within a word opens no quote.
+# An apostrophe within a word does not open a quote.
 _OF_A_ROW = re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|\d+(?:[.,]\d+)*")
 _MOST_WARNING_CHARS = 90
 
@@ -158,26 +155,24 @@ Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def stage_lines(stages: Stages, say: Phrases) -> list[str]:
-    """Say by which labels each verifier was tuned, and what each cascade promises.
+    """Describe by which labels each verifier was tuned, and what each cascade promises.
 
     Returns:
-        Nothing for a verifier that decides alone and was not tuned.
+        No line for a verifier that decides alone and was not tuned.
     """
     lines = [_line(stage, say) for of_grader in stages.values() for stage in of_grader]
     return list(dict.fromkeys(line for line in lines if line))
 
 
 Shifts = Mapping[tuple[str, str], SupportShift | None]
-"""How far data lie from the labels of a verifier, by grader and verifier; None where the tuned file
-does not say."""
+"""How far the data are from a verifier's labels, by grader and verifier; None if not known."""
 
 
 def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, Any]]]:
-    """Return for each grader what a program reads of its verifiers, in the order they are asked.
+    """Return each grader's verifiers as JSON values, in the order in which they are asked.
 
-    Of each its name, between which supports the next one is asked (`unsure`), and what labels say
-    of it (`tuned`, with the expected and the promised error, and how far the data lie from the
-    labels), as far as there is any.
+    Each has its name; `unsure`, the supports between which the next one is asked; and `tuned`, with
+    the expected error, the promised error, and how far the data are from the labels.
     """
     return {
         grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
@@ -202,7 +197,7 @@ def measure_shifts(
     stages: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[str, Sequence[Finding]]],
 ) -> Shifts:
-    """Compare the supports of a run with those of the labels that its verifiers were tuned by."""
+    """Compare the supports in a run with those of the labels for its tuned verifiers."""
     shifts: dict[tuple[str, str], SupportShift | None] = {}
     for place, stage in enumerate(stages):
         if (tuned := stage["tuned"]) is None:
@@ -215,7 +210,7 @@ def measure_shifts(
                 for one in findings
                 if one.support is not None and one.decided_by not in before
             ]
-            # Labels of rows are about the weakest statement.
+            # A row's label is about its weakest statement.
             weakest = min(supports, default=0.0)
             chosen = supports if tuned["level"] == "statement" else [weakest][: len(supports)]
             found += [(row, support) for support in chosen]
@@ -279,7 +274,7 @@ MOST_ROWS_SHOWN = 5
 
 
 def graders_html(graders: "Iterable[GraderSummary]", caption: str = "") -> str:
-    """Show the numbers of graders, a line for each."""
+    """Show the numbers of each grader in a line."""
     say = notebook_phrases()
     rows = [_row(of_grader, say) for of_grader in graders]
     return html_table(list(map(say, _HEAD)), rows, caption=caption)
@@ -314,7 +309,7 @@ def _worst(of_grader: "GraderSummary", say: Phrases) -> str:
 
 
 def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> str:
-    """Write the failed outcomes, then the lowest scores, each with its chunks; a few of `count`."""
+    """Show failed outcomes, then the lowest scores; a few of `count`."""
     first = [one for one in lowest if one[0].status == "failed" or one[0].score not in (None, 1.0)]
     if not first:
         return ""
@@ -336,7 +331,7 @@ def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> 
 
 
 def _against(outcome: Outcome, chunks: Sequence[str], say: Phrases) -> str:
-    """List what lowers the score of an outcome, with the passages to check it at."""
+    """List what lowers the score of an outcome, with the passages to check."""
     return " · ".join(
         " | ".join([one.text, *evidence_words(one, chunks, say)])
         for one in outcome.findings
@@ -351,15 +346,15 @@ class GraderSummary:
     Attributes:
         grader: Its name.
         scores: Every score.
-        not_scorable: Outcomes without one, counted by reason.
-        failed: Outcomes that failed, counted by error type.
-        warned: Kinds of warnings, without what differs from row to row, by count.
-        drift: Those where a judge's statements differ from the answer, counted by name.
-        tallies: Parts of wholes that results count besides the score, by name.
-        further: Further numbers of results, by name, one for each row that has it.
-        repeats: What repeats of the grader came to.
-        rows: What rows share with others, and how much their answers say.
-        design: How the graded rows were chosen; None where all rows were graded.
+        not_scorable: Number of outcomes that are not scorable, by reason.
+        failed: Number of failed outcomes by error type.
+        warned: Number of warnings by kind.
+        drift: Number of warnings that a judge's statements differ from the answer, by name.
+        tallies: Further counts of the results, by name, each as a part and its whole.
+        further: Further numbers of the results by name, one for each row that has it.
+        repeats: The numbers of repeated gradings.
+        rows: What rows share with other rows, and the length of their answers.
+        design: How the graded rows were chosen; None if all rows were graded.
     """
 
     grader: str
@@ -415,7 +410,7 @@ class GraderSummary:
         return math.fsum(values) / len(values) if values else None
 
     def worst_mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score if each failed row had 0; None where none failed or none has one.
+        """Return the mean with 0 for each failed row; None if none failed or none has a score.
 
         Args:
             count_as: As for `values`.
@@ -425,7 +420,7 @@ class GraderSummary:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean score and where the mean over all such rows lies; None without a score.
+        """Return the mean score with its interval; None without a score.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a
@@ -440,18 +435,18 @@ class GraderSummary:
         return mean_interval(values, confidence=confidence) if values else None
 
     def clusters(self, count_as: Mapping[str, float] | None = None) -> Clusters | None:
-        """Return which rows are not independent, aligned with `values`; None where all are.
+        """Return which rows are not independent, aligned with `values`; None if all are.
 
         Args:
             count_as: As for `values`.
         """
         values = self.values(count_as)
         found = self.rows.clusters(count_as or ()) if values else None
-        # Scores that were put in by hand belong to rows that nobody knows.
+        # Scores that were added by hand belong to unknown rows.
         return None if found is None or len(found.keys) != len(values) else found
 
     def sizes(self) -> list[Size]:
-        """Say how many statements and words a row has; nothing where that is not known."""
+        """Return how many statements and words a row has; empty if not known."""
         return self.rows.sizes()
 
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
@@ -475,7 +470,7 @@ class GraderSummary:
         self.add_details(outcome)
 
     def add_details(self, outcome: Outcome) -> None:
-        """Count what an outcome says besides its score."""
+        """Count an outcome's warnings, tallies, further scores and repeats."""
         self.repeats.add(outcome.repeats)
         if outcome.warnings:
             self.warned.update(map(_warning_kind, outcome.warnings))
@@ -488,7 +483,7 @@ class GraderSummary:
             self.further.setdefault(name, array("d")).append(value)
 
     def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
-        """Return how the scores lie: median, standard deviation, lowest, highest and count.
+        """Return median, standard deviation, lowest, highest and count of the scores.
 
         Args:
             count_as: As for `values`.
@@ -498,7 +493,7 @@ class GraderSummary:
     def line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Say it in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
+        """Return one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
 
         Args:
             count_as: As for `values`.
@@ -528,7 +523,7 @@ class GraderSummary:
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> list[str]:
-        """Say it in lines: the mean, how sure it is, and how the scores lie; as for `line`."""
+        """Return lines: mean, interval, bands, spread and sizes; arguments as for `line`."""
         lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
         lines += [self.range_line(count_as, say=say), self.sizes_line(say=say)]
         lines.append(self.repeats.line(say or phrases()))
@@ -536,11 +531,11 @@ class GraderSummary:
         return [line for line in lines if line is not None]
 
     def further_means(self) -> dict[str, Interval]:
-        """Return the mean of each further number, and where it lies, by name."""
+        """Return the mean of each further number with its interval, by name."""
         return {name: mean_interval(values) for name, values in self.further.items()}
 
     def further_lines(self, *, say: Phrases | None = None) -> list[str]:
-        """Say each further number in a line: its mean, how sure that is, and of how many rows."""
+        """Describe each further number in a line: mean, interval and number of rows."""
         say = say or phrases()
         return [
             say(
@@ -567,7 +562,7 @@ class GraderSummary:
     def spread_line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str | None:
-        """Say how sure the mean is, and the bands, in one line; None without a score."""
+        """Describe the mean's interval and the bands in one line; None without a score."""
         interval = self.interval(count_as=count_as)
         if interval is None:
             return None
@@ -589,18 +584,18 @@ class GraderSummary:
     def clusters_words(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Say by what rows are clustered, behind an interval; empty where they are independent."""
+        """Describe the clusters, to follow an interval; empty if rows are independent."""
         clusters = None if self.design is not None else self.clusters(count_as)
         return "" if clusters is None else clusters_words(clusters, say or phrases())
 
     def sizes_line(self, *, say: Phrases | None = None) -> str | None:
-        """Say how much answers say, in one line; None where that is not known."""
+        """Describe the sizes of answers in one line; None if not known."""
         say = say or phrases()
         sizes = [size_words(size, say) for size in self.sizes()]
         return say("summary.sizes", sizes=", ".join(sizes)) if sizes else None
 
     def warnings_words(self, say: Phrases) -> str:
-        """Count the warnings, and name the most frequent kind; empty without any."""
+        """Count the warnings, and name the most frequent kind; empty without warnings."""
         if not self.warned:
             return ""
         (kind, _), *more = self.warned.most_common(2)
@@ -608,7 +603,7 @@ class GraderSummary:
         return say("summary.mostly", warnings=said, kind=kind) if more else f"{said}: {kind}"
 
     def _details(self, say: Phrases) -> Iterator[str]:
-        """Say what else was counted, as far as there is any."""
+        """Describe all other counts that are not 0."""
         for key, section, counts in (
             ("not_scorable", "reasons", self.not_scorable),
             ("failed", "reasons", self.failed),
@@ -634,27 +629,27 @@ class Summary:
 
     Attributes:
         graders: By name, in the order given.
-        usage: What all starts of the run spent, calls that failed included.
-        cost_usd: List price of the usage in US dollars, as far as prices are known; None when no
-            price is.
+        usage: Usage of all starts of the run, including failed calls.
+        cost_usd: List price of the usage in US dollars, as far as prices are known; None if none
+            is.
         failed: Outcomes that failed, over all graders.
         seconds: Time the run took.
-        changed: Rows that were graded again because they are not what they were.
-        left_out: Rows that were graded earlier and are not counted: the data has them no more.
-        unfinished: The run ended before all of its data was graded.
-        pending: Gradings without an outcome, because a batch has not brought their replies.
-        judge: Who graded; None where a stored run does not say.
-        presets: Tools by whose column names the data was read.
-        stages: Who decides statements for each grader, and by which labels, as `Plan.stages`.
-        first_failure: What the first failed outcome said.
-        lessons: Models that refused a temperature of 0, and those that were asked in JSON mode,
-            known in a run of now.
-        untuned: Verifiers whose threshold nobody has fitted, known in a run of now.
-        answered: For each grader, how many outcomes which models answered; empty where all of them
-            were answered by the same.
-        versions: The versions of rag_evals that graded, where they are several.
-        overlaps: Gradings that several merged parts have.
-        shifts: How far the data lie from the labels of tuned verifiers; empty where none is tuned.
+        changed: Rows that were graded again because they changed.
+        left_out: Rows graded earlier that are not counted: the data no longer has them.
+        unfinished: Whether the run ended before all of its data was graded.
+        pending: Gradings without an outcome, because a batch has not returned their replies.
+        judge: The judge; None if a stored run does not name it.
+        presets: Tools whose column names the data uses.
+        stages: The verifiers of each grader and their labels, as `Plan.stages`.
+        first_failure: Message of the first failed outcome.
+        lessons: Models that refused a temperature of 0, and models that were asked in JSON mode;
+            known only right after grading.
+        untuned: Verifiers without a fitted threshold; known only right after grading.
+        answered: For each grader, the number of outcomes by the models that answered; empty if the
+            same models answered all of them.
+        versions: The versions of rag_evals that graded.
+        overlaps: Gradings that several merged parts contain.
+        shifts: How far the data are from the labels of tuned verifiers.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -685,7 +680,7 @@ class Summary:
         self.count(outcome)
 
     def count(self, outcome: Outcome) -> None:
-        """Count one outcome whose cost is counted already."""
+        """Count one outcome without its cost."""
         of_grader = self.graders.get(outcome.grader)
         if of_grader is None:
             of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
@@ -698,7 +693,7 @@ class Summary:
         self.failed += outcome.status == "failed"
 
     def add_tally(self, tally: Tally) -> None:
-        """Count the outcomes of a grader that the index of a run has added up."""
+        """Count a grader's outcomes that an index has added up."""
         of_grader = GraderSummary(tally.grader, tally.scores, rows=tally.rows)
         self.graders[tally.grader] = of_grader
         for (status, reason), count in tally.ends.items():
@@ -712,18 +707,18 @@ class Summary:
 
     @property
     def designs(self) -> dict[str, Design]:
-        """How rows were chosen, for graders of which not all rows were graded alike."""
+        """How rows were chosen, for graders that did not grade all rows in the same way."""
         return {name: each.design for name, each in self.graders.items() if each.design}
 
     def failures(self) -> str:
-        """Name the kinds of failures, the most frequent first."""
+        """List the kinds of failures, most frequent first."""
         kinds: Counter[str] = Counter()
         for of_grader in self.graders.values():
             kinds += of_grader.failed
         return counted_words(kinds)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in lines what a reader must know besides the numbers, in the language of `say`."""
+        """Return notes that a reader of the numbers needs, one per line."""
         say = say or phrases()
         untuned = ", ".join(self.untuned)
         noted = {
@@ -747,7 +742,7 @@ class Summary:
         return [*chosen, *self._swapped(say), *told, *self.shift_lines(say)]
 
     def shift_lines(self, say: Phrases, *, only_foreign: bool = False) -> list[str]:
-        """Say where data do not look like the labels of a tuned verifier, or nobody can tell."""
+        """Report data that differ from a tuned verifier's labels, or cannot be compared."""
         lines = []
         for (_, name), shift in (self.shifts or {}).items():
             if shift is None and not only_foreign:
@@ -759,25 +754,25 @@ class Summary:
         return list(dict.fromkeys(lines))
 
     def _swapped(self, say: Phrases) -> Iterator[str]:
-        """Say which models answered where they are more than one row asks."""
+        """Report the models that answered if there are more than one row asks."""
         for grader, rows in self.answered.items():
             counts: Counter[str] = Counter()
             asked: Counter[int] = Counter()
             for models, count in rows.items():
                 asked[len(models)] += count
                 counts.update(dict.fromkeys(models, count))
-            # A row may ask several judges, and a cascade the last of them only now and then.
+            # A row may ask several judges; a cascade asks the last one for some rows only.
             stages = sum(not stage["has_support"] for stage in self.stages.get(grader, ()))
             if len(counts) > max(stages, asked.most_common(1)[0][0]):
                 said = ", ".join(f"{name!r} {count}" for name, count in sorted(counts.items()))
                 yield say("summary.swapped", grader=say.named("graders", grader), models=said)
 
     def account(self, *, say: Phrases | None = None, timed: bool = True) -> str:
-        """Say what was spent, in one line; empty when no judge was asked.
+        """Describe usage and cost in one line; empty if no judge was asked.
 
         Args:
             say: In which language; None is English.
-            timed: With the seconds, where they are known: those of a stored run are not.
+            timed: Include the seconds, which a stored run does not know.
         """
         usage, say = self.usage, say or phrases()
         if not (usage.calls or usage.cache_hits):
@@ -805,7 +800,7 @@ class Summary:
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Say who graded, then of each grader the mean, how sure it is, and how the scores lie.
+        """Return the judge, then for each grader its mean, interval, bands and spread.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
@@ -819,11 +814,11 @@ class Summary:
         return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
 
     def __str__(self) -> str:
-        """What `lines` says when no reason counts as a number, and what was spent."""
+        """Return `lines` without counted reasons, then usage and cost."""
         return "\n".join(said for said in (self.lines(), self.account(timed=False)) if said)
 
     def __repr__(self) -> str:
-        """One line: who graded, then each grader, then what was spent."""
+        """Return one line: the judge, each grader, usage and cost."""
         judged = None if self.judge is None else f"judge: {self.judge}"
         graders = (each.line() for each in self.graders.values())
         parts = filter(None, (judged, *graders, self.account(timed=False)))
@@ -834,7 +829,7 @@ class Summary:
 
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
-    """Show a run in a notebook: one small table, everything escaped."""
+    """Show a run in a notebook as one small table; everything is escaped."""
     say = notebook_phrases()
     judge = "" if summary.judge is None else say("summary.judge", judge=summary.judge)
     kept = [] if folder is None else [say("terminal.folder", folder=folder)]
@@ -843,13 +838,13 @@ def summary_html(summary: Summary, folder: Path | None) -> str:
 
 
 def clusters_words(clusters: Clusters, say: Phrases) -> str:
-    """Say by what rows are clustered: ", clustered by question (40 clusters in 120 rows)"."""
+    """Describe clusters, as in ", clustered by question (40 clusters in 120 rows)"."""
     by = say.named("shared", clusters.by)
     return say("summary.clusters", by=by, units=clusters.units, rows=len(clusters.keys))
 
 
 def size_words(size: Size, say: Phrases) -> str:
-    """Write one number of how much answers say: "words 126.0 [118.2, 133.8]"."""
+    """Write one size of answers, as in "words 126.0 [118.2, 133.8]"."""
     return f"{say.named('sizes', size.name)} {size_interval_words(size.mean, say)}"
 
 
