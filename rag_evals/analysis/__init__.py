@@ -1,4 +1,4 @@
-"""How far can a run be trusted? Run against run, the judge against people, and under attack."""
+"""Analysis of runs: comparison, agreement with labels, correction, tuning, teaching, attacks."""
 
 from rag_evals.analysis.agreement import agreement
 from rag_evals.analysis.attack import AttackReport, attack

@@ -1,4 +1,4 @@
-"""How often does the judge agree with people? Measured on labels, by statement and by row."""
+"""Agreement of the judge with people's labels, for statements and for rows."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,24 +29,24 @@ Level = Literal["statement", "row"]
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Judge and people on the statements or the rows of one grader.
+    """Agreement of judge and people on the statements or the rows of one grader.
 
     Attributes:
-        grader: Its name.
-        level: What was labelled. A row is True for the judge from the threshold up.
-        group: The group of rows; None for all of them together.
-        units: Labelled statements or rows that count.
-        rows: Rows behind them.
+        grader: Name of the grader.
+        level: Whether statements or rows were labelled.
+        group: The group of rows; None for all rows.
+        units: Number of labelled statements or rows that count.
+        rows: Number of rows that they are in.
         agreement: Confusion, rates and kappa, each with its interval.
-        ties: Units on which people are split evenly; they do not count.
-        annotators: People behind the labels, unnamed ones as one.
-        alpha: Krippendorff's alpha among people; None with fewer than two.
-        auroc: How often a right row ranks above a wrong one; None for statements, or where one
-            label is rare.
-        ranked_by: What `auroc` ranks rows by: the ranking score where each row has one.
+        ties: Number of units on which people are split evenly; they do not count.
+        annotators: Number of people who labelled; all unnamed people count as one.
+        alpha: Krippendorff's alpha between people; None for one person.
+        auroc: How often a right row ranks above a wrong one; None for statements, or if a label
+        occurs less than twice.
+        ranked_by: What `auroc` ranks rows by: the ranking score if every row has one.
         best: The threshold with the best balanced accuracy on these labels.
-        noun: What was labelled, in words: rows, statements, citations, chunks or verdicts.
-        is_weighted: Whether rates weigh each row by its chance to be drawn; counts never do.
+        noun: Name of the units: rows, statements, citations, chunks or verdicts.
+        is_weighted: Whether rates weight each row by its chance to be drawn; counts never do.
     """
 
     grader: str
@@ -65,21 +65,21 @@ class LevelAgreement:
     is_weighted: bool = False
 
     def __repr__(self) -> str:
-        """One line: what was measured, and how well the judge does."""
+        """Return one line: the units and the balanced accuracy."""
         return f"LevelAgreement({_measured_words(self)})"
 
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """A run measured against people's labels.
+    """Agreement of a run with people's labels.
 
     Attributes:
-        tables: For each grader, statements and rows, each as a whole and then by group.
-        threshold: Score from which the judge calls a row right.
-        unmatched: Statement labels that fit no verdict of the judge.
-        unscored: Labelled rows that the judge gave no score.
-        foreign: Labels of rows that the run does not have.
-        clustered_by: By what rows are clustered; None where they are independent.
+        tables: Statements and rows of each grader, first all of them, then each group.
+        threshold: Lowest score at which a row counts as right.
+        unmatched: Number of statement labels that fit no verdict of the judge.
+        unscored: Number of labelled rows without a score.
+        foreign: Number of labels of rows that are not in the run.
+        clustered_by: What clusters share; None if rows are independent.
     """
 
     tables: tuple[LevelAgreement, ...]
@@ -90,11 +90,11 @@ class PeopleAgreement:
     clustered_by: str | None = None
 
     def __str__(self) -> str:
-        """What a terminal shows."""
+        """Return the text that a terminal shows."""
         return "\n".join(_agreement_lines(self))
 
     def __repr__(self) -> str:
-        """One line: each grader, its statements and rows."""
+        """Return one line for all graders."""
         whole = [table for table in self.tables if table.group is None]
         return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
 
@@ -117,21 +117,21 @@ def agreement(
     cluster: str | None = None,
     seed: int = 0,
 ) -> PeopleAgreement:
-    """Measure the verdicts of a run against labels from people.
+    """Measure how well the verdicts of a run agree with people's labels.
 
     Args:
         run: A run folder, or a run in memory.
-        labels: Files, or columns of the data; without any, the data's `label` and `statements`.
-        grader: The only grader to take; None takes all of the run.
-        by: Column of the data to measure each group by.
+        labels: Files or columns of the data; by default the columns `label` and `statements`.
+        grader: The only grader to measure; None measures all.
+        by: Column of the data that names the group of each row.
         column: The column of a labels file that holds the label.
-        threshold: Score from which the judge calls a row right; the default asks for every
-            statement to be supported.
-        cluster: As for `Run.summary`; statements of one row always belong together.
+        threshold: Lowest score at which a row counts as right; by default every statement must be
+        supported.
+        cluster: As for `Run.summary`; statements of one row are always one cluster.
         seed: Same seed, same intervals.
 
     Raises:
-        DataError: The labels cannot be read, or none is of a row that the run has.
+        DataError: The labels cannot be read, or none fits a verdict.
     """
     labelled = LabelledRun.load(run, labels, grader, column)
     clustered_by, shared = labelled.run.shared(cluster=cluster)
@@ -188,7 +188,7 @@ class _Measure:
             seed=self.seed,
         )
         people = list(dict.fromkeys(who for unit in units for who in unit.labels))
-        # Ranks and thresholds count rows, and these rows do not have the shares of the run.
+        # Weighted rows do not have the shares of the run, which ranks and thresholds need.
         both = any(labels) and not all(labels) and weights is None
         ranked = of_rows and both and min(sum(labels), len(labels) - sum(labels)) > 1
         finer = [unit.ranking for unit, _ in known if unit.ranking is not None]
@@ -226,7 +226,6 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
 
 
 def _agreement_lines(measured: PeopleAgreement) -> Iterator[str]:
-    """Say how far the judge agrees with people."""
     for table in measured.tables:
         if table.group is not None:
             yield _group_line(table)

@@ -1,4 +1,4 @@
-"""What would the score be without the judge's bias? Corrected from a few labels, or refused."""
+"""Correction of a judge's bias with a few labels (PPI++)."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,17 +27,17 @@ _ALL_LABELLED = "every row has a label, so their mean is the answer; nothing is 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One number of a run as people would have given it.
+    """An estimate of the number that people would have given a run.
 
     Attributes:
-        grader: Its name.
-        target: What the number is, in words.
-        labelled: Labelled rows or statements.
-        unlabelled: Rows or statements that only the judge saw.
-        judged: The judge's own number over all of them, 0 to 1.
-        labels_only: The number from the labels alone.
-        prediction_powered: Corrected by PPI++; None where refused.
-        refusal: Why it is missing, in a sentence; None where it is there.
+        grader: Name of the grader.
+        target: What is estimated, such as "mean score".
+        labelled: Number of labelled rows or statements.
+        unlabelled: Number of rows or statements that only the judge decided.
+        judged: The judge's number over all of them, 0 to 1.
+        labels_only: The estimate from the labels alone.
+        prediction_powered: The estimate of PPI++; None if it was refused.
+        refusal: Why it was refused; None if it was not.
     """
 
     grader: str
@@ -50,30 +50,30 @@ class Correction:
     refusal: str | None = None
 
     def __repr__(self) -> str:
-        """One line: the number, as judged and as corrected."""
+        """Return one line: the number before and after the correction."""
         return f"Correction({': '.join(_cells(self)[:2])}, judge {', '.join(_cells(self)[3:])})"
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """The numbers of a run, corrected.
+    """The corrected numbers of a run.
 
     Attributes:
-        corrections: For each grader, the mean score, the share of right rows and the share of
-            statements (or chunks, citations) with a yes, as far as labels of that kind are there.
-        clustered_by: By what rows are clustered; None where they are independent.
+        corrections: For each grader the mean score, the share of right rows and the share of
+        supported statements (or chunks, citations), if labels of that kind exist.
+        clustered_by: What clusters share; None if rows are independent.
     """
 
     corrections: tuple[Correction, ...]
     clustered_by: str | None = None
 
     def __str__(self) -> str:
-        """What a terminal shows."""
+        """Return the text that a terminal shows."""
         lines = [line for one in self.corrections for line in _correction_lines(one)]
         return "\n".join([*lines, *clustered_lines(self.clustered_by)])
 
     def __repr__(self) -> str:
-        """One line: each number, as judged and as corrected."""
+        """Return one line for all numbers."""
         return f"Corrections({'; '.join(map(repr, self.corrections))})"
 
 
@@ -95,21 +95,21 @@ def correct(
     threshold: float = 1.0,
     confidence: float = 0.95,
 ) -> Corrections:
-    """Correct the numbers of a run by labels of a random part of its rows.
+    """Correct the numbers of a run with labels of a random sample of its rows.
 
     Args:
         run: A run folder, or a run in memory.
-        labels: Files, or columns of the data; without any, the data's `label` and `statements`.
+        labels: Files or columns of the data; by default the columns `label` and `statements`.
             The labelled rows must be a random sample, as `rag-evals judge label` draws it.
-        grader: The only grader to take; None takes all of the run.
+        grader: The only grader to correct; None corrects all.
         cluster: As for `Run.summary`.
         column: The column of a labels file that holds the label.
-        threshold: Score from which the judge calls a row right.
+        threshold: Lowest score at which a row counts as right.
         confidence: Coverage of each interval, as a fraction.
 
     Raises:
         DataError: The labels cannot be read, or none fits a verdict.
-        TooFewLabelsError: Every correction is refused; the message says why.
+        TooFewLabelsError: Every correction is refused; the message gives the reason.
     """
     labelled = LabelledRun.load(run, labels, grader, column)
     by, clusters = labelled.run.shared(cluster=cluster)
@@ -162,7 +162,7 @@ class _Corrector:
     ) -> Correction:
         units, labels = zip(*labelled, strict=True)
         judged, weights = [unit.judged for unit in units], weights_of(units)
-        # With weights, the labelled rows are compared with all rows, not with the others alone.
+        # Weighted labels are compared with all rows, others only with the unlabelled rows.
         everyone = [*others, *((unit.sample_id, unit.judged) for unit in units)]
         unlabelled = everyone if weights else others
         label_clusters, other_clusters = (
@@ -198,7 +198,7 @@ class _Corrector:
 
     def _clusters(self, names: Sequence[str], *, of_statements: bool) -> list[Hashable] | None:
         if of_statements:
-            # Statements of one row belong together, whether or not the row is in a cluster.
+            # Statements of one row are a cluster even if the row is independent.
             return [self.clusters.get(name) or f"row {name}" for name in names]
         return [self.clusters.get(name) for name in names] if self.clusters else None
 

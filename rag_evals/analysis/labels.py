@@ -1,19 +1,19 @@
-"""What do people say? Reads labels from a report's export, a labelled file, or a run's own columns.
+"""Labels from people: reads them from files and columns, and pairs them with verdicts.
 
-One row of a file is one label or several:
+A row of a file has one of these forms:
 
 - `sample_id` (or `id`) and `label`: a label of the row;
-- the same with `statement` (its place in the result, from 0) and `text`: a label of one statement,
-  as the report exports it;
-- the same with a `note` and the label `null`: a note alone, not a label;
+- also `statement` (its place in the result, from 0) and `text`: a label of one statement, as the
+report exports it;
+- also a `note`, with the label `null`: only a note;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
 
-A label is true or false, 1 or 0, yes or no, or for a row a number between.
+A label is true or false, 1 or 0, or yes or no; a row can also have a number between 0 and 1.
 
-Each label is paired with a verdict. A label of a report names the finding by its place. Labels of a
-data set have their own texts: each statement of the judge is matched to the labelled text that
-shares most words with it, and a labelled text counts as supported when all its matches are. A
-labelled text that is a part of a longer statement takes the verdict of that statement.
+Labels of a report name the finding by its place. Labels of a data set have texts of their own: each
+statement of the judge is matched to the labelled text that shares the most words with it, and a
+labelled text counts as supported if all its matches are. A labelled text that is part of a longer
+statement gets the verdict of that statement.
 """
 
 import math
@@ -45,19 +45,19 @@ LabelSources = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What one person says about a row or a statement.
+    """One person's label of a row or a statement.
 
     Attributes:
         sample_id: The row.
-        value: 1 for supported, 0 for not; for a row, anything between.
-        statement: Place of the statement in the judge's result; None where only the text is known.
-        text: The statement; None for a label of the whole row.
-        grader: Grader whose verdict it is about; None for any.
-        annotator: Who said so; None where nobody is named.
-        complete: Whether the row's other statements are labelled too, as far as the source knows.
-        note: What the person wrote about it.
-        weight: How many rows of the run its row stands for; None where all were equally likely.
-        is_second: Whether it replaces what was said before: a suspicious label looked at again.
+        value: 1 for supported, 0 for not supported; a row can have a number in between.
+        statement: Place of the statement in the judge's result; None if only the text is known.
+        text: Text of the statement; None for a label of the whole row.
+        grader: Grader whose verdict is labelled; None for any grader.
+        annotator: Name of the person; None if unknown.
+        complete: Whether the source labels every statement of the row.
+        note: The person's note.
+        weight: Number of rows that the row represents; None if all rows were equally likely.
+        is_second: Whether it replaces an earlier label, after a second look.
     """
 
     sample_id: str
@@ -73,7 +73,7 @@ class Label:
 
     @property
     def of_row(self) -> bool:
-        """Whether it is about the whole row."""
+        """Whether the label is of the whole row."""
         return self.statement is None and self.text is None
 
 
@@ -81,17 +81,16 @@ def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> li
     """Read labels for a run.
 
     Args:
-        sources: Files, or columns of the run's data; without any, `labels*.jsonl` in the run's
-            folder, else its columns `label` and `statements`.
-        run: The run that is labelled.
+        sources: Files or columns of the run's data; by default `labels*.jsonl` in the run folder,
+        else the columns `label` and `statements`.
+        run: The labelled run.
         column: The column of a file that holds the label.
 
     Raises:
-        DataError: A source is neither, a label cannot be read, there is none, or one person gave
-            two that differ.
+        DataError: A source is neither a file nor a column, a label is invalid, one person gave
+        two different labels, or there are no labels.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
-    # The labels in the run's own folder need no name.
     given = given or list(label_files(run.folder))
     columns = {name for sample in run.samples.values() for name in sample.columns}
     own = [] if given else [name for name in _OWN_COLUMNS if name in columns]
@@ -130,7 +129,7 @@ def _file_labels(
         who = row.get("annotator") or annotator
         found = list(_row_labels(row, sample_id, column, where))
         if not found and (row.get("note") or "answer" in row) and row.get(column, "") is None:
-            continue  # a note, or "cannot tell", as the page to label writes it
+            continue  # only a note, or "cannot tell" on the label page
         if not found:
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
         for one in found:
@@ -180,7 +179,7 @@ def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str)
 
 def _statement_number(written: object, where: str) -> int:
     digits = str(written)
-    # Not isdigit(), which takes "²" for a digit; a result has few statements.
+    # isdigit() also accepts "²"; more digits than this would be no place of a statement.
     if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
         raise DataError(
             f"{where}: the statement is {written!r}; expected its place in the result, from 0"
@@ -212,7 +211,7 @@ def _sample_id(row: Mapping[str, Any], where: str) -> str:
     for name in ("sample_id", "id"):
         if row.get(name) not in (None, ""):
             return str(row[name])
-    # The same rows without ids: the run named them after their content.
+    # Rows without ids are named after their content.
     sample = ColumnMap().sample(row)
     if sample.answer is None:
         raise DataError(f"{where}: no 'sample_id'; a label must say which row it is about")
@@ -238,7 +237,7 @@ def _number(raw: object) -> float:
 
 
 K = TypeVar("K", str, int)
-# Below this share of common words, two texts are two claims.
+# Texts with a smaller share of common words are different claims.
 _MIN_OVERLAP = 0.6
 _NOUNS: Mapping[About, str] = {
     "statement": "statements",
@@ -251,15 +250,15 @@ _NOUNS: Mapping[About, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One thing that both people and the judge decided: a statement or a row.
+    """A statement or a row that both people and the judge decided.
 
     Attributes:
         sample_id: The row; statements of one row are a cluster.
-        labels: What each person says, by name, 0 to 1.
-        judged: What the judge says, 0 to 1.
-        verdicts: The judge's verdicts that the label is about; empty where only a score is known.
-        ranking: A finer score to rank rows by, 0 to 1; None where there is none.
-        weight: How many rows of the run its row stands for; None where all were equally likely.
+        labels: The label of each person by name, 0 to 1.
+        judged: The judge's decision, 0 to 1.
+        verdicts: The labelled verdicts; empty if only a score is known.
+        ranking: A finer score to rank rows by, 0 to 1; None if there is none.
+        weight: As for `Label`.
     """
 
     sample_id: str
@@ -271,19 +270,19 @@ class Unit:
 
     @property
     def support(self) -> float | None:
-        """The lowest support of its verdicts, 0 to 1; None where one has none."""
+        """The lowest support of the verdicts, 0 to 1; None if any has none."""
         supports = [one.support for one in self.verdicts if one.support is not None]
         return min(supports) if len(supports) == len(self.verdicts) > 0 else None
 
     @property
     def decided_by(self) -> str | None:
-        """Name of the verifier that decided all of it; None where several did."""
+        """Name of the verifier that decided; None if several did."""
         deciders = {one.decided_by for one in self.verdicts}
         return deciders.pop() if len(deciders) == 1 else None
 
     @property
     def label(self) -> float | None:
-        """What most people say, for yes and no; the mean for other numbers; None for a tie."""
+        """The majority of yes and no, or the mean of other numbers; None for a tie."""
         values = list(self.labels.values())
         share = sum(values) / len(values)
         if any(0 < value < 1 for value in values):
@@ -293,17 +292,17 @@ class Unit:
 
 @dataclass(slots=True)
 class Matched:
-    """The labels of one grader's outcomes.
+    """The labels of one grader, paired with its verdicts.
 
     Attributes:
-        grader: Its name.
-        statements: Statements with label and verdict.
-        rows: Rows with label and score; a row whose statements are all labelled is among them.
-        scored_rows: Rows with the share of statements that people support and the judge's score.
-        unmatched: Statement labels that fit no verdict of the judge.
-        unscored: Labelled rows without a score, by id.
-        other_verdicts: Verdicts without a label: row and verdict.
-        noun: What its verdicts are about, in words and in the plural.
+        grader: Name of the grader.
+        statements: Statements with a label and a verdict.
+        rows: Rows with a label and a score, including rows whose statements are all labelled.
+        scored_rows: Rows with the share of statements that people call supported, and a score.
+        unmatched: Number of statement labels that fit no verdict.
+        unscored: Ids of labelled rows without a score.
+        other_verdicts: Row id and verdict of each verdict without a label.
+        noun: Plural name of what is labelled.
     """
 
     grader: str
@@ -317,36 +316,36 @@ class Matched:
 
 
 def labelled_units(units: Iterable[Unit]) -> list[tuple[Unit, float]]:
-    """Return what people agree on, with their label; evenly split ones are left out."""
+    """Return the units with their labels, without ties."""
     pairs = [(unit, unit.label) for unit in units]
     return [(unit, label) for unit, label in pairs if label is not None]
 
 
 def weights_of(units: Sequence[Unit]) -> list[float] | None:
-    """Return the weights of units; None where every row had the same chance to be drawn.
+    """Return the weights of units; None if every row had the same chance to be drawn.
 
     Raises:
-        DataError: Some were drawn so and some otherwise.
+        DataError: Only some units have a weight.
     """
     weights = [unit.weight for unit in units]
     known = [one for one in weights if one is not None]
     if 0 < len(known) < len(weights):
         raise DataError(
-            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, the others "
-            "not; their chances do not fit together, so give the labels of one drawing"
+            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, and the "
+            "others were not; use the labels of one draw"
         )
     return known or None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """A run, the labels of its rows, and the verdicts that they are about.
+    """A run with labels, each paired with its verdict.
 
     Attributes:
-        run: The judge's outcomes.
-        labels: Every label, in the order of the sources.
-        matched: One entry for each grader that has any label.
-        foreign: Labels of rows that the run does not have.
+        run: The labelled run.
+        labels: All labels, in the order of the sources.
+        matched: One entry for each grader with labels.
+        foreign: Number of labels of rows that are not in the run.
         labels_from: Names of the files or columns.
     """
 
@@ -360,12 +359,12 @@ class LabelledRun:
     def load(
         cls, run: RunInput, sources: LabelSources, grader: str | None = None, column: str = "label"
     ) -> "LabelledRun":
-        """Read a run and its labels, and pair labels with verdicts.
+        """Read a run and its labels, and pair each label with its verdict.
 
         Args:
             run: A run folder, or a run in memory.
             sources: As for `read_labels`.
-            grader: The only grader to take; None takes all.
+            grader: The only grader to use; None uses all.
             column: The column of a file that holds the label.
 
         Raises:
@@ -388,7 +387,7 @@ class LabelledRun:
         return found
 
     def nothing_fits(self) -> DataError:
-        """Return the error that no label is about any verdict."""
+        """Return the error for labels without any matching verdict."""
         if self.foreign == len(self.labels):
             return DataError(
                 f"none of the {len(self.labels)} labels is of a row of this run; "
@@ -402,7 +401,11 @@ class LabelledRun:
 
 
 def only_grader(run: Run, grader: str | None) -> str:
-    """Return the grader that is meant; refuse a run of several without a name."""
+    """Return the named grader, else the run's only one.
+
+    Raises:
+        ConfigurationError: The run has several graders, or none of that name.
+    """
     if grader is not None:
         if grader not in run.graders:
             raise UnknownNameError.of("grader", grader, run.graders)
@@ -416,7 +419,6 @@ def only_grader(run: Run, grader: str | None) -> str:
 
 def _match_labels(run: Run, labels: Iterable[Label], grader: str | None) -> list[Matched]:
     names = run.graders if grader is None else [only_grader(run, grader)]
-    # Texts without a grader's name are of the answer, where a run asks about more.
     alone = len(names) == 1
     by_row: dict[str, list[Label]] = {}
     for label in labels:
@@ -454,7 +456,7 @@ def _match_row(
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
-    # A turn of a conversation heads its statements, and has no verdict.
+    # The turn of a conversation is a heading without a verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     decided = tuple(one for one in found if one.verdict is not None)
@@ -463,7 +465,7 @@ def _match_row(
         for place, one in enumerate(found)
         if one.verdict is not None and place not in used
     ]
-    # What is left out counts nowhere, unless a data set says that these are all its statements.
+    # An unmatched label counts only if the source labels every statement of the row.
     fit = {label for given, _ in fitting for label in given}
     shares = _shares([one for one in of_statements if one.complete or one in fit], len(decided))
     row_labels = _by_person(label for label in labels if label.of_row)
@@ -476,13 +478,12 @@ def _match_row(
 
 
 def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
-    """Say whether the text alone of a label can be a statement of a result, of these kinds."""
-    # Where several graders ran, a text without a grader's name is of the answer.
+    # If several graders ran, a text without a grader's name belongs to the answer.
     return bool(kinds) and ("reference" not in kinds or label.grader is not None or of_reference)
 
 
 def _is_statement(finding: Finding) -> bool:
-    """Say whether a text alone can name it: never a chunk, a citation or the answer as a whole."""
+    """True if a text alone can name the finding: not a chunk, a citation or the whole answer."""
     return finding.about in ("statement", "reference") and finding.verdict is not None
 
 
@@ -491,7 +492,7 @@ def _by_person(labels: Iterable[Label]) -> dict[Hashable, float]:
 
 
 def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
-    """Return the share of statements that are right, for each person who labelled all of a row."""
+    """Return the share of supported statements for each person who labelled the whole row."""
     by_person: dict[Hashable, dict[Hashable, Label]] = {}
     for label in labels:
         place = label.text if label.statement is None else label.statement
@@ -506,7 +507,7 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
 def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
-    """Return the labels that fit a verdict, those of one thing together, and the places of it."""
+    """Return groups of labels of the same statement, each with the places of its findings."""
     groups: dict[Hashable, list[Label]] = {}
     texts: list[str] = []
     for label in labels:
@@ -525,7 +526,7 @@ def _fitting(
 
 
 def _place(label: Label, found: Sequence[Finding]) -> int | None:
-    """Take the finding's place as the label gives it, if the result still has that text there."""
+    """Return the label's place if the result still has that text there."""
     place = label.statement
     if place is None or not 0 <= place < len(found) or found[place].verdict is None:
         return None
@@ -533,9 +534,9 @@ def _place(label: Label, found: Sequence[Finding]) -> int | None:
 
 
 def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
-    """Give each statement of the judge to the labelled text that it shares most words with.
+    """Assign each statement of the judge to the labelled text that shares the most words with it.
 
-    A labelled text that nothing went to is a part of a longer statement, and takes its verdict.
+    A labelled text without a statement gets the longer statement that contains it.
     """
     labelled = {text: Counter(words_of(text)) for text in texts}
     judged = {
@@ -556,7 +557,7 @@ def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[in
 
 
 def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
-    """Return the key of the text that shares most words, or None where none shares enough."""
+    """Return the key of the text that shares the most words; None if no text shares enough."""
     share, key = max(
         ((_overlap(own, other), key) for key, other in others.items()),
         key=lambda pair: pair[0],
@@ -566,7 +567,7 @@ def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Common words by the shorter text: a part of a sentence finds it. Length breaks ties."""
+    """Return the share of the shorter text's words that are common; similar lengths break ties."""
     shorter = min(one.total(), other.total())
     if not shorter:
         return 0.0
