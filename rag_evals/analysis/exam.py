@@ -1,8 +1,7 @@
-"""Which skills does a judge have? An exam of 200 pairs of answers that differ in one thing.
+"""An exam for judges: 200 pairs of answers that differ in one detail.
 
-One answer of a pair is supported by its passages and the other is not. A pair is right when the
-judge says both: the supported answer passes the threshold, and the other one does not. A judge
-that accepts everything, or nothing, has no pair right.
+The passages support one answer of a pair and not the other. A pair is right if the supported answer
+reaches the threshold and the other one does not, so a judge that accepts everything gets none right.
 """
 
 import json
@@ -27,16 +26,16 @@ _SIDES = ("supported", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class ExamPair:
-    """One question with passages and two answers that differ in one thing.
+    """A question with passages and two answers that differ in one detail.
 
     Attributes:
-        id: Its name, such as `number-03`.
-        skill: What the difference tests, such as `negation`.
+        id: Name of the pair, such as `number-03`.
+        skill: The tested skill, such as `negation`.
         language: `en` or `ru`.
-        question: What was asked.
+        question: The question.
         context: Two to five passages.
-        supported: The answer that the passages show.
-        unsupported: The answer that they do not show.
+        supported: The answer that the passages support.
+        unsupported: The answer that they do not support.
     """
 
     id: str
@@ -48,7 +47,7 @@ class ExamPair:
     unsupported: str
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield a labelled row for each of the two answers."""
+        """Yield a labelled row for each answer."""
         for side in _SIDES:
             yield {
                 "id": f"{self.id}-{side}",
@@ -63,7 +62,7 @@ class ExamPair:
 
 @cache
 def exam_pairs() -> tuple[ExamPair, ...]:
-    """Return the pairs that come with rag_evals."""
+    """Return the shipped pairs."""
     text = (resources.files("rag_evals") / "_data" / "exam.jsonl").read_text(encoding="utf-8")
     found = map(json.loads, text.splitlines())
     return tuple(ExamPair(**{**one, "context": tuple(one["context"])}) for one in found)
@@ -71,19 +70,19 @@ def exam_pairs() -> tuple[ExamPair, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """What the judge made of one answer of a pair."""
+    """The judge's score of one answer, and its reason."""
 
     score: float | None
     why: str
 
     def shown(self) -> str:
-        """Write the score and the reason."""
+        """Return the score and the reason as text."""
         return f"{'-' if self.score is None else format(self.score, '.2f')}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
 class ExamTrial:
-    """How a judge did one pair."""
+    """The judge's scores of one pair."""
 
     pair: ExamPair
     supported: ExamAnswer
@@ -92,18 +91,18 @@ class ExamTrial:
 
     @property
     def accepts(self) -> tuple[bool, bool]:
-        """Whether the supported answer passes, and the other one."""
+        """Whether the supported answer passes, and whether the other one does."""
         scores = (self.supported.score, self.unsupported.score)
         first, second = (score is not None and score >= self.threshold for score in scores)
         return first, second
 
     @property
     def right(self) -> bool:
-        """Whether the supported answer passes, and the other one has a score and does not."""
+        """Whether the supported answer passes, and the other one has a score but does not pass."""
         return self.unsupported.score is not None and self.accepts == (True, False)
 
     def lines(self) -> Iterator[str]:
-        """Yield what went wrong, with the judge's reasons."""
+        """Yield the wrong answers with the judge's reasons."""
         accepted, fooled = self.accepts
         yield f"{self.pair.id}: {self.pair.question}"
         if not accepted:
@@ -114,12 +113,12 @@ class ExamTrial:
 
 @dataclass(frozen=True, slots=True)
 class ExamComparison:
-    """Two judges or prompts on the same pairs.
+    """Comparison of two exams, pair by pair.
 
     Attributes:
-        paired: Share of right pairs now less the share then, with its interval and p-value.
-        lost: Pairs that only the other one has right.
-        won: Pairs that only this one has right.
+        paired: Difference of the shares of right pairs, later minus earlier.
+        lost: Ids of pairs that only the earlier exam has right.
+        won: Ids of pairs that only the later exam has right.
     """
 
     paired: PairedComparison
@@ -127,7 +126,7 @@ class ExamComparison:
     won: tuple[str, ...]
 
     def __str__(self) -> str:
-        """What a terminal shows."""
+        """Return the text that a terminal shows."""
         found, p_value = self.paired.difference, self.paired.significance.p_value
         word = "could be chance" if found.contains(0) else "a difference"
         return (
@@ -138,14 +137,14 @@ class ExamComparison:
 
 @dataclass(frozen=True, slots=True)
 class ExamReport:
-    """How a judge did the exam.
+    """The result of an exam.
 
     Attributes:
-        grader: Name of the grader that asked.
-        judge: Who was asked, as the run names it.
-        trials: Every pair, in the order of the exam.
-        calls: Calls to the judge.
-        cost_usd: List price; None where the model's price is not known.
+        grader: Name of the grader.
+        judge: The judge, as the run names it.
+        trials: All pairs, in the order of the exam.
+        calls: Number of calls to the judge.
+        cost_usd: Cost by list price; None if the model's price is unknown.
     """
 
     grader: str
@@ -156,14 +155,14 @@ class ExamReport:
 
     @classmethod
     def of(cls, run: Run, *, threshold: float = 1.0) -> "ExamReport":
-        """Read the exam of a run.
+        """Read the exam from a run.
 
         Args:
-            run: What `exam` graded; its folder may have been read again.
-            threshold: Score from which an answer passes.
+            run: A run of `exam`.
+            threshold: Lowest score at which an answer passes.
 
         Raises:
-            ConfigurationError: The run did not take the exam.
+            ConfigurationError: The run is not an exam.
         """
         records = {one["sample_id"]: one for one in run.records}
         names = {pair.id: [f"{pair.id}-{side}" for side in _SIDES] for pair in exam_pairs()}
@@ -184,11 +183,11 @@ class ExamReport:
 
     @property
     def failed(self) -> list[ExamTrial]:
-        """The pairs that are not right."""
+        """The pairs that the judge got wrong."""
         return [trial for trial in self.trials if not trial.right]
 
     def rates(self, skill: str | None = None) -> Interval:
-        """Return the share of right pairs of a skill, or of all, with its interval."""
+        """Return the share of right pairs of one skill or (None) of all."""
         chosen = [one for one in self.trials if skill in (None, one.pair.skill)]
         return mean_interval([float(one.right) for one in chosen])
 
@@ -241,17 +240,17 @@ def exam(
     threshold: float = 1.0,
     **options: Unpack[RunOptions],
 ) -> ExamReport:
-    """Let a judge take the exam: 400 answers, each asked alone.
+    """Examine a judge with 400 answers, each graded alone.
 
     Args:
-        grader: Whose prompt is examined; it must need no reference.
+        grader: The grader whose prompt is examined; it must not need a reference.
         client: The judge, as for `Grader.grade`.
-        out: Folder to keep the run in, for a report and for a comparison; None keeps nothing.
-        threshold: Score from which an answer passes.
-        options: As for `evaluate`, without `sampling`; no progress is shown unless it is asked for.
+        out: Run folder, for a report or a comparison; None stores nothing.
+        threshold: Lowest score at which an answer passes.
+        options: As for `evaluate`, without `sampling`; progress is off by default.
 
     Raises:
-        ConfigurationError: The grader needs what the pairs do not have.
+        ConfigurationError: The grader needs a field that the pairs do not have.
         TooManyFailuresError: As for `evaluate`.
     """
     refuse_sampling(options, "an exam")
@@ -266,7 +265,7 @@ def exam(
 
 
 def exam_numbers(report: ExamReport, against: ExamComparison | None = None) -> Mapping[str, Any]:
-    """Return the numbers of an exam as JSON has them."""
+    """Return the numbers of an exam for JSON."""
     failed = [
         {
             "id": one.pair.id,

@@ -1,9 +1,8 @@
-"""What can labels teach a judge by its prompt? Examples and criteria, with a proof of the gain.
+"""Teaching of a judge with labels: examples and criteria in its prompt, with a measured gain.
 
-A prompt with examples is written from labelled rows of a run, and the judge is asked with it about
-rows of other questions: each fifth of the questions by a prompt that the other four wrote. The
-receipt has the agreement before and after on these left-out questions. How many examples are best
-is chosen inside the four fifths, so that the choice is part of what is measured.
+The gain is cross-validated by question: a prompt with examples from four fifths of the questions
+grades the rows of the other fifth. The number of examples is chosen within the four fifths, so that
+the measurement includes this choice. The receipt states the agreement before and after.
 """
 
 import random
@@ -37,7 +36,7 @@ from rag_evals.text import words_of
 from rag_evals.verify import from_string
 
 SIZES = (8, 4, 12)
-"""How many examples a prompt may have; the first is taken where the budget allows no search."""
+"""Numbers of examples to try; the first is used if the budget allows no search."""
 
 _FOLDS = 5
 _CALLS_PER_LABEL = 10
@@ -47,15 +46,15 @@ _HEADING = "What counts as supported here, in the words of the people who decide
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """A row that people and the judge decided.
+    """A row with a label and the judge's decision.
 
     Attributes:
         id: The row.
-        question: Rows of one question are never on both sides of a measurement.
-        label: Whether people call it supported.
-        judged: Whether the judge did.
-        example: It as a few-shot example; None where people labelled too little of it.
-        note: What the person wrote about it.
+        question: The question; its rows are never used both to teach and to test.
+        label: Whether people call the row supported.
+        judged: Whether the judge calls it supported.
+        example: The row as a few-shot example; None if too few of its statements are labelled.
+        note: The person's note.
     """
 
     id: str
@@ -68,23 +67,23 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a prompt gains, measured on questions that its examples are not from.
+    """The gain of a taught prompt, measured on questions without examples.
 
     Attributes:
-        judge: Who was asked.
-        labels: Labelled rows.
-        questions: Questions behind them.
-        before: Share of rows on which judge and people agree, with the prompt of the run.
-        after: The same with prompts that were taught by the other questions.
+        judge: The judge that was asked.
+        labels: Number of labelled rows.
+        questions: Number of their questions.
+        before: Share of rows on which judge and people agree with the run's prompt.
+        after: The same share with prompts taught on the other questions.
         gain: after - before, with its interval.
-        examples: How many examples the prompt has for every row.
-        peers: How many more only other answers to the same question are shown; `gain` does not
-            measure them, since it leaves whole questions out.
-        calls: Calls that the search and the measurement made.
-        languages: Languages of the rows, where the data names them.
+        examples: Number of examples that the prompt shows for every row.
+        peers: Number of further examples, each shown only for other answers to its question; `gain`
+        does not include them, because whole questions are left out.
+        calls: Number of calls of the search and the measurement.
+        languages: Languages of the rows, if the data names them.
         labels_from: Names of the files or columns.
         date: Day of the measurement, UTC.
-        fingerprint: Hash of labels, judge and the prompt that was taught.
+        fingerprint: Hash of the labels, the judge and the base prompt.
     """
 
     judge: str
@@ -107,7 +106,7 @@ class Receipt:
         return self.gain.low > 0
 
     def __str__(self) -> str:
-        """What a terminal shows."""
+        """Return the text that a terminal shows."""
         gain = self.gain
         peers = f"{self.peers} more for other answers to the same question, " if self.peers else ""
         return "\n".join(
@@ -122,7 +121,7 @@ class Receipt:
         )
 
     def header(self) -> dict[str, Any]:
-        """Return it as the front matter of the prompt has it."""
+        """Return the receipt for the front matter of the prompt."""
         gain = (self.gain.estimate, self.gain.low, self.gain.high)
         found = {**asdict(self), "gain": [round(one, 4) for one in gain]}
         found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
@@ -133,23 +132,23 @@ class Receipt:
 
 
 AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
-"""Asks the judge with some rows as examples about other rows: whether it supports each."""
+"""Shows the judge some rows as examples, and returns its verdict on each other row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        examples: Rows that become examples of the prompt.
-        after: For each row, whether the judge agrees with people when other questions teach it.
+        examples: Rows chosen as examples of the prompt.
+        after: For each row, whether the judge agrees with people when taught on other questions.
     """
 
     examples: list[LabelledRow]
     after: list[bool]
 
     def gain(self, rows: Sequence[LabelledRow]) -> Interval:
-        """Return the gain in agreement, rows of one question clustered."""
+        """Return the gain in agreement; rows of one question are a cluster."""
         before = [float(row.judged == row.label) for row in rows]
         after = [float(one) for one in self.after]
         return compare_paired(before, after, clusters=[row.question for row in rows]).difference
@@ -158,7 +157,7 @@ class Learnt:
 def learn(
     rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
 ) -> Learnt:
-    """Choose examples, and measure what they teach on questions that they are not from."""
+    """Choose examples, and measure the gain on questions without examples."""
     after: dict[str, bool] = {}
     for taught, tested in folds_of(rows, _FOLDS, seed):
         examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
@@ -169,7 +168,7 @@ def learn(
 
 
 def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int], seed: int = 0) -> int:
-    """Count the rows that `learn` asks about."""
+    """Return the number of rows that `learn` asks about."""
     calls = len(rows)
     if len(sizes) > 1:
         groups = [taught for taught, _ in folds_of(rows, _FOLDS, seed)]
@@ -194,10 +193,10 @@ def _best_size(rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int],
 def folds_of(
     rows: Sequence[LabelledRow], count: int, seed: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
-    """Yield the rows to learn from and the rows to test, no question in both."""
+    """Yield the rows to learn from and the rows to test; no question is in both."""
     questions = list(dict.fromkeys(row.question for row in rows))
     random.Random(seed).shuffle(questions)
-    # Errors of the judge are what there is to learn; each part has its share of them.
+    # The judge can learn only from its errors, so each part gets its share of them.
     wrong = Counter(row.question for row in rows if row.judged != row.label)
     questions.sort(key=lambda question: -min(1, wrong[question]))
     part = {question: place % count for place, question in enumerate(questions)}
@@ -207,7 +206,7 @@ def folds_of(
 
 
 def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
-    """Choose errors of both kinds that are unlike each other, and right rows that are like them."""
+    """Choose dissimilar errors of both kinds, and right rows similar to them."""
     usable = [row for row in rows if row.example is not None]
     kinds = [(False, True), (True, False), (False, False), (True, True)]
     groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
@@ -226,7 +225,7 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
 
             best = max(group, key=likeness)
             chosen.append(best)
-            # One question shows one thing; a second row of it shows little more.
+            # A second row of the same question would add little.
             for kind in kinds:
                 groups[kind] = [r for r in groups[kind] if r.question != best.question]
     return chosen
@@ -234,13 +233,13 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
 
 @dataclass(frozen=True)
 class Teaching:
-    """What will be taught, with its calls counted; nothing has been asked yet.
+    """A plan for teaching; nothing has been asked yet.
 
     Attributes:
         rows: The labelled rows.
-        sizes: Numbers of examples that are tried.
-        calls: Calls that `learn` makes, further tries of a failed one left out.
-        judge: Who is asked.
+        sizes: Numbers of examples to try.
+        calls: Number of calls that `learn` makes, without retries.
+        judge: The judge to ask.
     """
 
     rows: list[LabelledRow]
@@ -284,7 +283,7 @@ class Teaching:
         return Lesson(receipt, self._base.text(found.examples, receipt, peers))
 
     def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
-        """Return labelled answers for others to their question: errors first, few a question."""
+        """Return examples for other answers to the same question: errors first, at most four."""
         answers = Counter(sample.question for sample in self.samples.values() if sample.question)
         taken = {row.id for row in chosen}
         rows = [row for row in self.rows if row.example and row.id not in taken]
@@ -304,7 +303,7 @@ class Teaching:
             options: RunOptions = {"progress": False, **self._options}
             run = evaluate(samples, [grader], self.judge, **options)
         scores = {outcome.sample_id: outcome.score for outcome in run.outcomes}
-        # A row that the judge could not grade agrees with nobody.
+        # A row that the judge could not grade counts as a disagreement.
         return [
             not row.label if (score := scores[row.id]) is None else score >= 1 for row in tested
         ]
@@ -312,11 +311,11 @@ class Teaching:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A prompt with what labels taught, and what that gains.
+    """A taught prompt and its gain.
 
     Attributes:
-        receipt: The measurement.
-        text: The prompt file.
+        receipt: The measured gain.
+        text: Text of the prompt file.
     """
 
     receipt: Receipt
@@ -326,8 +325,8 @@ class Lesson:
         """Write the prompt file.
 
         Args:
-            path: Where to.
-            anyway: Write it although the gain is not proved; the file says so.
+            path: Path of the file.
+            anyway: Write the file even if the gain is not proved, with a warning in it.
 
         Raises:
             ConfigurationError: The gain is not proved, or the file cannot be written.
@@ -335,7 +334,7 @@ class Lesson:
         if not self.receipt.proved and not anyway:
             gain = self.receipt.gain
             raise ConfigurationError(
-                f"nothing is written: the gain of {gain.estimate:+.1%} has an interval from "
+                f"nothing was written: the gain of {gain.estimate:+.1%} has an interval from "
                 f"{gain.low:+.1%} to {gain.high:+.1%}, which includes 0; label more rows, or "
                 "write it anyway (--anyway)"
             )
@@ -345,7 +344,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class _Base:
-    """The prompt that is taught."""
+    """The prompt to teach."""
 
     prompt: Prompt
     name: str
@@ -357,7 +356,7 @@ class _Base:
         receipt: Receipt | None = None,
         peers: Sequence[LabelledRow] = (),
     ) -> str:
-        """Write the prompt file with examples, the notes on them and the receipt."""
+        """Return the prompt file with examples, their notes and the receipt."""
         header = self.prompt.header.model_dump(exclude_defaults=True)
         header |= {"name": self.name, "response_model": header.get("response_model", self.name)}
         if receipt is not None:
@@ -372,7 +371,7 @@ class _Base:
     def _body(self, examples: Sequence[LabelledRow]) -> str:
         notes = list(dict.fromkeys(" ".join(row.note.split()) for row in examples if row.note))
         listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
-        # A note is a text: what reads as Jinja in it stays what the person wrote.
+        # A note is plain text; Jinja syntax in it must stay as the person wrote it.
         listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
         stem = self.prompt.shipped_name
         if stem is None:
@@ -412,21 +411,21 @@ def prepare_teaching(
     seed: int = 0,
     **options: Unpack[RunOptions],
 ) -> Teaching:
-    """Read the labels of a run, and count the calls that teaching will make.
+    """Read the labels of a run, and plan the teaching without asking the judge.
 
     Args:
-        run: A run with the prompt that is to be taught; its judge is asked.
-        labels: As in `agreement`: files, or columns of the data.
-        prompt: The prompt file that the run used; None takes the shipped one of its grader.
-        grader: The only grader to take; None takes the run's only one.
+        run: A run with the prompt to teach; its judge will be asked.
+        labels: Files or columns of the data, as in `agreement`.
+        prompt: The prompt file of the run; None uses the grader's shipped prompt.
+        grader: The grader to teach; None uses the run's only one.
         column: The column of a labels file that holds the label.
-        budget: Most calls; None allows 10 for each label.
-        seed: Deals questions into parts.
+        budget: Largest number of calls; None allows 10 per label.
+        seed: Seed of the split of questions.
         options: As for `evaluate`, without `sampling`.
 
     Raises:
-        DataError: The run's judge reads no prompt, or the labels cannot be read, or fit no row.
-        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 supported, or not.
+        DataError: The run's judge reads no prompt, the labels cannot be read, or none fits a row.
+        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 as supported or not.
         ConfigurationError: The prompt cannot be taught, or the budget is too small.
     """
     stored = load_run(run)
@@ -434,7 +433,7 @@ def prepare_teaching(
     if judge is None:
         raise ConfigurationError("the run does not say which judge graded it; grade the rows again")
     with suppress(ConfigurationError):
-        # A client of the user's own has a name that no judge string is.
+        # The name of a user's own client is not a judge string.
         if from_string(judge) is not None:
             raise DataError(
                 f"the run's judge {judge!r} reads no prompt that could be taught; grade the rows "
@@ -540,7 +539,7 @@ def _row(
 
 
 def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:
-    """Return the labels of people for each finding; None where some finding has none."""
+    """Return the label of each finding; None if any has none."""
     if not found:
         return None
     if label or len(found) == 1:
@@ -552,7 +551,7 @@ def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) ->
 
 
 def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
-    """Return the chunks that the judge named, else the one that shares most words with it."""
+    """Return the chunks that the judge named, else the chunk with the most common words."""
     if finding.chunk_ids:
         return list(finding.chunk_ids)
     words = set(words_of(finding.text))
@@ -561,14 +560,14 @@ def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SuspiciousLabel:
-    """A label that the judge and the embedded judge contradict.
+    """A label and how doubtful it is.
 
     Attributes:
         sample_id: The row.
-        text: What is labelled: a statement, or all statements of a row.
-        label: What people say.
-        judged: What the judge says.
-        suspicion: 0 to 1: how far the label is from what such a text is mostly labelled.
+        text: The labelled statement, or all statements of a labelled row.
+        label: Whether people call it supported.
+        judged: Whether the judge does.
+        suspicion: Distance of the label from the usual label of similar texts, 0 to 1.
     """
 
     sample_id: str
@@ -585,10 +584,10 @@ def suspicious_labels(
     grader: str | None = None,
     column: str = "label",
 ) -> list[SuspiciousLabel]:
-    """Sort labels by how doubtful they are, for a second look.
+    """Sort labels by how doubtful they are.
 
-    The support of the embedded judge is mapped to how often people label such a support as
-    supported, fitted on these labels; where another judge graded, its verdict counts as much.
+    The support of the embedded judge is mapped to the share of such statements that people call
+    supported. If another judge graded the run, its verdict has the same weight.
 
     Args:
         run: A run with the labelled rows.
@@ -597,7 +596,7 @@ def suspicious_labels(
         column: As in `prepare_teaching`.
 
     Returns:
-        Every label that is yes or no, the most suspicious first.
+        All yes and no labels, the most suspicious first.
 
     Raises:
         DataError: The labels cannot be read, or fit no verdict.

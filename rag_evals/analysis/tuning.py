@@ -1,4 +1,4 @@
-"""What do labels say about a judge's support? A map, a threshold, and where to rely on it."""
+"""Tuning of a verifier with labels: a support map, a threshold, and limits for cascades."""
 
 import math
 import random
@@ -44,10 +44,10 @@ from rag_evals.verify import (
 )
 
 LEAST_LABELS = 30
-"""Fewer labels tell too little to choose anything by."""
+"""Least number of labels."""
 
 LEAST_OF_EACH = 5
-"""So many labels must say yes, and so many no."""
+"""Least number of labels that say yes, and that say no."""
 
 _FOLDS = 10
 _MOST_QUANTILES = 200
@@ -64,25 +64,25 @@ def tune(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Tuning:
-    """Learn from labels what a verifier's support means, and from where on it may be relied on.
+    """Learn from labels what a verifier's support means, and when a cascade can rely on it.
 
     Args:
-        run: A run of the verifier, a folder or in memory; graded without a tuned file for it.
-        labels: As in `agreement`: files, or columns of the data.
-        grader: The only grader to take; None takes the run's only one.
-        stage: Name of the verifier, such as `embedded`; None takes the only one.
+        run: A run of the verifier, graded without a tuned file for it.
+        labels: Files or columns of the data, as in `agreement`.
+        grader: The grader to tune; None uses the run's only one.
+        stage: Name of the verifier, such as `embedded`; None uses the only one.
         column: The column of a labels file that holds the label.
-        max_error: Share of verdicts that may be wrong where a cascade leaves it at this verifier.
-        confidence: How often that promise holds.
-        seed: Deals rows into the ten parts of the cross-validation.
+        max_error: Largest share of wrong verdicts where a cascade relies on this verifier alone.
+        confidence: How often this promise holds, as a fraction.
+        seed: Seed of the split into ten parts for cross-validation.
 
     Returns:
-        What `tuned=` of `evaluate` takes; its `write(path)` keeps it in a file.
+        The argument for `tuned=` of `evaluate`; `write(path)` stores it in a file.
 
     Raises:
         DataError: The labels cannot be read, or fit no verdict.
-        TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 are yes, or no.
-        WeakJudgeError: Support is no higher for what people call supported than for the rest.
+        TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 say yes, or no.
+        WeakJudgeError: Support is not higher for statements that people call supported.
         ConfigurationError: The run has no such verifier, or its support is only 0 or 1.
     """
     require_fraction("max_error", max_error)
@@ -118,7 +118,7 @@ def tune(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The labelled units that tuning learns from, as aligned lists."""
+    """The labelled units for tuning, as aligned lists."""
 
     level: Literal["statement", "row"]
     units: list[Unit]
@@ -132,10 +132,10 @@ class _Chosen:
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
-        """Take labelled statements and rows of one statement; else rows, by the weakest one."""
+        """Choose labelled statements if there are enough, else rows by their weakest verdict."""
         with_statements = {unit.sample_id for unit in matched.statements}
         others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
-        # The label of a row that is one statement is a label of that statement.
+        # A label of a row with one statement is a label of that statement.
         single = [unit for unit in others if len(unit.verdicts) == 1]
         statements = _decided_by(stage, [*matched.statements, *single])
         rows = _decided_by(stage, matched.rows)
@@ -185,8 +185,8 @@ def _place_of(stages: Sequence[Mapping[str, Any]], stage: str | None) -> int:
     place = 0 if stage is None else names.index(stage)
     if place < len(names) - 1:
         raise ConfigurationError(
-            f"{stage!r} left statements to {names[place + 1]!r}, and the run has not kept its "
-            f"supports of these; tune a run in which {stage!r} comes last"
+            f"{stage!r} left statements to {names[place + 1]!r}, and the run did not store its "
+            f"supports for them; tune a run in which {stage!r} comes last"
         )
     if stages[place]["tuned"] is not None:
         raise ConfigurationError(
@@ -218,7 +218,7 @@ def _check(chosen: _Chosen) -> None:
             )
     if set(chosen.supports) <= {0.0, 1.0}:
         raise ConfigurationError(
-            "every support in this run is 0 or 1, so that there is nothing to tune; a verifier "
+            "every support in this run is 0 or 1, so there is nothing to tune; a verifier "
             "with probabilities is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
 
@@ -262,18 +262,18 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Learn how sure the verdicts are that a tuned file derives from supports.
+    """Fit a map from signals of a verdict to the chance that the tuned verdict is right.
 
     Args:
-        findings: Verdicts with their support, before any map.
-        shown: For each the chunks, and how many replies were asked for.
-        labels: The labels of people, in the same order.
-        rows: The row of each, in the same order.
-        skip: Share of the least sure.
-        seed: Deals rows into parts; each part is measured by what the others taught.
+        findings: Verdicts with their untuned support.
+        shown: For each the chunks, and the number of replies.
+        labels: The labels of people, aligned.
+        rows: The row of each verdict, aligned.
+        skip: Share of the least certain verdicts to skip.
+        seed: Seed of the split into parts for cross-validation.
 
     Returns:
-        None where fewer than five verdicts are wrong, or nothing can be learnt.
+        None if fewer than five verdicts are wrong, or no map can be fitted.
     """
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
@@ -301,7 +301,7 @@ def fit_confidence(
         "skipped": 1 - len(kept) / len(sure),
         "error": 1 - sum(right) / len(right),
         "error_kept": sum(wrong) / len(kept),
-        # The limit is drawn from the same labels: half of what may go wrong is left to it.
+        # The limit comes from the same labels, so half of the allowed error is reserved for it.
         "bound": error_bound(wrong, [rows[place] for place in kept], confidence=0.975),
     }
     return none.model_copy(update=found)
@@ -309,7 +309,7 @@ def fit_confidence(
 
 def _auroc(right: Sequence[bool], sure: Sequence[float], rows: Sequence[str]) -> Confidence:
     found = auroc_interval(right, sure)
-    # Statements of one row tell less than independent ones.
+    # Statements of one row carry less information than independent ones.
     wider = math.sqrt(len(right) / independent_rows([float(one) for one in right], rows))
     low, high = (
         min(1.0, max(0.0, found.estimate + (end - found.estimate) * wider))
@@ -325,7 +325,7 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> "_Fitted":
-    """Tune on some of the labels, and learn of them when the tuned verdict is right."""
+    """Tune on some of the labels, and fit on them when the tuned verdict is right."""
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
     limit = best_threshold(of_labels, of_supports).threshold
@@ -348,7 +348,7 @@ class _Fitted:
     case: Callable[[int], tuple[dict[str, float], bool]]
 
     def __call__(self, place: int) -> tuple[float, bool]:
-        """Return how sure the verdict at a place is, and whether it is right."""
+        """Return the confidence of the verdict at a place, and whether it is right."""
         signals, right = self.case(place)
         return sureness(self.weights, self.intercept, signals), right
 
@@ -356,7 +356,7 @@ class _Fitted:
 def _parts(
     labels: Sequence[bool], rows: Sequence[str], seed: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the places to measure and those to learn from; no row is on both sides."""
+    """Yield the places to measure and the places to learn from; no row is in both."""
     part_of = _dealt(labels, rows, seed)
     for part in range(_FOLDS):
         inside = [place for place, row in enumerate(rows) if part_of[row] == part]
@@ -364,7 +364,7 @@ def _parts(
 
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
-    """Measure each part of the rows by what the other parts taught."""
+    """Measure each part of the rows with what was learnt from the other parts."""
     verdicts, supports = list(chosen.verdicts), list(chosen.supports)
     for inside, rest in _parts(chosen.labels, chosen.rows, seed):
         labels = [chosen.labels[place] for place in rest]
@@ -373,7 +373,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
             learnt = fit_support_map(labels, known)
             threshold = best_threshold(labels, known).threshold
         except (WeakJudgeError, TooFewLabelsError):
-            continue  # nothing was learnt without this part: its figures stay as they were
+            continue  # nothing could be learnt without this part; keep its figures
         for place in inside:
             verdicts[place] = chosen.supports[place] >= threshold
             supports[place] = learnt(chosen.supports[place])
@@ -381,7 +381,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _dealt(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
-    """Deal rows into parts, so that each part has its share of the rarer label."""
+    """Split rows into parts, each with its share of the rarer label."""
     rarer = sum(labels) * 2 < len(labels)
     pairs = zip(of_labels, labels, strict=True)
     holders = {row for row, label in pairs if label is rarer}
@@ -397,7 +397,7 @@ def _spread(supports: Sequence[float]) -> tuple[float, ...]:
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
-    # Two sides share what may go wrong, so that both hold together.
+    # The two sides share the allowed error, so that both promises hold together.
     of_side = 1 - (1 - confidence) / 2
     supported, unsupported = (
         sure_side(

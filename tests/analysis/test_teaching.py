@@ -112,7 +112,7 @@ def test_random_labels_are_refused(command: Command, scripted: Start) -> None:
     assert command(*asked, "--anyway", "--json").code == 0
     assert "warning: 'the gain is not proved" in Path("taught.jinja").read_text()
     lesson = prepare_teaching("run", "labels.jsonl", budget=40).learn()
-    with pytest.raises(ConfigurationError, match="nothing is written"):
+    with pytest.raises(ConfigurationError, match="nothing was written"):
         lesson.write("other.jinja")
 
 

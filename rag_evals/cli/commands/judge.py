@@ -264,7 +264,7 @@ def teach(
     lesson = teaching.learn()
     output.result(lesson.receipt, lesson.receipt)
     if not lesson.receipt.proved and not anyway:
-        echo("nothing is written; label more rows, or give --anyway", err=True)
+        echo("nothing was written; label more rows, or add --anyway", err=True)
         raise typer.Exit(GATE_MISSED)
     if out is not None:
         lesson.write(out, anyway=anyway)
