@@ -345,7 +345,7 @@ def test_without_the_plugin_assertions_say_so() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
 
-    assert "ConfigurationError: no test runs under the plugin rag_evals" in ended.stderr
+    assert "ConfigurationError: no test is running under the plugin rag_evals" in ended.stderr
     assert "-p no:rag_evals" in ended.stderr
 
 

@@ -1,7 +1,7 @@
 """An exam for judges: 200 pairs of answers that differ in one detail.
 
 The passages support one answer of a pair and not the other. A pair is right if the supported answer
-reaches the threshold and the other one does not, so a judge that accepts everything gets none right.
+reaches the threshold and the other one does not. A judge that accepts everything gets none right.
 """
 
 import json

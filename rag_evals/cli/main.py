@@ -1,6 +1,6 @@
-"""What can be done from the command line? The commands by name, each loaded when it is called.
+"""The command line: a table of commands, each loaded when it is called.
 
-A command loads graders, judges and statistics; together they cost three times what the help does.
+Loading graders, judges and statistics takes three times as long as printing the help.
 """
 
 import io
@@ -23,14 +23,13 @@ from rag_evals.report.screen import echo
 COMMANDS = {
     "grade": "Grade every row of a file, and keep the outcomes in a run folder.",
     "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
-    "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as "
-    "they are.",
+    "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.",
     "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
     "show": "Show one row of a run: the answer, each verdict, why, and the passage to check it at.",
     "view": "Look at runs in the browser: a list, scores over time, rows, comparisons, labels.",
     "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
     "unsupported.",
-    "merge": "Make one run of parts of it, so that report, compare and correct work on the whole.",
+    "merge": "Merge parts of a run, so that report, compare and correct work on the whole run.",
     "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
     "be chance.",
     "judge": "Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
@@ -39,7 +38,7 @@ COMMANDS = {
     "batch": "Watch and collect the batches of a run that grade --batch began.",
     "prompts": "Show, copy and check prompts.",
 }
-"""The help line of each command, in its order."""
+"""The help line of each command, in the order of the help."""
 
 _ROOM = "rag_evals.cli.commands"
 FILES = {
@@ -51,28 +50,28 @@ FILES = {
     "merge": "report",
     "graders": "prompts",
 }
-"""The file of each command that does not have the command's name."""
+"""The module of each command whose module has a different name."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; one is its help line until it is asked for."""
+    """The commands by name; a command is its help line until it is requested."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return a command, ready to be called."""
+        """Return a command, loading it if needed."""
         found = self.data[name]
         return _load(name) if isinstance(found, str) else found
 
 
 class _LoadingGroup(TyperGroup):
-    """A group whose commands are loaded when they are called."""
+    """A group that loads commands when they are called."""
 
-    # Any: what the base class takes has no public type.
+    # Any: the base class's arguments have no public type.
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": None})
         self.commands = _Commands(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names, and load nothing."""
+        """Return the names without loading a command."""
         return list(self.commands)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -87,7 +86,7 @@ def _load(name: str) -> Any:
     try:
         module = import_module(f"{_ROOM}.{FILES.get(name, name)}")
     except KeyboardInterrupt:
-        # typer would end without a word; this it hands on.
+        # typer would exit without a message.
         raise typer.Abort from None
     found: typer.Typer | Callable[..., None] = getattr(module, name)
     if isinstance(found, typer.Typer):
@@ -122,7 +121,7 @@ def _main(
     ] = False,
     _debug: Annotated[
         bool,
-        # `run` takes it out of the command line before; here it is for the help.
+        # `run` removes it from the command line first; this entry is for the help.
         typer.Option("--debug", help="Show the traceback of an error; allowed anywhere."),
     ] = False,
 ) -> None:
@@ -130,10 +129,10 @@ def _main(
 
 
 def run() -> None:
-    """Run the command of `sys.argv`; every way to end has its exit code, and at most one line."""
+    """Run the command of `sys.argv`, and exit with its code and at most one line of error."""
     words, debug = without_debug(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that knows no such letter must not end the command.
+        # A letter that the terminal cannot print must not end the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.exit(exit_code_of(lambda: app(words, standalone_mode=False), debug=debug))

@@ -1,7 +1,7 @@
-"""How do tests grade answers? A fixture, a marker, two assertions, and a table at the end.
+"""The pytest plugin: a fixture, a marker, two assertions, and a table at the end.
 
-pytest loads this door wherever rag_evals is installed, so its files import pytest alone; everything
-else is loaded with the first grading.
+pytest loads this package whenever rag_evals is installed, so its modules import only pytest and
+load everything else with the first grading.
 """
 
 import pytest
@@ -13,13 +13,13 @@ from rag_evals.pytest_plugin.hooks import GradingHooks
 __all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 
 _MARKER = (
-    f"{MARKER}(judge=None, graders=None, at_least=None): the test grades answers, by this judge "
-    "and these graders; a grading under at_least fails it."
+    f"{MARKER}(judge=None, graders=None, at_least=None): the test grades answers with this judge "
+    "and these graders; a score below at_least fails it."
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Take each option on the command line, or in the ini file with underscores."""
+    """Add each option to the command line, and with underscores to the ini file."""
     group = parser.getgroup("rag_evals", "grade answers of RAG programs")
     for name, (metavar, words) in OPTIONS.items():
         group.addoption(
@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and what grades."""
+    """Register the marker and the hooks."""
     config.addinivalue_line("markers", _MARKER)
     config.pluginmanager.register(GradingHooks(PluginOptions(config)), "rag_evals-grading")
 

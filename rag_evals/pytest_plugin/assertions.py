@@ -1,4 +1,4 @@
-"""What do tests call? `graded(row)`, `assert_faithful(case)` and `assert_scores(run, ...)`."""
+"""Functions for tests: `graded(row)`, `assert_faithful(case)` and `assert_scores(run, ...)`."""
 
 import os
 from collections.abc import Collection, Iterator, Mapping
@@ -15,25 +15,24 @@ _WORST_SHOWN = 5
 
 
 class GradedFixture:
-    """What the fixture `graded` is: call it with a row to grade it.
+    """The fixture `graded`: call it with a row to grade it.
 
-    The judge and the graders are those of the test's marker, else those of the options, else the
+    Judge and graders come from the test's marker, else from the options; by default they are the
     embedded judge and faithfulness.
     """
 
     def __repr__(self) -> str:
-        """One line."""
         return "GradedFixture()"
 
-    # `Any`: fields of a row, checked as those of any other row.
+    # `Any`: fields of a row, checked like those of any other row.
     def __call__(
         self, row: object = None, /, grader: str | None = None, **fields: Any
     ) -> "Outcome":
-        """Grade one row; the test fails when it gets no score, or less than its marker asks.
+        """Grade one row; the test fails without a score, or with a lower one than its marker asks.
 
         Args:
-            row: A `Sample`, a mapping or an object with fields, as a row of `evaluate`.
-            grader: One of the test's graders; None where it has only one.
+            row: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
+            grader: One of the test's graders; None if it has only one.
             **fields: Instead of a row: `question=`, `answer=`, `context=`, `reference=`.
 
         Returns:
@@ -41,7 +40,7 @@ class GradedFixture:
 
         Raises:
             AssertionError: The row is not scorable, its grading failed, or it scored too little.
-            ConfigurationError: Nothing can be graded by this judge and these graders.
+            ConfigurationError: The judge or the graders are invalid.
         """
         __tracebackhide__ = True
         done = _grading(row, grader, fields)
@@ -50,7 +49,7 @@ class GradedFixture:
 
     # `Any`: as above.
     def outcome(self, row: object = None, /, grader: str | None = None, **fields: Any) -> "Outcome":
-        """Grade one row and return its outcome, also without a score; otherwise as a call."""
+        """Grade one row like a call, and return its outcome even without a score."""
         __tracebackhide__ = True
         return _grading(row, grader, fields).outcome
 
@@ -61,14 +60,14 @@ def assert_faithful(
     """Fail the test unless the context of a row supports its answer.
 
     Args:
-        case: A row as `graded` takes it, or an `Outcome`.
-        at_least: Least share of supported statements, 0 to 1; None takes the marker's, else 0.9.
-        languages: Codes of languages besides English and Russian in which verdicts of the embedded
-            judge count, such as `["de"]`; `["any"]` for all.
+        case: A row like for `graded`, or an `Outcome`.
+        at_least: Smallest share of supported statements, 0 to 1; None uses the marker's, else 0.9.
+        languages: Languages other than English and Russian in which verdicts of the embedded judge
+        count, such as `["de"]`; `["any"]` for all.
 
     Raises:
-        AssertionError: With each unsupported statement, why, and the nearest chunk; also for a row
-            without a score.
+        AssertionError: It lists each unsupported statement with the reason and the nearest chunk;
+        also raised for a row without a score.
         ConfigurationError: As for `graded`.
     """
     __tracebackhide__ = True
@@ -87,19 +86,18 @@ def assert_scores(
     count: Mapping[str, float] | None = None,
     **at_least: float,
 ) -> None:
-    """Fail the test unless the scores of a run are high enough.
+    """Fail the test unless the mean scores of a run are high enough.
 
     Args:
-        run: What `evaluate` returned, or a run folder.
-        at: Which number must reach it: the mean, or the lower end of its 95 % interval.
-        min_scored: Least share of the rows that must have a score; failed rows have none.
-        count: What rows without a score count as, by reason, as `Gate` takes them.
-        **at_least: The least score for each grader, by its name: `faithfulness=0.9`.
+        run: A run, or its folder.
+        at: Which number is checked: the mean, or the lower end of its 95 % interval.
+        min_scored: Smallest share of rows with a score; failed rows have none.
+        count: Scores of rows that are not scorable, by reason, as for `Gate`.
+        **at_least: Lowest accepted mean of each grader, such as `faithfulness=0.9`.
 
     Raises:
-        AssertionError: With each rule that is missed, and the worst rows.
-        ConfigurationError: No grader is named, the run has none of that name, or a number is no
-            share.
+        AssertionError: It lists each failed rule and the worst rows.
+        ConfigurationError: No grader is named, one is not in the run, or a number is out of range.
     """
     __tracebackhide__ = True
     try:
@@ -115,7 +113,7 @@ def _grading(row: object, grader: str | None, fields: Mapping[str, object]) -> G
     try:
         return current_test().grade(row, grader, fields)
     except RagEvalsError as error:
-        # The mistake is in the test; our own frames would only hide its line.
+        # The mistake is in the test; our frames would hide its line.
         raise error.with_traceback(None) from None
 
 
@@ -128,7 +126,7 @@ def _require_score(done: Grading, at_least: float, languages: Collection[str] = 
     told = getattr(result, "language", None)
     if done.outcome.reason == "unread_language" and not {"any", told}.isdisjoint(languages):
         score = getattr(result, "score", None)
-    # A row without a score fails whatever was asked.
+    # A row without a score always fails.
     if score is not None and score >= at_least:
         return
     done.is_told = True
@@ -144,7 +142,7 @@ def _missed(
     count: Mapping[str, float],
     at_least: Mapping[str, float],
 ) -> Iterator[str]:
-    """Yield what is missed, each with its worst rows; keep the numbers for the table."""
+    """Yield each failed rule with the worst rows, and store the numbers for the table."""
     # Loaded when first used.
     from rag_evals.run import Gate, Summary, load_run  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Which test grades now, by which judge, with which options, and what has it graded?"""
+"""The running test: its judge, its options and its gradings."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -21,23 +21,23 @@ _TIMEOUT_SECONDS = 120
 _ROWS_SHOWN = 20
 
 OPTIONS = {
-    "judge": ("JUDGE", "Judge of tests that name none. Default: $RAG_EVALS_JUDGE, else embedded."),
-    "graders": ("NAMES", "Graders of tests that name none, with commas. Default: faithfulness."),
-    "cache": ("on|off|FILE", "Where a judge's replies are kept. Default: on, the user's cache."),
+    "judge": ("JUDGE", "Default judge of tests. Default: $RAG_EVALS_JUDGE, else embedded."),
+    "graders": ("NAMES", "Default graders of tests, with commas. Default: faithfulness."),
+    "cache": ("on|off|FILE", "Where to store replies. Default: on, in the user's cache."),
     "concurrency": (
-        "N", f"Gradings at a time in one process, at most. Default: {_CONCURRENCY}."
+        "N", f"Largest number of concurrent gradings per process. Default: {_CONCURRENCY}."
     ),
-    "timeout": ("SECONDS", f"For all calls of one grading. Default: {_TIMEOUT_SECONDS}."),
-    "rows": ("N", f"Rows of the table at the end, 0 for no table. Default: {_ROWS_SHOWN}."),
+    "timeout": ("SECONDS", f"Time for all calls of one grading. Default: {_TIMEOUT_SECONDS}."),
+    "rows": ("N", f"Rows of the final table; 0 shows none. Default: {_ROWS_SHOWN}."),
 }  # fmt: skip
-"""What each option is called behind `--rag-evals-`, what it takes, and what it does."""
+"""Value and help text of each option, by its name after `--rag-evals-`."""
 
 
 class PluginOptions:
-    """The options of pytest's command line, else of its ini file."""
+    """The plugin's options, from pytest's command line, else from its ini file."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Read them; a number that is none, or too small, is a `pytest.UsageError`."""
+        """Read the options; an invalid number raises `pytest.UsageError`."""
         self._config = config
         graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
         cache = self._text("cache")
@@ -69,9 +69,9 @@ class PluginOptions:
 
 
 class GradedRow(TypedDict):
-    """One line of the table at the end, of values that pytest-xdist can send.
+    """One line of the final table, with values that pytest-xdist can send.
 
-    Its judge is empty where it is a grader of a whole run.
+    The judge is empty for the mean of a run.
     """
 
     grader: str
@@ -82,7 +82,7 @@ class GradedRow(TypedDict):
 
 @dataclass(slots=True)
 class Grading:
-    """One grading of a test, with its chunks and judge; `is_told` once a failure has shown it."""
+    """One grading of a test; `is_told` is set once a failure message includes it."""
 
     outcome: "Outcome"
     chunks: Sequence[str]
@@ -90,14 +90,14 @@ class Grading:
     is_told: bool = False
 
     def lines(self) -> list[str]:
-        """Say how it ended, and what counts against it."""
+        """Return the outcome and the findings that count against it as text."""
         from rag_evals.report.failures import outcome_lines  # noqa: PLC0415 - loaded when first used
 
         return outcome_lines(self.outcome, self.chunks)
 
 
 class OpenJudges:
-    """The sessions of one process: one for each judge and its graders, opened when first used."""
+    """The open sessions of one process, one for each judge with its graders."""
 
     def __init__(self, options: PluginOptions) -> None:
         self._options = options
@@ -105,9 +105,9 @@ class OpenJudges:
         self._closing = ExitStack()
         self._lock = threading.Lock()
 
-    # `Any`: whatever `open_session` takes as a client and as graders.
+    # `Any`: the types that `open_session` accepts.
     def session(self, judge: Any, graders: Any, grader: str | None) -> "GradingSession":
-        """Return the session of a judge; a grader that nobody named gets one of its own."""
+        """Return the session of a judge; a grader that the test did not name gets its own."""
         from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
 
         asked = self._options.graders if graders is None else graders
@@ -126,7 +126,7 @@ class OpenJudges:
             return self._open[key]
 
     def name(self, judge: object) -> str:
-        """Say who grades."""
+        """Return the name of the judge."""
         from rag_evals.grading import default_judge  # noqa: PLC0415 - loaded when first used
 
         if judge is None or isinstance(judge, str):
@@ -140,7 +140,7 @@ class OpenJudges:
 
 
 def _names(graders: object) -> tuple[str, ...] | None:
-    """Return graders by their names; None where one is no name."""
+    """Return the names of graders; None if one is not a name."""
     several = [graders] if isinstance(graders, str) else graders
     if not isinstance(several, Sequence):
         return None
@@ -149,7 +149,7 @@ def _names(graders: object) -> tuple[str, ...] | None:
 
 
 class CurrentTest:
-    """A test that runs, and its gradings."""
+    """A running test and its gradings."""
 
     def __init__(self, item: pytest.Item, judges: OpenJudges) -> None:
         self._item = item
@@ -158,23 +158,23 @@ class CurrentTest:
         self._rows: list[GradedRow] = []
 
     def begin(self) -> None:
-        """Forget an earlier try of the same test."""
+        """Forget an earlier attempt of the same test."""
         self._gradings.clear()
         self._rows.clear()
         properties = self._item.user_properties
         properties[:] = [one for one in properties if not one[0].startswith(_PROPERTY)]
 
-    # `Any`: what a user wrote into the marker; what takes it checks it.
+    # `Any`: values that a user wrote in the marker; they are checked where they are used.
     def marked(self, name: str) -> Any:
-        """Return what the test's marker says of `judge`, `graders` or `at_least`; None without."""
+        """Return `judge`, `graders` or `at_least` of the test's marker; None if it is not set."""
         marker = self._item.get_closest_marker(MARKER)
         return None if marker is None else marker.kwargs.get(name)
 
     def grade(self, row: object, grader: str | None, fields: Mapping[str, object]) -> Grading:
-        """Grade one row, given as `evaluate` takes it or by its fields.
+        """Grade one row, given as an object or by its fields.
 
         Raises:
-            ConfigurationError: There is no row, or there are two; no session can be opened.
+            ConfigurationError: There is no row, there are two, or no session can be opened.
         """
         # Loaded when first used.
         from rag_evals.core import Sample  # noqa: PLC0415
@@ -204,7 +204,7 @@ class CurrentTest:
         return done
 
     def known(self, case: object) -> Grading | None:
-        """Return the grading of an outcome; None for what is to be graded."""
+        """Return the grading of an outcome; None for a row."""
         from rag_evals.run import Outcome  # noqa: PLC0415 - loaded when first used
 
         if not isinstance(case, Outcome):
@@ -213,7 +213,7 @@ class CurrentTest:
         return next(own, None) or Grading(case, (), "not known here")
 
     def remember_run(self, grader: str, mean: float | None, why: str) -> None:
-        """Take a grader of a run into the table, and into the report for other programs."""
+        """Add the mean of a run to the table and to the test's properties."""
         self._remember(grader, "", mean, why)
         ended = "no score" if mean is None else f"{mean:.4f}"
         self._item.user_properties.append((f"{_PROPERTY}{grader}.mean", ended))
@@ -224,12 +224,12 @@ class CurrentTest:
         )
 
     def taken_rows(self) -> list[GradedRow]:
-        """Return the rows since the last call."""
+        """Return the rows added since the last call."""
         rows, self._rows = self._rows, []
         return rows
 
     def untold_lines(self) -> list[str]:
-        """Return what counts against the gradings that no failure message has covered."""
+        """Return the findings against gradings that no failure message includes."""
         untold = [one for one in self._gradings if not one.is_told and one.outcome.score != 1]
         for one in untold:
             one.is_told = True
@@ -237,14 +237,18 @@ class CurrentTest:
 
 
 running: list[CurrentTest] = []
-"""Tests that run: one, or several within each other where tests run pytest."""
+"""The running tests; several if a test runs pytest itself."""
 
 
 def current_test() -> CurrentTest:
-    """Return the test that runs now; `ConfigurationError` outside of one, or without the plugin."""
+    """Return the running test.
+
+    Raises:
+        ConfigurationError: No test is running under the plugin.
+    """
     if not running:
         raise ConfigurationError(
-            "no test runs under the plugin rag_evals, which grades here; call this inside a test, "
-            "and run pytest without -p no:rag_evals"
+            "no test is running under the plugin rag_evals; call this inside a test, and run "
+            "pytest without -p no:rag_evals"
         )
     return running[-1]

@@ -1,7 +1,4 @@
-"""What does pytest call? It says which test runs, asks for reports, and shows the table at the end.
-
-The hooks are of the old kind, which every pytest of the last years knows.
-"""
+"""The hooks that pytest calls; they use the old wrapper style that every supported version has."""
 
 import math
 import shutil
@@ -23,12 +20,12 @@ _MARKED = ("judge", "graders", "at_least")
 _TEST_WIDTH = 50
 _GRADER_WIDTH = 24
 _LEAST_WIDTH = 20
-# `score`, and the two spaces behind each of three columns.
+# `score`, and two spaces after each of three columns.
 _SCORE_WIDTH = 11
 
 
 class GradingHooks:
-    """What one run of pytest grades."""
+    """The gradings of one pytest session."""
 
     def __init__(self, options: PluginOptions) -> None:
         self._options = options
@@ -37,7 +34,7 @@ class GradingHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Check markers, and mark tests that take `graded`, before `-m` chooses."""
+        """Check markers, and mark tests that use `graded`, before `-m` selects tests."""
         for item in items:
             for marker in item.iter_markers(MARKER):
                 _check_marker(marker, item)
@@ -47,7 +44,7 @@ class GradingHooks:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Say which test grades; tests of plugins run pytest within pytest."""
+        """Register the running test; tests of plugins run pytest within pytest."""
         test = CurrentTest(item, self._judges)
         running.append(test)
         yield
@@ -55,14 +52,14 @@ class GradingHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Begin a test, or a further try of it."""
+        """Start a test or another attempt of it."""
         if running:
             running[-1].begin()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
-        """Send the rows with the report, from one process to the other too; explain a failure."""
-        # `Any`: pluggy's own result, which has no public type in every version.
+        """Attach the rows to the report, which pytest-xdist sends, and explain a failure."""
+        # `Any`: pluggy's result has no public type in some versions.
         result = yield
         if running:
             report = result.get_result()
@@ -72,7 +69,7 @@ class GradingHooks:
                 report.sections.append(("rag_evals", "\n".join(lines)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect the rows of all processes; those of an earlier try are dropped."""
+        """Collect the rows of all processes; drop those of an earlier attempt."""
         if report.when == "setup":
             self._rows.pop(report.nodeid, None)
         rows = getattr(report, "rag_evals", None)
@@ -80,7 +77,7 @@ class GradingHooks:
             self._rows.setdefault(report.nodeid, []).extend(rows)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the table: what has no score first, then the lowest scores."""
+        """Show the table: rows without a score first, then the lowest scores."""
         rows = [(test, row) for test, own in self._rows.items() for row in own]
         if not rows or not self._options.rows:
             return
@@ -91,7 +88,7 @@ class GradingHooks:
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
-        """Close the judges."""
+        """Close the sessions."""
         self._judges.close()
 
 
@@ -134,7 +131,7 @@ def _table(rows: Sequence[tuple[str, GradedRow]], most: int, width: int) -> Iter
 
 
 def _end_of(test: str, most: int) -> str:
-    # What tells tests apart is at the end of their names.
+    # The names of tests differ at the end.
     return test if len(test) <= most else f"…{test[1 - most :]}"
 
 

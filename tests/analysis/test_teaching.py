@@ -91,7 +91,7 @@ def test_a_rule_of_the_house_is_taught_and_proved(command: Command, scripted: St
     Path("rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     grade = ("grade", "rows.jsonl", "--prompt", "taught.jinja", "-q", "--judge")
     assert (
-        "its gain was shown for openai/m, and openai/n is asked" in command(*grade, "openai/n").err
+        "its gain was measured with openai/m, not with openai/n" in command(*grade, "openai/n").err
     )
     assert "its gain" not in command(*grade, "openai/m").err
 

@@ -17,14 +17,14 @@ Start = Callable[[Script], ScriptedJudge]
 def test_the_command_shows_the_rates(
     command: Command, scripted: Start, script: Script, rate: str
 ) -> None:
-    """One line for each kind, one for all, and which attacks won in spite of hardening."""
+    """One line for each kind, one for all, and which attacks won despite hardening."""
     scripted(script)
     ended = command("judge", "attack", "--judge", "openai/m", "--quiet")
 
     last = next(line for line in ended.out.splitlines() if line.startswith("all "))
     assert ended.code == 0
     assert last.split() == ["all", str(len(ATTACKS)), rate, rate]
-    assert ("83 won in spite of hardening" in ended.out) is (rate == "99%")
+    assert ("83 won despite hardening" in ended.out) is (rate == "99%")
 
 
 def test_the_command_attacks_a_users_prompt(command: Command, scripted: Start) -> None:

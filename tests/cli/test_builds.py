@@ -125,8 +125,8 @@ WRONG_OPTIONS = [
     (["--junit", "out.xml", "--row-under", "9"], "--row-under '9' is neither a share"),
     (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
     (["--junit", "."], "--junit '.' cannot be written"),
-    (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would be written over the data"),
-    (["--junit", "./rows.jsonl", "--json"], "would be written over the data; name another file"),
+    (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would overwrite the data"),
+    (["--junit", "./rows.jsonl", "--json"], "would overwrite the data; name another file"),
     (["--junit", "out.xml", "--dry-run"], "cannot be used with --junit"),
 ]
 

@@ -87,7 +87,7 @@ def test_a_grader_of_the_working_directory(graders: Path, spec: str) -> None:
         ("house_rules.broken:strict", "No module named 'no_such_library'"),
         ("house_rules.leaves:strict", "SystemExit: goodbye"),
         ("house_rules.length:shirt", "has no 'shirt'; its graders are short"),
-        ("house_rules.length:number", "is int, no grader; expected an object such as"),
+        ("house_rules.length:number", "is not a grader but int; expected an object such as"),
         ("house_rules.length:Length", "is a class; name an instance"),
         ("house_rules/length.py:short", "is not package.module:object"),
         ("house_rules.length:", "is not package.module:object"),

@@ -262,7 +262,7 @@ def test_a_screen_that_knows_few_letters_is_no_error(
     [
         (OSError(28, "No space left on device"), 2, "Error: No space left on device"),
         (PermissionError(13, "Permission denied", "a\nb"), 2, "Error: 'a\\nb': Permission denied"),
-        (MemoryError(), 2, "Error: the memory does not suffice"),
+        (MemoryError(), 2, "Error: out of memory"),
         (RecursionError("deep"), 70, "Error: this is a bug in rag_evals: RecursionError: deep"),
         (ValueError("x\ny"), 70, "Error: this is a bug in rag_evals: ValueError: x y"),
         (KeyboardInterrupt(), 130, "Error: ended by SIGINT"),

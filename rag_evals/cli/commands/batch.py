@@ -37,21 +37,19 @@ def collect(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
     status: Annotated[
-        bool, typer.Option("--status", help="Only ask the provider how far the batches are.")
+        bool, typer.Option("--status", help="Only ask the provider for the status of the batches.")
     ] = False,
     send: Annotated[
         bool,
         typer.Option(
             "--send",
-            help="Then send what is missing: calls that follow from replies, wrong replies, what "
-            "a batch lost.",
+            help="Then send the missing calls: follow-up calls, calls with wrong replies, and "
+            "calls that a batch lost.",
         ),
     ] = False,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Also send again the batches that the endpoint no longer has."
-        ),
+        typer.Option("--again", help="Also resend batches that the endpoint no longer has."),
     ] = False,
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait and send until no row is pending.")
@@ -60,8 +58,8 @@ def collect(
 ) -> None:
     """Fetch the replies of finished batches, and grade the rows that they complete.
 
-    The gates are those given to `grade`; while a row is pending, the exit code is 4. With
-    --status it is 3 where rows failed.
+    The gates are those of the `grade` command. While a row is pending, the exit code is 4. With
+    --status it is 3 if rows failed.
 
     [bold]Examples[/bold]
 

@@ -1,4 +1,4 @@
-"""`rag-evals compare`: is one run better than another?"""
+"""`rag-evals compare`: compare two runs row by row."""
 
 from pathlib import Path
 from typing import Annotated
@@ -43,14 +43,14 @@ def compare(
         Path | None,
         typer.Argument(
             metavar="[CANDIDATE]",
-            help="Run folder to compare with it. Without one, two graders of the first run.",
+            help="Run folder of the candidate. Without it, --pair compares two graders of one run.",
         ),
     ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
             metavar="BASELINE=CANDIDATE",
-            help="The only graders to compare, where their names differ; may be repeated.",
+            help="Graders to compare if their names differ; no others are compared. Repeatable.",
         ),
     ] = None,
     by: By = None,
@@ -61,24 +61,23 @@ def compare(
             metavar="MARGIN",
             min=0,
             max=1,
-            help="Exit with 1 when the candidate is worse by more than this, its whole interval "
-            "below.",
+            help="Exit with 1 if the whole interval of the difference is below minus this.",
         ),
     ] = None,
     allow_shorter: Annotated[
         bool,
         gate_option(
             "--allow-shorter",
-            help="Let the candidate say less: without it, --fail-if-worse and --gate also fail "
-            "when supported statements a row fall by more than this share.",
+            help="Allow shorter answers. By default, --fail-if-worse and --gate also fail if the "
+            "supported statements per row fall by more than this share.",
         ),
     ] = False,
     gate: Annotated[
         float | None,
         gate_option(
             metavar="MARGIN",
-            help="Show that the candidate loses at most this: passed, failed (1), or not decided "
-            "(4) and how many rows would do.",
+            help="Test whether the candidate loses at most this: passed, failed (1) or not decided "
+            "(4), with the number of rows needed.",
         ),
     ] = None,
     error: GateError = None,
@@ -150,7 +149,7 @@ def compare(
 def _asked_gates(
     compared: Comparison, asks: bool, asked: tuple[float | None, float, bool], say: Phrases
 ) -> GateResult:
-    """Ask the gates: `--fail-if-worse` and `--min-scored` where they are given, then `--gate`."""
+    """Check `--fail-if-worse` and `--min-scored` if given, then `--gate`."""
     margin, share, shorter = asked
     result = GateResult()
     if asks:
@@ -166,7 +165,7 @@ def _asked_gates(
 
 
 def comparison_json(compared: Comparison) -> str:
-    """Write a comparison as JSON, with the verdicts that code derives."""
+    """Return a comparison as JSON, including its computed verdicts."""
     numbers = from_json(to_json(compared))
     del numbers["differences"]
     numbers["warnings"] = compared.warnings

@@ -34,7 +34,7 @@ from rag_evals.run.plan.progress import reporting
 from rag_evals.run.plan.sampling import plan_draw
 
 KINDS = {"grade": GradingCommand}
-"""The class of each command that is not typer's own."""
+"""The command class of each command that has its own."""
 
 
 @flat
@@ -61,7 +61,7 @@ def grade(
 ) -> None:
     """Grade every row of a file, and keep the outcomes in a run folder.
 
-    Give the same command again to continue an interrupted run.
+    To resume an interrupted run, run the same command again.
 
     [bold]Examples[/bold]
 
@@ -87,7 +87,7 @@ def grade(
     options["sampling"] = sampling
     options["cache"] = bool(options.get("cache")) and not dry_run
     options["tuned"] = tuned_by.tuned or ()
-    # A run that is there may know the file already.
+    # An earlier run may have read the file already.
     folders = folders_of(outputs.folder) or default_folders(Path(data))
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
@@ -144,7 +144,7 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
 
 def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
     if plan.batched:
-        # What no batch can ask has no price of a batch.
+        # Batch prices apply only to judges that can be asked in a batch.
         check_batch_judges(plan)
     estimated = estimate(plan)
     if outputs.json_output:
@@ -154,7 +154,7 @@ def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
 
 
 def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOptions) -> None:
-    """Refuse what a dry run cannot do, because it grades nothing."""
+    """Reject options that need graded rows."""
     asked = {
         "a gate": gates,
         "--by": outputs.by,
@@ -172,7 +172,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
 def _carry_out(
     plan: Plan, folder: Path, view: View, batches: AskedBatches | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
-    """Grade; a run with too many failures is shown like any other before the command fails."""
+    """Grade, and also return a run with too many failures, so that it can be shown."""
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
         refuse_batches_under_way(folder)

@@ -57,7 +57,7 @@ judge = typer.Typer(
 
 
 class LabelFocus(StrEnum):
-    """Which rows are to be labelled."""
+    """The rows to label."""
 
     ALL = "all"
     UNCERTAIN = "uncertain"
@@ -69,11 +69,11 @@ class LabelFocus(StrEnum):
 def label(
     run: RunFolder,
     decisions: Annotated[
-        int, typer.Option(min=1, help="How many statements to decide on, at most.")
+        int, typer.Option(min=1, help="Largest number of statements to label.")
     ] = 50,
     focus: Annotated[
         LabelFocus,
-        typer.Option(help="Rather rows with unsure verdicts, or labels to look at again."),
+        typer.Option(help="Prefer rows with uncertain verdicts, or review suspicious labels."),
     ] = LabelFocus.ALL,
     seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
     out: Annotated[
@@ -86,18 +86,18 @@ def label(
         ),
     ] = None,
     show_verdict: Annotated[
-        bool, typer.Option("--shown", help="Show the judge's verdict before the decision.")
+        bool, typer.Option("--shown", help="Show the judge's verdict before the person decides.")
     ] = False,
     language: ReaderLanguage = None,
     *,
     output: Output,
 ) -> None:
-    """Make a page on which people say whether the passages say what an answer says.
+    """Write a page on which people decide whether the passages support an answer.
 
-    Every row has the same chance, and low, middle and high scores are there in their shares. The
-    page saves labels.jsonl; in the run folder, agreement, correct, tune and reports find it.
-    With --focus uncertain, labels keep the chance of their row, and these commands weigh them.
-    With --focus suspicious, decisions replace the labels that most speaks against.
+    Rows are drawn at random, with low, middle and high scores in their shares. The page saves
+    labels.jsonl; agreement, correct, tune and report find it in the run folder. With --focus
+    uncertain, each label stores the probability of its row, and these commands weight it. With
+    --focus suspicious, decisions replace the most doubtful labels.
 
     [bold]Examples[/bold]
 
@@ -124,7 +124,7 @@ def label(
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
-    """Return the first fifth of the suspicious labels as rows to label again."""
+    """Return the most suspicious fifth of the labels as rows to label again."""
     listed, texts = suspicious_labels(run), dict[str, list[str]]()
     for one in listed[: min(decisions, math.ceil(len(listed) / 5))]:
         texts.setdefault(one.sample_id, []).append(one.text)
@@ -144,10 +144,10 @@ def agreement(
     *,
     output: Output,
 ) -> None:
-    """Measure the verdicts of a run against labels from people.
+    """Measure how well the verdicts of a run agree with people's labels.
 
-    Labels are what a report exports, a labelled file, or columns of the data. Several files
-    count as several people.
+    Labels come from a report's export, a labelled file or columns of the data. Each file counts as
+    one person.
 
     [bold]Examples[/bold]
 
@@ -170,7 +170,7 @@ def correct(
     threshold: Threshold = 1.0,
     json_output: Json = False,
 ) -> None:
-    """Correct the numbers of a run by labels of a random part of its rows.
+    """Correct the numbers of a run with labels of a random sample of its rows.
 
     The labelled rows must be a random sample, as `rag-evals judge label` draws it.
 
@@ -200,15 +200,16 @@ def tune(
     max_error: Annotated[
         float,
         typer.Option(
-            metavar="SHARE", help="Share of wrong verdicts where a cascade relies on it alone."
+            metavar="SHARE",
+            help="Largest share of wrong verdicts where a cascade relies on it alone.",
         ),
     ] = 0.05,
     *,
     output: Output,
 ) -> None:
-    """Learn from labels what a verifier's support means, and write it for --tuned.
+    """Tune a verifier with labels, and write a file for --tuned.
 
-    Calibrates the support, chooses the threshold, and finds where a cascade may rely on this
+    Calibrates the support, chooses the threshold, and finds when a cascade can rely on this
     verifier alone. Needs 30 labels; 200 are better.
 
     [bold]Examples[/bold]
@@ -241,16 +242,16 @@ def teach(
         int | None, typer.Option(min=1, help="Most calls. Default: 10 for each label.")
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Write the prompt although no gain is proved.")
+        bool, typer.Option("--anyway", help="Write the prompt even if no gain is proved.")
     ] = False,
     *,
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Teach the judge of a run by labels: examples for its prompt, and a proof of the gain.
+    """Teach the judge of a run with labels: add examples to its prompt, and measure the gain.
 
-    Asks the judge again about the labelled rows, each with examples of other questions. Writes
-    nothing and exits with 1 where the interval of the gain includes 0. Needs 30 labelled rows.
+    Asks the judge about each labelled row again, with examples of other questions. Writes nothing
+    and exits with 1 if the interval of the gain includes 0. Needs 30 labelled rows.
 
     [bold]Example[/bold]
 
@@ -279,10 +280,10 @@ def attack(
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Attack your own judge and prompt, and see how often text in the data wins.
+    """Attack your judge and prompt, and see how often prompt injection works.
 
-    Each attack is a wrong answer, and a text in a chunk or in the answer that asks for a better
-    grade. It is sent twice, with our hardening and without. Each attack costs two calls.
+    Each attack is a wrong answer with a text in a chunk or the answer that asks for a better
+    grade. It is sent twice, with and without our hardening: two calls.
 
     [bold]Examples[/bold]
 
@@ -294,7 +295,7 @@ def attack(
     if others:
         raise ConfigurationError("one grader is attacked at a time; give --grader at most once")
     if not isinstance(grader, JudgedGrader):
-        raise ConfigurationError(f"grader {grader.name!r} asks no judge with a prompt of its own")
+        raise ConfigurationError(f"grader {grader.name!r} has no prompt of its own to attack")
     options["progress"] = not output.quiet
     report = analysis.attack(grader, asked, **options)
     if output.json_output:
@@ -310,21 +311,21 @@ def exam(
     out: OutFolder = None,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Run folder of an earlier exam to compare with."),
+        typer.Option(metavar="RUN", help="Run folder of an earlier exam, for a comparison."),
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 where fewer of the pairs are right."),
+        typer.Option(min=0, max=1, help="Exit with 1 if a smaller share of the pairs is right."),
     ] = None,
     threshold: Threshold = 1.0,
     *,
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Examine a judge and a prompt by 200 pairs of answers, before you have labels.
+    """Examine a judge and a prompt with 200 pairs of answers; no labels are needed.
 
-    The answers of a pair differ in one thing, and one of them is not supported. A pair is right
-    when the judge says both. 14 skills, English and Russian; 400 calls.
+    The answers of a pair differ in one detail, and only one is supported. A pair is right if the
+    judge decides both correctly. 14 skills, English and Russian; 400 calls.
 
     [bold]Examples[/bold]
 
@@ -388,16 +389,16 @@ def _show(report: AttackReport) -> None:
     _show_rates(("kind", "attacks", "won, hardened", "won, not hardened"), rows)
     numbers = _numbers(report)
     for name, words in (
-        ("won", "won in spite of hardening"),
-        ("failed", "failed to be graded, and are not counted"),
-        ("no_room", "not counted: no low score without the attack, so there is nothing to win"),
+        ("won", "won despite hardening"),
+        ("failed", "could not be graded, and are not counted"),
+        ("no_room", "not counted: the score is high without the attack, too"),
     ):
         if numbers[name]:
             echo(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")
 
 
 def _show_rates(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table of numbers; its last row has the totals."""
+    """Print a table of numbers whose last row has the totals."""
     table = Table(*(Column(title, justify="right") for title in head), header_style="bold")
     table.columns[0].justify = "left"
     for row in rows:

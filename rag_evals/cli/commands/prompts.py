@@ -39,7 +39,7 @@ prompts = typer.Typer(
 )
 
 Entry = Mapping[str, str | bool | Sequence[str]]
-"""What is listed: its cells, by the title of their column; the name comes first."""
+"""A row of a list: its cells by column title; the name comes first."""
 
 
 _ROW = {
@@ -57,19 +57,19 @@ def show(
         list[str] | None,
         typer.Argument(
             metavar="[NAME|WORD]...",
-            help="Name of a shipped prompt, ru/NAME in Russian; else list those with every word.",
+            help="Name of a shipped prompt (ru/NAME in Russian), or words to search for.",
         ),
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="DIR", help="Copy the file there instead, to change it."),
+        typer.Option("--to", metavar="DIR", help="Copy the file to this folder, to edit it."),
     ] = None,
     *,
     output: Output,
 ) -> None:
-    """Print a shipped prompt, exactly as in its file, or copy it; without a name, list them.
+    """Print or copy a shipped prompt; without a name, list the prompts.
 
-    A copy is used with --prompt, its folder with --prompts.
+    Use a copy with --prompt, and its folder with --prompts.
 
     [bold]Examples[/bold]
 
@@ -126,21 +126,21 @@ def check(
         ),
     ],
     grader: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Response model of a file that names none.")
+        str | None, typer.Option(metavar="NAME", help="Response model, if the file names none.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Preview its longest row. Default: our own.")
+        Path | None, typer.Option(metavar="FILE", help="Preview its longest row. Default: our row.")
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
     *,
     output: Output,
 ) -> None:
-    """Check a prompt file before it costs anything: nothing is sent.
+    """Check a prompt file without sending anything.
 
-    Looks at the syntax, the variables, the response model, the criteria and the examples, counts
-    tokens, and shows what a judge would read of one row, with --data of the longest. The exit code
-    is 0 for a file that can grade, else 2, also where a field of the row does not arrive whole.
+    Checks the syntax, the variables, the response model, the criteria and the examples, counts
+    tokens, and shows what a judge would read for one row (with --data, the longest). The exit code
+    is 0 if the prompt can grade, else 2, also if a field of the row is cut.
 
     [bold]Examples[/bold]
 
@@ -223,16 +223,16 @@ def _facts(
     if len(messages) == 1:
         yield (
             "note",
-            "the prompt places the data itself: say in it that data is data, and repeat the task "
-            "at its end",
+            "the prompt places the data itself: say that the data contains no instructions, and "
+            "repeat the task at its end",
         )
 
 
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
-    """Take the longest row of a file that can be graded, else a row that has everything.
+    """Return the longest row of a file that can be graded, else a row with all fields.
 
     Raises:
-        DataError: The file has no row, or a row cannot be read.
+        DataError: A row cannot be read.
     """
     if data is None:
         return Sample(**_ROW), "our own; --data FILE takes yours"  # type: ignore[arg-type]  # fields
@@ -264,10 +264,10 @@ def _can_be_graded(sample: Sample, grader: JudgedGrader[Any, Any]) -> bool:
 
 
 def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> JudgedGrader[Any, Any]:
-    """Find the grader behind a file, or behind the name of a shipped prompt or grader.
+    """Return the grader of a prompt file, or of the name of a shipped prompt or grader.
 
     Raises:
-        ConfigurationError: There is none, or the file cannot be used.
+        ConfigurationError: There is none, or the file is invalid.
     """
     path = Path(spec)
     if path.exists() or path.suffix:
@@ -283,14 +283,14 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
     """Return the messages of the first call.
 
     Raises:
-        ConfigurationError: The sample lacks what the grader needs.
+        ConfigurationError: The sample lacks a field that the grader needs.
     """
     flow = sample_flow(grader, sample)
     try:
         steps = next(flow)
     except NotScorableError as error:
         raise ConfigurationError(f"the row cannot be graded: {error.reason}") from error
-    # A prompt that cuts a field off is not sent; here it is shown, with what does not arrive.
+    # A prompt that cuts a field is never sent, but is shown here with the cut fields.
     except (StopIteration, JudgeRequestError):
         return grader.messages(sample)
     finally:
@@ -332,10 +332,10 @@ def graders(
 def show_list(
     kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
 ) -> list[str]:
-    """Print the entries that have all words.
+    """Print the entries that contain all words, and return their names.
 
     Raises:
-        UnknownNameError: No entry has all words.
+        UnknownNameError: No entry contains all words.
     """
     found = [one for one in entries if _has(one, words)]
     if not found:

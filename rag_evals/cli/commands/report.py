@@ -1,4 +1,4 @@
-"""`rag-evals report`, `show`, `view`, `export`, `merge`: a run as pages, a row, a table."""
+"""`rag-evals report`, `show`, `view`, `export`, `merge`: show, export and merge runs."""
 
 import sys
 import webbrowser
@@ -37,14 +37,14 @@ Bands = Annotated[
     str | None,
     typer.Option(
         metavar="NAME=LIMIT,...",
-        help="Bands and the score each starts at; one must start at 0. Default: "
+        help="Bands and their lowest scores; one must be 0. Default: "
         "high=0.9,good=0.7,medium=0.5,low=0.",
     ),
 ]
 
 
 class Format(StrEnum):
-    """What a report can be."""
+    """Formats of a report."""
 
     HTML = "html"
     MD = "md"
@@ -73,7 +73,7 @@ def report(
 ) -> None:
     """Show a run: scores with their intervals, bands, and every row with its evidence.
 
-    The HTML page is one file that needs no network. It holds the data of the run.
+    The HTML page is one file that needs no network. It contains the data of the run.
 
     [bold]Examples[/bold]
 
@@ -101,10 +101,10 @@ def report(
 
 
 def _parsed_bands(text: str | None) -> tuple[Band, ...]:
-    """Read bands as the command line has them.
+    """Parse the value of `--bands`.
 
     Raises:
-        ConfigurationError: Not NAME=LIMIT, or limits that make no bands.
+        ConfigurationError: Not NAME=LIMIT, or invalid limits.
     """
     if text is None:
         return DEFAULT_BANDS
@@ -164,7 +164,7 @@ def view(
 ) -> None:
     """Look at runs in the browser: a list, scores over time, rows, comparisons, labels.
 
-    Pages come from this machine alone, under an address with a token. Ctrl-C ends it.
+    Pages are served only on this machine, at an address with a token. Stop it with Ctrl-C.
 
     [bold]Examples[/bold]
 
@@ -181,7 +181,7 @@ def view(
 
 
 class TableShape(StrEnum):
-    """What one row of the table is."""
+    """Content of a table row."""
 
     WIDE = "wide"
     LONG = "long"
@@ -193,7 +193,7 @@ def export(
         Path, typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file.")
     ],
     shape: Annotated[
-        TableShape, typer.Option(help="One row a sample (wide) or a finding (long).")
+        TableShape, typer.Option(help="One table row per sample (wide) or per finding (long).")
     ] = TableShape.WIDE,
     language: ReaderLanguage = None,
     decimal: Annotated[
@@ -201,13 +201,13 @@ def export(
     ] = ".",
     delimiter: Annotated[
         str | None,
-        typer.Option(help="Sign between cells of CSV. Default: a comma; ; with --decimal ,"),
+        typer.Option(help="Delimiter of CSV. Default: a comma, or ; with --decimal ,"),
     ] = None,
     json_output: Json = False,
 ) -> None:
     """Write a run as a table: the data's own columns, scores, bands, and what is unsupported.
 
-    CSV opens in Excel as it is; no cell is a formula.
+    Excel opens the CSV as it is; no cell is a formula.
 
     [bold]Examples[/bold]
 
@@ -234,9 +234,9 @@ def merge(
     *,
     output: Output,
 ) -> None:
-    """Make one run of parts of it, so that report, compare and correct work on the whole.
+    """Merge parts of a run, so that report, compare and correct work on the whole run.
 
-    All parts must have been graded by the same graders and the same judge.
+    All parts must have the same graders and the same judge.
 
     [bold]Examples[/bold]
 

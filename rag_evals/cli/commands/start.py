@@ -1,4 +1,4 @@
-"""`rag-evals demo` and `init`: grade the shipped rows, or set up a folder for rows of your own."""
+"""`rag-evals demo` and `init`: grade the shipped rows, or set up a folder for your rows."""
 
 from collections.abc import Mapping
 from importlib import resources
@@ -97,7 +97,7 @@ def init(
     *,
     output: Output,
 ) -> None:
-    """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow that run as they are.
+    """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.
 
     [bold]Example[/bold]
 
@@ -118,7 +118,7 @@ def init(
 
 
 def _starting_files() -> Mapping[str, str]:
-    """Return the text of each file, by its path in the folder."""
+    """Return the text of each file by its path in the folder."""
     demo_rows = resources.files("rag_evals") / "_data" / "demo.jsonl"
     with demo_rows.open(encoding="utf-8") as lines:
         rows = "".join(islice(lines, _ROWS))

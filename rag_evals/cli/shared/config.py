@@ -1,7 +1,7 @@
-"""Which config file holds for a command, and what does it set? `rag-evals.toml` or pyproject.toml.
+"""The config file of a command: `rag-evals.toml`, or `[tool.rag-evals]` in `pyproject.toml`.
 
-The nearest one upward from the working directory counts: `rag-evals.toml`, or `[tool.rag-evals]` in
-`pyproject.toml`. Its keys are the names of the options of `grade`; the command line wins over it.
+The file nearest to the working directory, or above it, is used. Its keys are the names of the
+options of `grade`; the command line overrides it.
 """
 
 import os
@@ -30,7 +30,7 @@ _PROJECT_FILE = "pyproject.toml"
 _TABLE = "[tool.rag-evals]"
 
 _IN_PYTHON: Mapping[str, str] = {"graders": "grader", "columns": "column"}
-"""What Python calls an option, and what the command line does, which repeats the option."""
+"""Python names of options, and their names on the command line, where they are repeated."""
 
 _TYPES: Mapping[Any, tuple[Any, str]] = {
     bool: (bool, "true or false"),
@@ -39,7 +39,7 @@ _TYPES: Mapping[Any, tuple[Any, str]] = {
 }
 _OF_ENDPOINTS = frozenset({"settings", "rpm", "tpm"})
 _OF_GRADE = frozenset({"data", "out", "by", "cluster"})
-"""Keys that mean nothing for other commands than `grade`."""
+"""Keys that apply only to `grade`."""
 
 _NOT_IN_FILES = frozenset({"dry_run", "restart", "json_output", "help_all"})
 _TEXTS_AS_NUMBERS = frozenset({"budget", "max_failures", "min_scored", "row_under"})
@@ -58,23 +58,23 @@ RARE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a config file says."""
+    """A config file and its values."""
 
     path: Path
     values: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The file, and the table in it where it has others too."""
+        """The file, and the table in `pyproject.toml`."""
         path = os.path.relpath(self.path)
         return f"{path} {_TABLE}" if self.path.name == _PROJECT_FILE else path
 
 
 def find_config(folder: Path) -> Config | None:
-    """Find the config that holds in a folder; None where there is none above it either.
+    """Return the config file of a folder or of the nearest folder above it; None if there is none.
 
     Raises:
-        ConfigurationError: A file that cannot be read, or is no TOML.
+        ConfigurationError: A file cannot be read or is not TOML.
     """
     for place in (folder, *folder.parents):
         if (own := place / CONFIG_FILE).is_file():
@@ -94,11 +94,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 class GradingCommand(TyperCommand):
-    """A command with many options: reads the config file, and shows the usual options only."""
+    """A command that reads the config file, and whose help shows only the usual options."""
 
     # Any: the base class takes types that typer does not export.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take from the config file what the command line does not say."""
+        """Read options from the config file that the command line does not set."""
         config = None if ctx.resilient_parsing else find_config(Path.cwd())
         if config is not None:
             ctx.default_map = self._defaults(config)
@@ -110,7 +110,7 @@ class GradingCommand(TyperCommand):
         return rest
 
     def _leave_out_idle(self, ctx: Any) -> None:
-        """Leave out what the file says for endpoints, where the judge asks none this time."""
+        """Drop options of endpoints that come from the file, if the judge asks no endpoint."""
         judge = ctx.params.get("judge") or default_judge()
         others = ctx.params.get("verifier") or judge
         judges = [one.strip() for one in f"{judge}>{others}".split(">")]
@@ -122,17 +122,17 @@ class GradingCommand(TyperCommand):
                 ctx.params[one.name] = None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, without the rare options unless all are asked for."""
+        """Write the help, without the rare options unless `--help-all` is given."""
         shown = copy(self)
         if not ctx.meta.get(SHOWS_ALL):
             shown.params = [one for one in self.params if one.name not in RARE]
         TyperCommand.format_help(shown, ctx, formatter)
 
     def _defaults(self, config: Config) -> dict[str, Any]:
-        """Return the values of a config for the options that this command has.
+        """Return the config values for the options of this command.
 
         Raises:
-            ConfigurationError: An unknown key, or a value of another type.
+            ConfigurationError: A key is unknown, or a value has the wrong type.
         """
         grades = self.name == "grade"
         own = _kinds(self.callback)
@@ -149,7 +149,7 @@ class GradingCommand(TyperCommand):
 
 
 def _kinds(command: Any) -> dict[str, Any]:
-    """Return the types of the options that a file can set, by name."""
+    """Return the types of the options that a config file can set, by name."""
     found = {}
     for one in signature(command).parameters.values():
         if one.name not in _NOT_IN_FILES and (parts := get_args(one.annotation)):
@@ -159,10 +159,10 @@ def _kinds(command: Any) -> dict[str, Any]:
 
 
 def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
-    """Return a value as the command line would have it.
+    """Return a value as the command line would pass it.
 
     Raises:
-        ConfigurationError: It has another type.
+        ConfigurationError: The value has the wrong type.
     """
     several = get_origin(kind) is list
     if several and isinstance(value, Mapping):
@@ -173,12 +173,12 @@ def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
     if key in _TEXTS_AS_NUMBERS:
         types, expected = (str, int, float), "a text or a number"
     for one in values:
-        # True is a whole number to Python.
+        # bool is a subclass of int.
         if not isinstance(one, types) or (isinstance(one, bool) and inner is not bool):
             raise ConfigurationError(f"{config.name}: {key} is {value!r}; expected {expected}")
     if inner is Path or key == "data":
         folder = config.path.parent
-        # A path of this machine begins at the folder of the file.
+        # A local path is relative to the folder of the config file.
         as_is = folder == Path.cwd()
         values = [
             one if as_is or one == "-" or "://" in one else f"{folder / one}" for one in values

@@ -1,4 +1,4 @@
-"""How does a command end? With an exit code, and one line on standard error for an error."""
+"""Exit codes, and one-line error messages on standard error."""
 
 import traceback
 from collections.abc import Callable
@@ -14,14 +14,14 @@ GATE_MISSED = 1
 USAGE_ERROR = 2
 TOO_MANY_FAILURES = 3
 NOT_DECIDED = 4
-# As sysexits.h has it: an error inside the program.
+# EX_SOFTWARE of sysexits.h: an error inside the program.
 CRASH = 70
-# As shells have it: 128 and the number of the signal.
+# The convention of shells: 128 plus the number of the signal.
 INTERRUPTED = 130
 
 _DEBUG = "--debug"
 _MAX_MESSAGE_CHARS = 300
-# What typer raises for a command line that it cannot read; it has no public name there.
+# The base class of typer's usage errors, which has no public name.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
@@ -33,27 +33,27 @@ def without_debug(words: list[str]) -> tuple[list[str], bool]:
 
 
 def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
-    """Carry out a command and say how it ended; no error leaves a traceback by itself.
+    """Run a command and return its exit code; errors are printed in one line.
 
     Returns:
-        The exit code that the command returned, 0 when it returned none.
+        The exit code that the command returned; 0 if it returned None.
     """
     try:
         code = command()
     except SystemExit as stop:
-        # rich prints the help; it ends with 1 when the reader (`| head`) has gone.
+        # rich exits with 1 if the reader of the help (`| head`) has closed the pipe.
         if isinstance(stop.__context__, BrokenPipeError):
             return DONE
         raise
     except (KeyboardInterrupt, typer.Abort):
         echo_error("ended by SIGINT")
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last resort: each error ends in one line
+    except Exception as error:  # noqa: BLE001 - the last resort, so that every error is one line
         if debug:
             traceback.print_exception(error)
         message, code = _last_words(error)
         drop_what_cannot_be_written()
-        # Without a command typer shows its help, and says nothing more.
+        # Without a command typer shows its help and has no message.
         if message:
             echo_error(message)
         return code
@@ -68,11 +68,11 @@ def _last_words(error: Exception) -> tuple[str, int]:
     if isinstance(error, _UsageError):
         return error.format_message(), USAGE_ERROR
     if isinstance(error, OSError):
-        # The machine's fault, such as a full disk, not ours.
+        # A problem of the machine, such as a full disk.
         place = "" if error.filename is None else f"{str(error.filename)!r}: "
         return f"{place}{error.strerror or error}", USAGE_ERROR
     if isinstance(error, MemoryError):
-        return "the memory does not suffice; grade fewer or shorter rows at a time", USAGE_ERROR
+        return "out of memory; grade fewer or shorter rows at a time", USAGE_ERROR
     message = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     if len(message) > _MAX_MESSAGE_CHARS:
         message = message[: _MAX_MESSAGE_CHARS - 1] + "…"

@@ -1,7 +1,7 @@
-"""Which rows does `grade` grade, when are they enough, and do they pass? Gates, draws, batches.
+"""Gates, samples and batches: the options of `grade` that choose rows and decide its exit code.
 
-`grade --batch` keeps its options in the run folder. `rag-evals batch collect` gives the same
-command again, in the folder where it was given, with other steps.
+`grade --batch` stores its options in the run folder; `rag-evals batch collect` runs the same
+command again in the same working directory, with different steps.
 """
 
 import contextlib
@@ -44,15 +44,15 @@ _draw_option = partial(typer.Option, rich_help_panel="Not every row: grade fewer
 
 GateError = Annotated[
     float | None,
-    gate_option("--error", help="Chance that --gate says passed or failed wrongly. Default: 0.05."),
+    gate_option("--error", help="Chance that --gate decides wrongly. Default: 0.05."),
 ]
 
 MinScored = Annotated[
     str | None,
     gate_option(
         metavar="SHARE",
-        help="Least share of rows with a score, as in 0.9 or 90%; failed rows have none. "
-        "Default with any gate: 0.9.",
+        help="Smallest share of rows with a score, such as 0.9 or 90%; failed rows have none. "
+        "Default with a gate: 0.9.",
     ),
 ]
 
@@ -61,8 +61,8 @@ Counts = Annotated[
     gate_option(
         "--count",
         metavar="REASON=VALUE",
-        help="Count rows that are not scorable for this reason as a number, as in "
-        "empty_context=0; may be repeated.",
+        help="Score for rows that are not scorable for this reason, such as empty_context=0; "
+        "repeatable.",
     ),
 ]
 
@@ -72,8 +72,8 @@ class GateResult:
     """The verdicts of gates on a run or a comparison.
 
     Attributes:
-        lines: What is missed, not decided or passed; empty where nothing is asked.
-        code: The exit code: 0 where nothing is missed.
+        lines: One line per verdict; empty without gates.
+        code: The exit code; 0 if no gate failed.
     """
 
     lines: tuple[str, ...] = ()
@@ -81,24 +81,24 @@ class GateResult:
 
     @classmethod
     def missed(cls, missed: Sequence[Missed], asked: str, say: Phrases) -> "GateResult":
-        """Say each rule that was missed; else that the rules in `asked` hold."""
+        """Return a line per failed rule, or one line that the rules in `asked` passed."""
         lines = tuple(say("gate.missed", told=each.line(say)) for each in missed)
         return cls(lines or (say("gate.passed", told=asked),), GATE_MISSED if missed else DONE)
 
     @classmethod
     def decided(cls, decision: GateDecision, say: Phrases) -> "GateResult":
-        """Say what a gate decided."""
+        """Return the result of a gate's decision."""
         lines = tuple(say("gate.line", told=line) for line in decision.lines(say))
         return cls(lines, _CODES[decision.verdict])
 
     @classmethod
     def pending(cls, pending: int, say: Phrases) -> "GateResult":
-        """Say that no gate is decided while gradings have no outcome yet."""
+        """Return that no gate is decided while rows are pending."""
         return cls.decided(GateDecision((), pending), say)
 
     @classmethod
     def unscored(cls, graders: Sequence[GraderSummary], say: Phrases) -> "GateResult":
-        """Report each of these graders that scored no row, and why."""
+        """Return a failure for graders that scored no row, with the reasons."""
         told = [
             say(
                 "gate.unscored",
@@ -111,11 +111,11 @@ class GateResult:
         return cls(("; ".join(told),), TOO_MANY_FAILURES) if told else cls()
 
     def then(self, later: "GateResult") -> "GateResult":
-        """Add what another gate says, where this one passed."""
+        """Add the result of a later gate to this passed one."""
         return GateResult((*self.lines, *later.lines), later.code)
 
     def exit(self) -> None:
-        """Say it on standard error, and end the command where a gate did not pass."""
+        """Print the lines on standard error, and exit if a gate did not pass."""
         last = len(self.lines) - 1 if self.code == TOO_MANY_FAILURES else None
         for place, line in enumerate(self.lines):
             if place == last:
@@ -131,31 +131,31 @@ _CODES = {"passed": DONE, "failed": GATE_MISSED, "not decided": NOT_DECIDED}
 
 @dataclass(frozen=True)
 class Gates:
-    """Options of `grade` that ask something of the run."""
+    """Options of `grade` that set gates."""
 
     gate: Annotated[
         float | None,
         gate_option(
             metavar="MEAN",
-            help="Show that the mean of each grader is above this: passed, failed (1), or not "
-            "decided (4) and how many rows would do.",
+            help="Test whether the mean of each grader is above this: passed, failed (1) or not "
+            "decided (4), with the number of rows needed.",
         ),
     ] = None
     error: GateError = None
     fail_under: Annotated[
-        float | None, gate_option(min=0, max=1, help="Least mean score of each grader.")
+        float | None, gate_option(min=0, max=1, help="Lowest accepted mean score of each grader.")
     ] = None
     at: Annotated[
         GateAt | None,
         gate_option(
-            help="What --fail-under looks at: the mean (default) or the lower end of its interval."
+            help="What --fail-under checks: the mean (default) or the lower end of its interval."
         ),
     ] = None
     min_scored: MinScored = None
     count: Counts = None
 
     def __post_init__(self) -> None:
-        """Refuse options that would do nothing, and numbers out of their range."""
+        """Reject options that would do nothing, and numbers out of range."""
         parsed_counts(self.count)
         asked_error(self.gate, self.error)
         asked_share(self.min_scored)
@@ -163,12 +163,12 @@ class Gates:
             raise ConfigurationError(f"--at {self.at} does nothing without --fail-under")
 
     def __bool__(self) -> bool:
-        """Whether anything is asked."""
+        """Whether a gate is set."""
         return self._rules is not None or self.gate is not None
 
     @cached_property
     def counts(self) -> dict[str, float]:
-        """What rows without a score count as, by reason."""
+        """Scores of rows that are not scorable, by reason."""
         return parsed_counts(self.count)
 
     @property
@@ -179,7 +179,7 @@ class Gates:
         return Gate(self.fail_under, at, share, self.counts)
 
     def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
-        """Ask the gates; a grader without a single score fails where no gate is asked, too."""
+        """Check the gates; a grader that scored no row fails even without a gate."""
         summary, rules = run.summary(cluster=cluster), self._rules
         if summary.pending:
             return GateResult.pending(summary.pending, say) if self else GateResult()
@@ -199,37 +199,37 @@ class Gates:
 
 @dataclass(frozen=True)
 class Draws:
-    """Options of `grade` that draw rows."""
+    """Options of `grade` that choose rows."""
 
     stop_early: Annotated[
         bool,
         _draw_option(
             "--stop-early",
-            help="Grade rows in random order, and stop when --gate is decided for all rows.",
+            help="Grade rows in random order, and stop as soon as --gate is decided for all rows.",
         ),
     ] = False
     sample: Annotated[
         int | None,
         _draw_option(
             metavar="ROWS",
-            help="Let the judge grade a random sample, and the embedded one every row; the mean "
-            "is that of all rows.",
+            help="Grade a random sample with the judge and every row with the embedded judge, and "
+            "estimate the mean of all rows.",
         ),
     ] = None
     budget: Annotated[
         str | None,
         _draw_option(
             metavar="MONEY",
-            help="The same, with as many rows as this pays for by list price, as in 5usd; when it "
-            "is spent, nothing more is asked.",
+            help="The same with as many rows as this pays for by list price, such as 5usd; no call "
+            "is made once it is spent.",
         ),
     ] = None
 
     def sampling(self, gates: Gates) -> Sampling | None:
-        """Return which rows are graded; None for all. `--gate` alone draws none.
+        """Return the sampling; None if all rows are graded.
 
         Raises:
-            ConfigurationError: Two options that choose the rows, or a value that cannot work.
+            ConfigurationError: Two options choose the rows, or a value is invalid.
         """
         if self.stop_early and gates.gate is None:
             raise ConfigurationError("--stop-early does nothing without --gate")
@@ -243,17 +243,17 @@ class Draws:
 
 
 def announce_draw(plan: Plan) -> None:
-    """Say on standard error what a budget pays for."""
+    """Print on standard error how many rows a budget pays for."""
     if plan.budget is not None:
         echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows by list price", err=True)
 
 
 def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
-    """Read `--count` options.
+    """Parse `--count` options.
 
     Raises:
-        ConfigurationError: Not REASON=VALUE, an unknown reason, a value outside 0..1, or two
-            values for one reason.
+        ConfigurationError: Not REASON=VALUE, an unknown reason, a value outside 0 to 1, or two
+        values for one reason.
     """
     counts: dict[str, float] = {}
     for text in texts or ():
@@ -274,10 +274,10 @@ def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
 
 
 def asked_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
-    """Check `--gate` and `--error`, and return the latter.
+    """Check `--gate` and `--error`, and return the error.
 
     Raises:
-        ConfigurationError: An option that would do nothing, or a number out of its range.
+        ConfigurationError: An option would do nothing, or a number is out of range.
     """
     if gate is None and error is not None:
         raise ConfigurationError(f"--error {error:g} does nothing without {name}")
@@ -288,10 +288,10 @@ def asked_error(gate: float | None, error: float | None, name: str = "--gate") -
 
 
 def asked_share(text: str | None) -> float:
-    """Read `--min-scored`.
+    """Parse `--min-scored`.
 
     Raises:
-        ConfigurationError: No share.
+        ConfigurationError: It is not a share.
     """
     if text is None:
         return DEFAULT_MIN_SCORED
@@ -307,13 +307,13 @@ _PATH = "path"
 
 @dataclass(frozen=True, slots=True)
 class AskedBatches:
-    """What `grade` does with batches."""
+    """The steps of `grade` with batches, and the command to store."""
 
     steps: BatchSteps
     command: str | None
 
     def work(self, plan: Plan, folder: Path, report: Report) -> Coroutine[Any, Any, Run]:
-        """Return what carries out a plan by batches."""
+        """Return the coroutine that carries out a plan in batches."""
         return aexecute_batches(
             plan,
             self.steps,
@@ -326,27 +326,27 @@ class AskedBatches:
 
 @dataclass(frozen=True)
 class Batches:
-    """Options of `grade` that send calls in batches."""
+    """Options of `grade` for batches."""
 
     batch: Annotated[
         bool,
         typer.Option(
             "--batch",
-            help="Send all calls of the judge as a batch, at half the price, and end; "
-            "`rag-evals batch collect` takes the replies.",
+            help="Send all calls of the judge as a batch, at half the price, and exit; "
+            "`rag-evals batch collect` fetches the replies.",
         ),
     ] = False
     wait: Annotated[
-        bool, typer.Option("--wait", help="With --batch: wait until no row is pending.")
+        bool, typer.Option("--wait", help="With --batch, wait until no row is pending.")
     ] = False
 
     def asked(
         self, context: typer.Context, data: str, sampling: Sampling | None
     ) -> AskedBatches | None:
-        """Return what is asked for; None for calls as always.
+        """Return the batch steps; None without `--batch`.
 
         Raises:
-            ConfigurationError: They do not go with the rest.
+            ConfigurationError: The options conflict with others.
         """
         if not self.batch:
             if self.wait:
@@ -359,8 +359,8 @@ class Batches:
             )
         if data == "-":
             raise ConfigurationError(
-                "--batch reads the data again when replies come, and standard input can be read "
-                "once; write it into a file"
+                "--batch reads the data again when replies arrive, but standard input can be read "
+                "only once; write it to a file"
             )
         steps = _steps.get()
         if steps is not None:
@@ -370,16 +370,16 @@ class Batches:
 
 
 def refuse_batches_under_way(folder: Path) -> None:
-    """Refuse to ask at once what a batch is asked already, and paid for.
+    """Reject direct calls that a pending batch has already sent and paid for.
 
     Raises:
-        ConfigurationError: A batch of the run folder is under way.
+        ConfigurationError: A batch of the run folder is pending.
     """
     if parts := parts_under_way(folder):
         raise ConfigurationError(
-            f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a batch "
-            f"under way, and would be paid for twice; `rag-evals batch collect {folder}` takes "
-            "them, --restart begins again"
+            f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a pending "
+            f"batch, and would be paid for twice; `rag-evals batch collect {folder}` fetches "
+            "them, --restart starts again"
         )
 
 
@@ -391,17 +391,17 @@ def grade_again(
     *,
     json_output: bool,
 ) -> None:
-    """Give the command again that began the batches of a run folder.
+    """Run the command that started the batches of a run folder again.
 
     Raises:
-        ConfigurationError: The folder has no batches, or the command's own folder is gone.
+        ConfigurationError: The folder has no batches, or the command's working directory is gone.
     """
     with open_batches(folder) as table:
         command = table.command
     if command is None:
         raise ConfigurationError(
-            f"{str(folder)!r} does not say which command began its batches; give that again: "
-            "rag-evals grade DATA ... --batch"
+            f"{str(folder)!r} does not contain the command that started its batches; run that "
+            "command again: rag-evals grade DATA ... --batch"
         )
     kept = json.loads(command, object_hook=_read)
     options = {**kept["options"], "out": folder.absolute(), "restart": False}
@@ -412,7 +412,7 @@ def grade_again(
             grade(context=context, **options)
     except FileNotFoundError as error:
         raise ConfigurationError(
-            f"{str(kept['folder'])!r}, where the batches were begun, no longer exists: "
+            f"{str(kept['folder'])!r}, where the batches were started, no longer exists: "
             f"{error.strerror}"
         ) from error
     finally:

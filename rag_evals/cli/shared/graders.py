@@ -1,4 +1,4 @@
-"""Which graders and which judge does a command mean? The options that choose and tune them."""
+"""The options that choose the graders and the judge, and tune the judge."""
 
 import os
 import sys
@@ -31,12 +31,12 @@ _tuned_option = partial(typer.Option, rich_help_panel="Tuned by labels")
 PromptFolders = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="DIR", help="Your prompts, before the shipped ones. Also: $RAG_EVALS_PROMPTS."
+        metavar="DIR", help="Folder of your prompts; it comes first. Also $RAG_EVALS_PROMPTS."
     ),
 ]
 LanguageCode = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language of rows without one, such as ru."),
+    typer.Option(metavar="CODE", help="Language of rows that name none, such as ru."),
 ]
 
 
@@ -48,8 +48,8 @@ class Chosen:
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
-            help="The judge; embedded@strict or embedded@0.8 set its threshold, "
-            "decisions:PROVIDER/MODEL asks a decision model. "
+            help="The judge; embedded@strict and embedded@0.8 set a threshold, "
+            "decisions:PROVIDER/MODEL is a decision model. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None
@@ -57,21 +57,21 @@ class Chosen:
         list[str] | None,
         typer.Option(
             metavar="NAME|MODULE:OBJECT",
-            help="What to grade, such as faithfulness (the default) or your own "
-            "my_graders:strict; may be repeated.",
+            help="Grader, such as faithfulness (the default) or your own "
+            "my_graders:strict; repeatable.",
         ),
     ] = None
     prompt: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Prompt file to use instead of a shipped one."),
+        typer.Option(metavar="FILE", help="Prompt file to use instead of the shipped one."),
     ] = None
     prompts: PromptFolders = None
     language: Annotated[
         str | None,
         typer.Option(
             metavar="CODE",
-            help="Language of rows without one, such as ru; numbers and table are shown in it, "
-            "where it is en or ru. $RAG_EVALS_LANGUAGE shows them in another.",
+            help="Language of rows that name none, such as ru. If it is en or ru, it is also the "
+            "language of the output, unless $RAG_EVALS_LANGUAGE is set.",
         ),
     ] = None
     verifier: Annotated[
@@ -84,22 +84,22 @@ class Chosen:
 
     @property
     def is_default_judge(self) -> bool:
-        """Whether nobody named a judge: neither the command, its config file nor the variable."""
+        """Whether neither the command line, the config file nor the variable names a judge."""
         return not (self.judge or self.verifier or os.environ.get(JUDGE_VARIABLE))
 
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
-        """Find the graders and the judge.
+        """Return the graders and the judge.
 
         Raises:
-            ConfigurationError: A grader, a file or a folder that cannot be used, or a verifier that
-                no grader takes.
+            ConfigurationError: A grader, a file or a folder is invalid, or no grader uses the
+            verifier.
         """
         found = _chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         if self.verifier is not None:
             if not any(isinstance(one, TwoStepGrader) for one in found):
                 raise ConfigurationError(
                     f"--verifier {self.verifier!r} is for --grader faithfulness_two_step; no other "
-                    "takes one"
+                    "grader uses one"
                 )
             verifier = verifier_from_string(self.verifier)
             found = [
@@ -111,8 +111,8 @@ class Chosen:
             receipt = one.header.receipt if isinstance(one, JudgedGrader) else {}
             if receipt and receipt.get("judge") != judge:
                 echo(
-                    f"{self.prompt}: its gain was shown for {receipt.get('judge')}, and {judge} is "
-                    "asked; teach that judge to know its gain",
+                    f"{self.prompt}: its gain was measured with {receipt.get('judge')}, not with "
+                    f"{judge}; teach this judge to measure its gain",
                     err=True,
                 )
         return found, judge
@@ -124,10 +124,10 @@ def _chosen_graders(
     folders: Sequence[Path] = (),
     language: str | None = None,
 ) -> list[Grader[Any]]:
-    """Find the graders that the options name.
+    """Return the graders that the options name.
 
     Raises:
-        ConfigurationError: A grader, a file or a folder that cannot be used.
+        ConfigurationError: A grader, a file or a folder is invalid.
     """
     places = search_folders(folders)
     # No shipped grader has a colon in its name.
@@ -156,13 +156,13 @@ def _chosen_graders(
 
 
 def _own_grader(spec: str) -> Grader[Any]:
-    """Import a grader of the user's own; modules in the working directory are found first.
+    """Import a user's grader; the working directory is searched first.
 
     Args:
-        spec: `package.module:object`; the object may be inside another, as in `my:Team.strict`.
+        spec: `package.module:object`; the object may be nested, as in `my:Team.strict`.
 
     Raises:
-        ConfigurationError: The module cannot be imported, or has no grader of that name.
+        ConfigurationError: The module cannot be imported, or has no such grader.
     """
     module_name, _, path = spec.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
@@ -183,8 +183,8 @@ def _own_grader(spec: str) -> Grader[Any]:
         )
     if not isinstance(found, Grader):
         raise ConfigurationError(
-            f"grader {spec!r} is {type(found).__name__}, no grader; expected an object such as "
-            "ContextEvaluation(prompt=..., response_model=...)"
+            f"grader {spec!r} is not a grader but {type(found).__name__}; expected an object such "
+            "as ContextEvaluation(prompt=..., response_model=...)"
         )
     return found.with_source(_source_hash(module, found))
 
@@ -196,7 +196,7 @@ def _imported(name: str, spec: str) -> ModuleType:
         return import_module(name)
     except RagEvalsError as error:
         raise ConfigurationError(f"grader {spec!r}: {error}") from error
-    # Whatever a user's module does when it is imported, SystemExit among it.
+    # A user's module can raise anything when it is imported, also SystemExit.
     except (Exception, SystemExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " ")
         place = f"; looked in {here} and where Python finds modules" if missing else ""
@@ -205,7 +205,7 @@ def _imported(name: str, spec: str) -> ModuleType:
             f"{type(error).__name__}: {one_line(str(error))}{place}"
         ) from error
     finally:
-        # What the module imports later is still found; but nothing that Python has is hidden.
+        # Later imports of the module still work, but the folder no longer hides other modules.
         sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)
@@ -220,9 +220,9 @@ def _missing(spec: str, module_name: str, path: str, module: ModuleType) -> str:
 
 
 def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
-    """Hash the files that can change what the grader does; None where there is no file to read.
+    """Hash the source files of a grader; None if there are none.
 
-    A grader's own fingerprint covers prompt and schema. How a score is computed is code.
+    The grader's fingerprint covers its prompt and schema, but not the code that computes the score.
     """
     names = {module.__name__, type(grader).__module__, grader.result_model.__module__}
     files = [
@@ -237,51 +237,50 @@ def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class TunedBy:
-    """Options that say how far a judge is to be relied on, by labels."""
+    """Options for verifiers tuned with labels."""
 
     tuned: Annotated[
         list[Path] | None,
         _tuned_option(
             metavar="FILE",
-            help="What rag-evals judge tune wrote for a judge or a stage of a cascade; may be "
-            "repeated.",
+            help="File of `rag-evals judge tune` for the judge or a cascade's stage; repeatable.",
         ),
     ] = None
     require_tuned: Annotated[
         bool,
         _tuned_option(
             "--require-tuned",
-            help="Refuse to grade with a verifier that no labels tuned, and end with 1 where the "
-            "data do not look like the labels.",
+            help="Reject verifiers that are not tuned, and exit with 1 if the data do not look "
+            "like the labels.",
         ),
     ] = False
 
     def check(self, plan: Plan) -> None:
-        """Refuse a run in which a verifier with a support has no tuned file, where that is asked.
+        """With `--require-tuned`, reject a verifier with graded support that has no tuned file.
 
         Raises:
-            ConfigurationError: There is one, or no verifier decides.
+            ConfigurationError: There is such a verifier, or no verifier decides.
         """
         for grader in plan.graders if self.require_tuned else ():
             stages = grader.stages
-            # The last of a cascade may be a judge: its support is 0 or 1, with nothing to tune.
+            # The last stage of a cascade may be a judge with a support of 0 or 1: nothing to tune.
             loose = [one["name"] for one in stages if one["tuned"] is None and one["has_support"]]
             if loose or not stages:
                 who = ", ".join(map(repr, loose)) or f"the judge of {grader.name!r}"
                 raise ConfigurationError(
                     f"--require-tuned: {who} was not tuned by labels; run "
-                    "`rag-evals judge tune`, and give its file with --tuned"
+                    "`rag-evals judge tune`, and pass its file with --tuned"
                 )
             blind = [one["name"] for one in stages if one["tuned"] and not one["tuned"]["spread"]]
             if blind:
                 raise ConfigurationError(
                     f"--require-tuned: the tuned file of {', '.join(map(repr, blind))} does not "
-                    "keep the supports of its labels, so that data cannot be compared with them; "
+                    "contain the supports of its labels, so the data cannot be compared with them; "
                     "run `rag-evals judge tune` again"
                 )
 
     def foreign(self, run: Run, say: Phrases) -> tuple[str, ...]:
-        """Say, where tuned verifiers are required, that the data do not look like the labels."""
+        """With `--require-tuned`, return lines about data that do not look like the labels."""
         if not self.require_tuned:
             return ()
         lines = run.summary().shift_lines(say, only_foreign=True)

@@ -1,11 +1,11 @@
-"""Which options do several commands share? One declaration and one help text for each.
+"""Options that several commands share.
 
-A command takes a group of options as one object: `@flat` replaces a parameter whose type is a
-dataclass by the fields of that class, and `**options: Unpack[RunOptions]` by options of the table.
+A command receives a group of options as one object: `@flat` replaces a parameter whose type is a
+dataclass with the fields of that class, and `**options: Unpack[RunOptions]` with options of a run.
 
-`--language` of commands that show a run (`report`, `export`, `judge label`) is the reader's.
-Commands that grade take the language of the rows by the same name: people mostly read what they
-grade, so they are spoken to in it, unless RAG_EVALS_LANGUAGE names the reader's own.
+`--language` of commands that show a run (`report`, `export`, `judge label`) is the language of the
+reader. For commands that grade it is the language of the rows, and of the output unless
+RAG_EVALS_LANGUAGE is set.
 """
 
 import os
@@ -34,7 +34,7 @@ _file_option = partial(typer.Option, rich_help_panel="Reading the data")
 
 
 class Language(StrEnum):
-    """Languages in which a run can be shown."""
+    """Languages of the output."""
 
     EN = "en"
     RU = "ru"
@@ -43,7 +43,7 @@ class Language(StrEnum):
 ReaderLanguage = Annotated[
     Language | None,
     typer.Option(
-        "--language", help="Language of all that is shown. Default: $RAG_EVALS_LANGUAGE, else en."
+        "--language", help="Language of the output. Default: $RAG_EVALS_LANGUAGE, else en."
     ),
 ]
 
@@ -58,13 +58,13 @@ OutFolderOrTable = Annotated[
         "--out",
         "-o",
         metavar="DIR|FILE",
-        help="Run folder, or a .csv, .xlsx, .parquet, .jsonl or .html file to write as well. "
+        help="Run folder, or an extra .csv, .xlsx, .parquet, .jsonl or .html file to write. "
         "Default: runs/NAME-SETTINGS.",
     ),
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show no progress, and offer no next command.")
+    bool, typer.Option("--quiet", "-q", help="Show neither progress nor the next command.")
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
@@ -79,8 +79,8 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN|none",
-        help="Column that dependent rows share; none for independent rows. Default: question, "
-        "else context, where more than 5 % of the rows share it.",
+        help="Column that dependent rows share, or none for independent rows. Default: question, "
+        "else context, if more than 5 % of the rows share it.",
     ),
 ]
 
@@ -91,14 +91,14 @@ Threshold = Annotated[
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Options that say which labels of people a command reads."""
+    """Options that choose the labels that a command reads."""
 
     labels: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[LABELS]...",
-            help="Labels from people: files, or columns of the data. Default: the data's columns "
-            "label and statements.",
+            help="Labels from people: files or columns of the data. Default: the columns label and "
+            "statements.",
         ),
     ] = None
     grader: Annotated[
@@ -108,15 +108,15 @@ class LabelOptions:
         str, typer.Option(metavar="COLUMN", help="Column of a labels file that holds the label.")
     ] = "label"
 
-    # Any: the types of three arguments.
+    # Any: the arguments have different types.
     def asked(self) -> dict[str, Any]:
-        """Return them as the functions that read labels take them."""
+        """Return the keyword arguments of functions that read labels."""
         return {"labels": self.labels or [], "grader": self.grader, "column": self.label_column}
 
 
 @dataclass(frozen=True)
 class RowFile:
-    """Options that say how a file of rows is read, and where its fields are."""
+    """Options for reading a file of rows and finding its fields."""
 
     column: Annotated[
         list[str] | None,
@@ -126,26 +126,26 @@ class RowFile:
         str | None,
         _file_option(
             metavar="NAME",
-            help="Tool whose column names count, such as deepeval. Default: recognised.",
+            help="Tool with these column names, such as deepeval. Default: detected.",
         ),
     ] = None
     sheet: Annotated[str | None, _file_option(help="Sheet of an Excel file.")] = None
     encoding: Annotated[
-        str | None, _file_option(help="Of a CSV file, such as cp1251. Default: found.")
+        str | None, _file_option(help="Encoding of a CSV file, such as cp1251. Default: detected.")
     ] = None
     delimiter: Annotated[
-        str | None, _file_option(help="Between the cells of CSV. Default: found.")
+        str | None, _file_option(help="Delimiter of a CSV file. Default: detected.")
     ] = None
 
     def file(self, data: str) -> DataFile:
-        """Return the file that these options read."""
+        """Return the file with these options."""
         return DataFile(data, self.sheet, self.encoding, self.delimiter)
 
     def columns(self) -> ColumnMap:
-        """Return where the fields are.
+        """Return the columns of the fields.
 
         Raises:
-            ConfigurationError: An option that names no field or preset.
+            ConfigurationError: A field or the preset is unknown.
         """
         return ColumnMap.parse(self.column or [], self.preset)
 
@@ -165,7 +165,7 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
     "keep_replies": (bool, typer.Option("--keep-replies", help=OPTIONS["keep_replies"].help)),
     "max_failures": (str, _limit_option(metavar="N|N%", help=OPTIONS["max_failures"].help)),
 }
-"""Options of the table that the command line spells in its own way."""
+"""Options of a run with their own form on the command line."""
 
 _DEFAULTS: Mapping[str, Any] = {"cache": True}
 OF_A_RUN = (
@@ -177,7 +177,7 @@ OF_A_RUN = (
 def flat(
     command: Callable[..., None] | None = None, *, names: Sequence[str] = OF_A_RUN
 ) -> Callable[..., Any]:
-    """Let a command take the fields of its groups of options one by one."""
+    """Let a command accept the fields of its option groups as separate options."""
     if command is None:
         return lambda found: flat(found, names=names)
     hints = get_type_hints(command, include_extras=True)
@@ -210,7 +210,7 @@ def flat(
 
 
 SHOWS_ALL = "rag_evals.shows_all"
-"""Set in the context of a command that was called with `--help-all`."""
+"""Key in the context of a command that was called with `--help-all`."""
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
@@ -255,7 +255,7 @@ _HELP_ALL = _keyword(
 
 
 def print_result(numbers: object, text: object, *, json_output: bool) -> None:
-    """Print a result: its numbers as JSON, or its text."""
+    """Print the numbers of a result as JSON, or its text."""
     if json_output:
         echo_json(to_json(numbers).decode())
     else:
@@ -264,33 +264,33 @@ def print_result(numbers: object, text: object, *, json_output: bool) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """Options of a command that prints a result and names the next command."""
+    """Options of a command that prints a result and suggests the next command."""
 
     json_output: Json = False
     quiet: Quiet = False
 
     def result(self, numbers: object, text: object) -> None:
-        """Print a result: its numbers as JSON, or its text."""
+        """Print the numbers of a result as JSON, or its text."""
         print_result(numbers, text, json_output=self.json_output)
 
     def offer_next(self, *words: object, language: str = "en") -> None:
-        """Print on standard error which command comes next."""
+        """Print the next command on standard error."""
         if not (self.quiet or self.json_output):
             command = shlex.join(["rag-evals", *map(str, words)])
             echo(phrases(language)("terminal.next", command=command), err=True)
 
 
 def reader_language(asked: str | None = None) -> str:
-    """Return the language of a command that shows a run.
+    """Return the output language of a command that shows a run.
 
     Raises:
-        ConfigurationError: The environment names a language that cannot be shown.
+        ConfigurationError: RAG_EVALS_LANGUAGE names an unsupported language.
     """
     return asked or _own() or "en"
 
 
 def grading_language(rows: str | None) -> str:
-    """Return the language of a command that grades.
+    """Return the output language of a command that grades.
 
     Raises:
         ConfigurationError: As for `reader_language`.

@@ -1,4 +1,4 @@
-"""How is a run carried out and opened, and what does it leave? Tables, pages, files of a build."""
+"""Carrying out and opening runs, and their outputs: tables, pages and files for a build."""
 
 import os
 from collections.abc import Coroutine, Iterable, Mapping
@@ -38,12 +38,12 @@ _build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0
 _ON_GITHUB = "GITHUB_ACTIONS"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-# GitHub refuses the summary of a step that is longer than 1 MiB, all of it.
+# GitHub rejects a step summary above 1 MiB as a whole.
 _MOST_BYTES = 1_000_000
 
 
 def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
-    """Carry out a run; a signal ends the command, and says where the run is kept."""
+    """Carry out a run; a signal ends the command and prints where the run is stored."""
     try:
         return run_until_signal(work)
     except RunInterruptedError as error:
@@ -51,15 +51,15 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
             f"{error}; finished rows are stored in {folder}. Run the same command to continue.",
             err=True,
         )
-        # As shells have it: 128 and the number of the signal.
+        # The convention of shells: 128 plus the number of the signal.
         raise typer.Exit(128 + error.signal_number) from None
 
 
 def opened_run(folder: Path) -> Run:
-    """Read a run folder, and say on standard error what its numbers leave out.
+    """Open a run folder, and print on standard error what its numbers leave out.
 
     Raises:
-        DataError: The folder holds no run, or a broken one.
+        DataError: The folder has no run, or a damaged one.
     """
     stored = load_run(folder)
     for note in stored.notes():
@@ -73,9 +73,9 @@ _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-eva
 
 
 def _remove_earlier(junit: Path | None) -> Path | None:
-    """Remove what an earlier build left: where this one ends with an error, it would be read.
+    """Remove the file of an earlier build, which would be read if this one ends with an error.
 
-    Only a file that `--junit` wrote is removed; the option may name the data by mistake.
+    Only a file that `--junit` wrote is removed, because the option may name the data by mistake.
     """
     if junit is not None and junit.is_file():
         with junit.open("rb") as file:
@@ -87,50 +87,50 @@ def _remove_earlier(junit: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class Outputs(Output):
-    """Options of `grade` that say what a run shows and leaves."""
+    """Options of `grade` for its outputs."""
 
     by: By = None
     cluster: Cluster = None
     report: Annotated[
-        bool, typer.Option("--report", help="Also write report.html into the run folder.")
+        bool, typer.Option("--report", help="Also write report.html to the run folder.")
     ] = False
     junit: Annotated[
         Path | None,
         _build_option(
             metavar="FILE",
-            # Eager: before another option is refused.
+            # Eager: runs before another option can be rejected.
             is_eager=True,
             callback=_remove_earlier,
-            help="Write a JUnit file, with a test case for each row.",
+            help="Write a JUnit file with a test case for each row.",
         ),
     ] = None
     row_under: Annotated[
         str | None,
         _build_option(
             metavar="SCORE",
-            help="Rows that score less are failures in the JUnit file, and warnings on GitHub. "
-            "Default: 1, whatever has anything against it.",
+            help="Rows below this are failures in the JUnit file and warnings on GitHub. "
+            "Default: 1, every row with a problem.",
         ),
     ] = None
     out: OutFolderOrTable = None
 
     @property
     def table(self) -> Path | None:
-        """The file that `--out` names, where it names one."""
+        """The file that `--out` names; None if it names a folder."""
         out = self.out
         return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
 
     @property
     def folder(self) -> Path | None:
-        """The run folder that `--out` names; None for the folder of the data and settings."""
+        """The run folder that `--out` names; None for the default folder."""
         return None if self.table is not None else self.out
 
     def check(self, data: str, *, dry_run: bool) -> None:
-        """Check the options of a build before any row is paid for.
+        """Check the options for a build before any row is paid for.
 
         Raises:
-            ConfigurationError: A file cannot be written there, `--row-under` is no share, or it
-                would do nothing; a dry run has no numbers to leave.
+            ConfigurationError: A file cannot be written, `--row-under` is invalid or would do
+                nothing, or a dry run is asked for a JUnit file.
         """
         if self.row_under is not None and self.junit is None and not _warns():
             raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
@@ -145,7 +145,7 @@ class Outputs(Output):
     def show_more(
         self, run: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        """Show groups, write report and files of a build, and offer what is next."""
+        """Show groups, write the report and files for a build, and print the next command."""
         asked = (view.by, self.report, self.junit, self.table, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
             self._show_stored(load_run(run), view, count, result)
@@ -155,7 +155,7 @@ class Outputs(Output):
     def _show_stored(
         self, stored: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        # Standard output may hold JSON that must stay alone.
+        # With --json, standard output must contain nothing but JSON.
         on_stderr = self.json_output
         if view.by is not None:
             _show_groups(stored, view, on_stderr=on_stderr)
@@ -180,13 +180,13 @@ class Outputs(Output):
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:
-            # A build that shows them would take a part for the whole.
+            # A build would show the finished rows as if they were all rows.
             echo(say("terminal.build_waits"), err=True)
             return
         if self.junit is not None:
             _write(self.junit, junit_xml(run, self._under(), count))
             echo(say("terminal.junit", path=self.junit), err=self.json_output)
-        # GitHub reads commands from both streams.
+        # GitHub reads its commands from both streams.
         for line in build_warnings(run, self._under()) if _warns() else ():
             echo(line, err=True)
 
@@ -198,7 +198,7 @@ class Outputs(Output):
 
 
 def _warns() -> bool:
-    """Say whether this is a build of GitHub, which shows warnings."""
+    """True in a build on GitHub, which shows warnings."""
     return os.environ.get(_ON_GITHUB) == "true"
 
 
@@ -213,7 +213,7 @@ def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
         )
     if os.path.realpath(junit) == os.path.realpath(data):
         raise ConfigurationError(
-            f"--junit {str(junit)!r} would be written over the data; name another file"
+            f"--junit {str(junit)!r} would overwrite the data; name another file"
         )
 
 
@@ -223,14 +223,14 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
-    """Refuse a column to group or cluster by that no row has, before any row is paid for.
+    """Reject an unknown column for groups or clusters before any row is paid for.
 
     Raises:
         MissingColumnError: The message lists the columns.
     """
     if by is None or plan.checked is None or by in GROUPING_FIELDS:
         return
-    # What is graded is kept as the sample; groups are made of the columns next to it.
+    # Graded fields are stored with the sample; only the other columns can form groups.
     columns = set(plan.checked.columns) - set(plan.checked.taken.values())
     if by not in columns and by.split(".")[0] not in columns:
         raise MissingColumnError(
@@ -240,7 +240,7 @@ def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
 
 
 def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
-    """Print one table of groups for each grader."""
+    """Print a table of groups for each grader."""
     for numbers in grader_numbers(run, view):
         names = (view.say(f"table.{name}") for name in ("score", "95", "scored", "not_scored"))
         grader = view.say.named("graders", numbers.grader)
@@ -254,7 +254,7 @@ def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
 def append_step_summary(
     shown: Run | Comparison, view: View | None = None, result: GateResult | None = None
 ) -> None:
-    """Add a run or a comparison to the summary of a build step; does nothing outside of a build.
+    """Append a run or a comparison to the summary of a GitHub build; does nothing elsewhere.
 
     Raises:
         ConfigurationError: The file cannot be written.
@@ -283,9 +283,9 @@ def append_step_summary(
 
 
 def _bounded(text: str, written: int, cut: str) -> str:
-    """Cut a text at a line end where it does not fit behind what was written before."""
+    """Cut a text at the end of a line if it exceeds the remaining space."""
     room = _MOST_BYTES - written
-    # A character takes at least one byte, so that no more of them can fit.
+    # A character takes at least one byte.
     if len(text) <= room and len(text.encode()) <= room:
         return text
     kept = text.encode()[: max(0, room - len(cut.encode()))].decode(errors="ignore")
