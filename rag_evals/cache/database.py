@@ -82,11 +82,7 @@ class Database:
             self._connection()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path: each process needs a connection of its own.
-
-        Raises:
-            ConfigurationError: The database is in memory.
-        """
+        """Pickle the path: each process needs a connection of its own."""
         if self.path is None:
             raise ConfigurationError(
                 "a cache in memory cannot be shared by processes; name a file for it"
@@ -94,11 +90,7 @@ class Database:
         return type(self), (self.path,)
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query.
-
-        Raises:
-            ConfigurationError: The file cannot be read, or was closed.
-        """
+        """Return the rows of a query; `ConfigurationError` if the file cannot be read."""
         try:
             if self._memory is None:
                 return self._connection().execute(query, values).fetchall()

@@ -30,7 +30,7 @@ from rag_evals.verify import from_string
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns one vector for each text; all vectors have the same length."""
 
-# The newest with the same frame, so that a look-up takes equally long however many are stored.
+# Only the newest with the same frame, so that the time of a look-up has a bound.
 _MOST_CANDIDATES = 32
 _MOST_COMPARED = 4
 
@@ -100,7 +100,7 @@ class SemanticCache(StatementCache):
         return fingerprint("semantic", self.threshold, self._embedder, own)
 
     def check(self) -> None:
-        """Refuse a verifier that cannot work (`ConfigurationError`)."""
+        """Check that the verifier can work (`ConfigurationError` if not)."""
         if check := self._verifier.traits.check:
             check()
 
@@ -121,7 +121,7 @@ class SemanticCache(StatementCache):
         ]
 
     def are_equivalent(self, one: str, other: str) -> bool:
-        """Say whether each of two statements follows from the other."""
+        """True if each of two statements follows from the other."""
         return self._may_be_equivalent(one, other) and all(
             self._verifier.verify([Claim(claim)], [chunk])[0].is_supported
             for claim, chunk in ((one, other), (other, one))
@@ -205,11 +205,7 @@ def _named(embed: Any) -> tuple[str, Embed]:
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:
-    """Write a vector, scaled to length 1, as 16-bit floats.
-
-    Raises:
-        ConfigurationError: A number is infinite or NaN.
-    """
+    """Return a vector, scaled to length 1, as 16-bit floats."""
     numbers = [float(number) for number in vector]
     if not all(map(math.isfinite, numbers)):
         raise ConfigurationError("the embedder returned a vector with NaN or infinite numbers")
@@ -218,7 +214,7 @@ def pack_vector(vector: Sequence[float]) -> bytes:
 
 
 def cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two packed vectors, -1 to 1; 0 where their lengths differ."""
+    """Return the cosine of two packed vectors, -1 to 1; 0 if their lengths differ."""
     if len(first) != len(second):
         return 0.0
     one, other = (struct.unpack(f"<{len(first) // 2}e", packed) for packed in (first, second))

@@ -33,11 +33,7 @@ _MAX_LINE_MB = 256
 
 
 def required_module(name: str, extra: str, purpose: str) -> Any:
-    """Import a library of one of our extras; `purpose` completes "needed to".
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
+    """Import a library of an extra; the error for a missing one names the extra and `purpose`."""
     library = name.partition(".")[0]
     if find_spec(library) is None:
         raise MissingExtraError(
@@ -172,7 +168,7 @@ def read_json(file: Opened) -> Iterator[Row]:
     loaded = _parse(content, file, None)
     if not isinstance(loaded, list):
         raise DataError(
-            f"{str(file.path)!r} holds {type(loaded).__name__}; expected a list of objects"
+            f"{str(file.path)!r} contains {type(loaded).__name__}; expected a list of objects"
         )
     for number, value in enumerate(loaded):
         place = f"row {number}"

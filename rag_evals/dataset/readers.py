@@ -132,12 +132,7 @@ class Located:
 
 
 def locate(data: str | Path | DataFile) -> Located:
-    """Find the files of a path; download those of an address.
-
-    Raises:
-        DataError: There are no files, or the address cannot be read.
-        ConfigurationError: A library that reads the address is not installed.
-    """
+    """Find the files of a path; download those of an address."""
     file = data if isinstance(data, DataFile) else DataFile(data)
     written = os.fspath(file.path)
     if written == _STANDARD_INPUT:

@@ -102,11 +102,7 @@ class FileData:
         self.kept_check: KeptCheck | None = None
 
     def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
-        """Read every row before any is paid for, unless a stored check has the same bytes.
-
-        Raises:
-            DataError: A row cannot be graded; the message has its line.
-        """
+        """Read every row before any is paid for, unless a stored check has the same bytes."""
         reading, files = self._reading(), self._located.files
         self._marks = _marks_of(files)
         content = None if reading is None else _content_of(files)
@@ -429,7 +425,7 @@ class Places:
         )
 
     def first(self, key: int, place: int) -> int:
-        """Return the place of a key, which is noted where it has none."""
+        """Return the place of a key; a new key gets `place`."""
         keys, places = self._buckets[key % _BUCKETS]
         if key in keys:
             return places[keys.index(key)]

@@ -288,11 +288,7 @@ def _block(value: Any) -> str | None:
 
 
 def printed(value: Any) -> Any:
-    """Return the text that `{{ value }}` prints.
-
-    Raises:
-        TypeError: The value is a method, a macro or an iterator, which has no text.
-    """
+    """Return the text of `{{ value }}`; `TypeError` for a method, a macro or an iterator."""
     if isinstance(value, str | Undefined):
         return value
     block = _block(value) if isinstance(value, list | tuple) else None

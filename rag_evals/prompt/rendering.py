@@ -63,11 +63,7 @@ class PeerExample(Example):
 
 
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
-    """Check one example.
-
-    Raises:
-        PromptError: A key is missing or unknown, or the result does not fit the model.
-    """
+    """Check one example; `PromptError` if its keys or its result do not fit."""
     if "result" not in given or set(given) - {"result", _STATEMENTS, _SAME_QUESTION, *_DATA}:
         raise PromptError(
             f"example {number} has {sorted(given)}; it needs 'result' and may have "
@@ -275,11 +271,7 @@ def read_criteria(given: object) -> list[Criterion]:
 
 
 def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:
-    """Check that criteria are given, and that the template shows them and the ids of the reply.
-
-    Raises:
-        PromptError: Something is missing; the message says what to write.
-    """
+    """Check that criteria are given, and that the template shows them and the ids of the reply."""
     if getattr(response_model, "needs_criteria", False) and not criteria:
         raise PromptError(
             f"{prompt.origin}: a checklist needs criteria; write them into the front matter, as in "
@@ -370,13 +362,13 @@ def check_shown(
 
 
 def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | None]:
-    """Say for each text of the data whether a rendered prompt has all of it.
+    """Return whether a rendered prompt has each text of the data in full.
 
     White space and escaped signs may differ, sentences may be apart, and a text may be JSON. An
     answer that is a part of a chunk must be there twice; of equal texts the first is found first.
 
     Returns:
-        For each name False where only the beginning is there, and None where not even that.
+        For each name True, False if only the beginning is there, or None if not even that.
     """
     left = _squeezed(rendered)
     found: dict[str, bool | None] = {}

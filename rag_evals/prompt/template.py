@@ -144,11 +144,7 @@ def shipped_languages() -> tuple[str, ...]:
 
 
 def search_folders(first: Sequence[Path] = ()) -> list[Path]:
-    """Return the user's prompt folders: `first`, then those in `RAG_EVALS_PROMPTS`.
-
-    Raises:
-        PromptError: One of them is not a folder.
-    """
+    """Return the user's prompt folders: `first`, then those in `RAG_EVALS_PROMPTS`."""
     named = os.environ.get(FOLDERS_VARIABLE, "")
     folders = [*first, *(Path(part) for part in named.split(os.pathsep) if part)]
     for folder in folders:
@@ -158,11 +154,7 @@ def search_folders(first: Sequence[Path] = ()) -> list[Path]:
 
 
 def read_template(file: Traversable, name: str) -> str:
-    """Read a template file.
-
-    Raises:
-        PromptError: It is not a file, too long or not UTF-8.
-    """
+    """Read a template file; `PromptError` if it is not a file, too long or not UTF-8."""
     fault = fault_of(file) if isinstance(file, Path) else None
     if fault is not None:
         raise PromptError(f"{name} {fault}; expected a Jinja text file")

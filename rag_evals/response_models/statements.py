@@ -274,17 +274,7 @@ class FaithfulnessResult(ByStatement):
 def check_every_sentence(
     claimed: Collection[int], no_claim: Sequence[NoClaimSentence], facts: Mapping[str, Any]
 ) -> None:
-    """Check that a reply has statements for each sentence, or a reason why it claims nothing.
-
-    Args:
-        claimed: Ids of the sentences with statements.
-        no_claim: The sentences that claim nothing.
-        facts: Facts of the call.
-
-    Raises:
-        ValueError: Sentences are in neither list, in both, or twice in `no_claim`; the message
-            names them for the judge.
-    """
+    """Check that each sentence has statements, or a reason why it claims nothing, never both."""
     passed_over = sorted(sentence.sentence_id for sentence in no_claim)
     check_each_once(
         "sentences",

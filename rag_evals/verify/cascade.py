@@ -141,11 +141,7 @@ def _named(
 
 
 def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str) -> Verifier:
-    """Return the verifier with each stage tuned by its file.
-
-    Raises:
-        ConfigurationError: A file is for no stage here, or something changed since the tuning.
-    """
+    """Return the verifier with each stage tuned by its file."""
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
         if one.stage not in names:

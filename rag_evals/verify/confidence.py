@@ -17,7 +17,7 @@ _MOST_ODDS = 0.99
 
 
 class Confidence(BaseModel):
-    """What signals say about a verdict, and what is gained by leaving out the least sure ones.
+    """A fitted map from signals to the probability that a verdict is right, with its figures.
 
     Attributes:
         auroc: How often a wrong verdict is less sure than a right one, on left-out rows.

@@ -44,8 +44,8 @@ _ENGLISH = {
     "before": "It follows these words:",
     "sentence": "It comes from this sentence:",
     "probability": "P(supported) {support:.2f}",
-    "carried": "; carried by chunk {chunk}",
-    "declined": "; the model declined to say which chunk carries it",
+    "carried": "; supported by chunk {chunk}",
+    "declined": "; the model declined to say which chunk supports it",
 }
 _RUSSIAN = {
     "supported": "Фрагменты сами по себе, взятые вместе, показывают, что это так.",
@@ -75,7 +75,7 @@ class DecisionVerifier:
             fail its row; for the first verifier of a cascade.
 
     Raises:
-        ConfigurationError: A setting cannot work.
+        ConfigurationError: A setting is invalid.
     """
 
     endpoint: str

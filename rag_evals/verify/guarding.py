@@ -1,6 +1,6 @@
-"""May an answer be shown? The embedded judge decides each of its sentences within milliseconds.
+"""Guardrails: the embedded judge decides each sentence of an answer within milliseconds.
 
-No model is asked and nothing is sent, so that a server can check each answer before a user sees it.
+No model is asked and nothing is sent, so a server can check each answer before a user sees it.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ MinSupport = float | Literal["balanced", "screen", "strict"]
 """Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
 
 _AT_ONCE = 8
-# A sentence may have ended: a stop or a line end, then more.
+# A stop or a line end, then more text: a sentence may have ended.
 _MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
 
 
@@ -56,16 +56,16 @@ class GuardOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class GuardedSentence:
-    """One sentence of an answer, decided.
+    """A sentence of an answer with its verdict.
 
     Attributes:
-        text: Its words, `answer[start:end]`.
+        text: Text of the sentence, `answer[start:end]`.
         start: Where it begins in the answer, in characters from 0.
         end: Where it ends, exclusive.
-        is_supported: Whether the context supports it; None where it claims nothing: a greeting, a
+        is_supported: True if the context supports it; None if it claims nothing: a greeting, a
             question, a heading or code.
-        support: How strongly, 0 to 1; None as above.
-        reason: Why, in words; empty as above.
+        support: Strength of the support, 0 to 1; None as above.
+        reason: Reason of the verdict; empty as above.
         chunk_ids: The chunks that support it, from 0.
         is_decided: False for the rest of an answer after a limit was reached: it does not pass, and
             `reason` names the limit. Also False in a language that the embedded judge does not
@@ -82,7 +82,7 @@ class GuardedSentence:
     is_decided: bool = True
 
     def __repr__(self) -> str:
-        """One line: the sentence, and what was decided."""
+        """One line: the sentence and its verdict."""
         if not self.is_decided:
             return f"GuardedSentence({shortened(self.text, 60)!r}, {self.reason})"
         words = {True: "supported", False: "not supported", None: "claims nothing"}
@@ -91,11 +91,11 @@ class GuardedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """An answer whose sentences are decided.
+    """An answer with a verdict for each sentence.
 
     Attributes:
-        sentences: All sentences, in order. After a limit was reached, the rest of the answer is one
-            sentence, not decided and not supported.
+        sentences: All sentences, in order. After a limit, the rest of the answer is one sentence,
+            not decided and not supported.
         warnings: Why the verdicts cannot be trusted, such as a language that the embedded judge
             does not read; no claim passes then.
         decided_by: The judge, always the embedded one.
@@ -107,23 +107,23 @@ class Guarded:
 
     @property
     def unsupported(self) -> tuple[GuardedSentence, ...]:
-        """The sentences that claim what the context does not support."""
+        """The sentences with claims that the context does not support."""
         return tuple(one for one in self.sentences if one.is_supported is False)
 
     @property
     def bound(self) -> str | None:
-        """The limit that was reached, in words; None where every sentence was decided."""
+        """The limit that was reached, in words; None if every sentence was decided."""
         left = (one for one in self.sentences if not one.is_decided and one.support is None)
         return next((one.reason for one in left), None)
 
     @property
     def passed(self) -> bool:
-        """Whether every claim is supported; an answer that claims nothing passes."""
+        """True if every claim is supported; an answer that claims nothing passes."""
         return not self.unsupported
 
     @property
     def support(self) -> float | None:
-        """The least support of a sentence, 0 to 1; None where nothing is claimed."""
+        """The lowest support of a sentence, 0 to 1; None if the answer claims nothing."""
         return min((one.support for one in self.sentences if one.support is not None), default=None)
 
     def __repr__(self) -> str:
@@ -137,10 +137,10 @@ class Guarded:
 
 
 async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide the sentences of an answer in a thread, so that the event loop stays free.
+    """Decide the sentences of an answer in a thread, without blocking the event loop.
 
     Args:
-        answer: What the program is about to say.
+        answer: The answer to check.
         context: The chunks that the answer was written from, as in a `Sample`.
         options: See `GuardOptions`.
 
@@ -205,7 +205,7 @@ def _checked(answer: str | None) -> str:
 
 
 class _Guarding:
-    """What the sentences of one answer are checked against, and how many were decided."""
+    """The checks of one answer, with counts for its limits."""
 
     def __init__(
         self,
@@ -234,12 +234,12 @@ class _Guarding:
 
     def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
         """Decide the sentences after `seen`; with more to follow, only those that have ended."""
-        # The patterns take a while to build; most programs never guard.
+        # The patterns take time to build, and most programs never guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         prepared = prepare_answer(text)
         if more_follows:
-            # A later sentence must have its first word: only this word shows where the last ended.
+            # The first word of a sentence shows where the one before it ended.
             starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
             prepared = [one for one in prepared if one.end <= max(starts, default=0)]
         pairs = zip(prepared, claims_in_setting(prepared, self._question), strict=True)
@@ -271,7 +271,7 @@ class _Guarding:
         return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
 
     def _reached(self) -> str:
-        """Name the limit that is reached; empty where none is."""
+        """Return the limit that is reached, in words; empty if none is."""
         if self._sentences >= self._most_sentences:
             return f"not decided: more than {self._most_sentences} sentences"
         if self._deadline_seconds is not None and self._seconds >= self._deadline_seconds:
@@ -290,7 +290,7 @@ class _Guarding:
             verdict = next(verdicts)
             language = language_in(one.text, self._question, self._chunks)
             unread = "" if self._verifier.reads(language) else unread_words(language)
-            # Without a chunk nothing supports it, whatever the threshold.
+            # Without chunks nothing is supported, at any threshold.
             is_supported = verdict.is_supported and bool(self._chunks) and not unread
             reason = unread or verdict.reason
             yield GuardedSentence(

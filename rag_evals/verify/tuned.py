@@ -1,4 +1,4 @@
-"""Tuned verifiers: what labels say about a verifier's support, and how it then decides."""
+"""Tuned verifiers: their supports are mapped to probabilities that were learned from labels."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -78,7 +78,7 @@ class Promise(_TunedPart):
 
 
 class Tuning(_TunedPart):
-    """What labels say about the support of one verifier; `judge tune` writes it.
+    """A verifier's map and threshold, learned from labels by `judge tune`.
 
     Attributes:
         format: Version of this file.
@@ -157,7 +157,7 @@ class Tuning(_TunedPart):
             file.write(self.model_dump_json(indent=1, exclude_none=True).encode() + b"\n")
 
     def __str__(self) -> str:
-        """What a terminal shows."""
+        """The lines that a terminal shows."""
         before, after = self.agreement_before, self.agreement_after
         return "\n".join(
             [
@@ -200,11 +200,7 @@ class Tuning(_TunedPart):
         )
 
     def expected_spread(self, *, goes_first: bool) -> list[float]:
-        """Return the quantiles of the supports that a run on data like the labels shows.
-
-        Args:
-            goes_first: Statements that the promise does not cover go to another verifier.
-        """
+        """Return the quantiles of the supports that a run on data like the labels shows."""
         promise = promise_of(self) if goes_first else None
         return [
             self.support_map(one) if promise is None or promise.covers(one) else LEFT_OPEN
@@ -245,11 +241,7 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
 
 
 def read_tuning(path: str | Path) -> Tuning:
-    """Read one file that `rag-evals judge tune` wrote.
-
-    Raises:
-        DataError: It is not such a file.
-    """
+    """Read a file of `rag-evals judge tune`; `DataError` if it is none."""
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
         raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
@@ -276,7 +268,7 @@ class TunedVerifier:
 
     Args:
         verifier: The verifier that was tuned.
-        tuning: What labels say about it; it changes nothing for answers in other languages.
+        tuning: Its map and threshold; unused for answers in languages without labels.
         goes_first: Another verifier follows and gets the statements that the promise does not
             cover.
 
@@ -326,7 +318,7 @@ class TunedVerifier:
 
     @cached_property
     def _limit(self) -> float:
-        """The threshold, moved to where the next verifier gets no statement that is decided."""
+        """The threshold, moved so that every statement left open goes to the next verifier."""
         limit = self.tuning.threshold
         if self._promise is None:
             return limit
@@ -394,11 +386,7 @@ class TunedVerifier:
 
 
 def promise_of(tuning: Tuning) -> Promise:
-    """Return the promise of a tuning.
-
-    Raises:
-        ConfigurationError: It has none, or the promise holds on neither side.
-    """
+    """Return the promise of a tuning; `ConfigurationError` if there is none to keep."""
     promise = tuning.promise
     if promise is None:
         raise ConfigurationError(

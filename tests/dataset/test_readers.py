@@ -57,7 +57,7 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
         ("a.jsonl", '{"a": 1}\n{"a": \n', "a.jsonl, line 2: broken JSON: .* at column 6"),
         ("a.json", '[{"a": 1},\n{]', "a.json: broken JSON: .* at line 2, column 2"),
         ("a.jsonl", "[1]\n", "a.jsonl, line 1: list; expected an object"),
-        ("a.json", '{"a": 1}', "'a.json' holds dict; expected a list of objects"),
+        ("a.json", '{"a": 1}', "'a.json' contains dict; expected a list of objects"),
         ("a.json", "[1]", "a.json, row 0: int; expected an object"),
         ("a.csv", "a,b\n1,2\n1\n", r"'a.csv', line 3: 1 cells, the header has 2; columns are a, b"),
         ("a.csv", "a,a\n1,2\n", "'a.csv': the header names 'a' twice"),

@@ -45,7 +45,7 @@ def test_one_request_decides_a_row(scripted: Start) -> None:
     assert len(judge.requests) == 1
     assert (first.support, first.is_supported, first.supporting_chunk_ids) == (0.91, True, [0])
     assert (second.support, second.is_supported, second.supporting_chunk_ids) == (0.2, False, [])
-    assert first.reasoning.startswith("P(supported) 0.91; carried by chunk 0; ")
+    assert first.reasoning.startswith("P(supported) 0.91; supported by chunk 0; ")
     assert {one.decided_by for one in result.statements} == {LUNA}
     assert result.verification_calls == 1
     assert judge.requests[0].body["model"] == "gpt-6-luna"
@@ -59,7 +59,7 @@ def test_the_embedded_reason_stands_only_where_it_agrees(scripted: Start) -> Non
 
     assert [one.reasoning for one in result.statements] == [
         "P(supported) 0.10",
-        "P(supported) 0.90; carried by chunk 1",
+        "P(supported) 0.90; supported by chunk 1",
     ]
 
 
@@ -144,7 +144,7 @@ def test_a_declined_chunk_is_told(scripted: Start) -> None:
     (verdict,) = drive(flow, None, Meter(20))
 
     assert (verdict.is_supported, verdict.chunk_ids) == (True, ())
-    assert "P(supported) 0.90; the model declined to say which chunk carries it" in verdict.reason
+    assert "P(supported) 0.90; the model declined to say which chunk supports it" in verdict.reason
 
 
 def test_an_answer_that_is_missing_fails_its_row(scripted: Start) -> None:

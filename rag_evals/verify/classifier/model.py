@@ -94,11 +94,7 @@ class Adapter:
 
 
 def supported_label(config: Any, entailment: str | None) -> int:
-    """Return the number of the label that means "supported".
-
-    Raises:
-        ConfigurationError: There is no such label, or more than one.
-    """
+    """Return the number of the one label that means "supported"."""
     labels = {int(place): str(label) for place, label in config.id2label.items()}
     every = [*labels.values()]
     if entailment is not None:
@@ -123,11 +119,7 @@ def supported_label(config: Any, entailment: str | None) -> int:
 
 
 def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
-    """Return an identity of a model's weights, which changes when it is trained again.
-
-    Returns:
-        A hash of the folder's files, or the commit; only the name if the hub cannot be reached.
-    """
+    """Return a hash of the folder, or the commit; only the name without a reachable hub."""
     folder = Path(model)
     if not folder.is_dir():
         commit = resolve_revision(model, revision, local_files_only=local_files_only)
@@ -172,12 +164,7 @@ def _file_hash(file: Path, size: int, changed: int) -> str:
 
 
 def resolve_device(device: str) -> str:
-    """Return the device that a setting means on this machine: `cpu`, `cuda:0` or `mps`.
-
-    Raises:
-        MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: This machine has no such device.
-    """
+    """Return the device that a setting means on this machine: `cpu`, `cuda:0` or `mps`."""
     torch, _ = _libraries()
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto":

@@ -312,13 +312,7 @@ class ClassifierVerifier:
         return call.read(reply)
 
     def load(self) -> SharedModel:
-        """Load the model once per process; all its verifiers share it.
-
-        Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ConfigurationError: The model cannot be loaded, its labels have no names, or
-                `max_length` is more than it can read.
-        """
+        """Load the model once per process; all its verifiers share it."""
         # The libraries first: without them there is no need to ask the hub.
         self._check()
         revision = resolve_revision(
