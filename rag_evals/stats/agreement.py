@@ -163,7 +163,7 @@ class _Matches:
 
 
 _Counts = tuple[float, float, float, float]
-_Drawn = Callable[[float, Callable[[random.Random], float | None]], Interval]
+_DrawInterval = Callable[[float, Callable[[random.Random], float | None]], Interval]
 
 
 def _drawn_interval(
@@ -180,7 +180,7 @@ def _drawn_interval(
 
 
 def _balanced_accuracy(
-    right: _Matches, wrong: _Matches, counts: _Counts, drawn: _Drawn
+    right: _Matches, wrong: _Matches, counts: _Counts, drawn: _DrawInterval
 ) -> Interval | None:
     """Estimate the mean of sensitivity and specificity by a parametric bootstrap."""
     if not (right.values and wrong.values):
@@ -191,7 +191,7 @@ def _balanced_accuracy(
     return drawn(estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2)
 
 
-def _kappa_interval(counts: _Counts, share: float, drawn: _Drawn) -> Interval | None:
+def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Interval | None:
     """Estimate agreement beyond what habits would give (Cohen 1960), by a smoothed bootstrap.
 
     The plain bootstrap gives no width after full agreement and covers 24 % then; the Bayesian one
