@@ -337,14 +337,12 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
             continue
         span = Span(start, end, answer[start:end])
         claim = strip_lead(text if text == span.text else _SPACES.sub("", text))
-        # A title, or an entry of a list of sources, may claim something after all.
-        is_said = "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
         reason: NoClaim | None = None
         if _is_within(start, fences):
             reason = None if _IN_WORDS.fullmatch(claim) and reads_as_sentence(claim) else "code"
-        elif not is_said and _is_within(start, references):
-            reason = "references"
-        elif not is_said and is_heading(answer, span):
+        elif _is_within(start, references):
+            reason = None if _is_said(claim) else "references"
+        elif is_heading(answer, span) and not _is_said(claim):
             reason = "heading"
         prepared.append(
             PreparedStatement(*span, claim_of_pair(claim), reason or no_claim_reason(claim))
@@ -353,6 +351,11 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
         # "**No**" is the whole answer.
         return [prepared[0]._replace(no_claim=None)]
     return sorted(prepared) if data else prepared
+
+
+def _is_said(claim: str) -> bool:
+    """Say whether a title, or an entry of a list of sources, claims something after all."""
+    return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
 
 
 def _is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:

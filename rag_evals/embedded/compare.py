@@ -71,7 +71,9 @@ class StatementComparison:
     def clashes(self) -> list[Clash]:
         """What the sentence says otherwise; found on first use."""
         if self._clashes is None:
-            self._clashes = list(self._find_clashes(self.evidence.sentence))
+            # A sentence that lacks more speaks of something else.
+            is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
+            self._clashes = list(self._find_clashes(self.evidence.sentence)) if is_close else []
         return self._clashes
 
     @property
@@ -128,7 +130,7 @@ class StatementComparison:
         marks = ours.marks | theirs.marks
         if marks & DENIES or self.language not in READ_WELL:
             yield from _denials(self, theirs)
-        if marks & QUANTIFIES or not _IN_PHRASES.isdisjoint(ours.where):
+        if _may_quantify(ours) and _may_quantify(theirs):
             yield from _quantifiers(ours, theirs)
         if theirs.marks & WEAKENS and not ours.marks & WEAKENS:
             yield from _dropped_hedge(ours, theirs)
@@ -136,6 +138,7 @@ class StatementComparison:
 
 # Words that stand where both speak of the same thing.
 
+_MOST_STRANGE = 5
 _NUMBER_REACH = 3
 _OPPOSITE_REACH = 3
 _WIDEST_GAP = 8
@@ -299,9 +302,10 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
     "Prices rose in May." | "Prices fell in May." → rose, fell
     """
     ours, where, table, turning = compared.statement, theirs.where, opposites(), converses()
-    for key, i in ours.where.items():
-        if key in where or key not in table or where.keys().isdisjoint(table[key]):
+    for key in sorted(ours.where.keys() & table.keys(), key=ours.where.__getitem__):
+        if key in where or where.keys().isdisjoint(table[key]):
             continue
+        i = ours.where[key]
         other = min(table[key] & where.keys())
         if other in ours.where:
             continue
@@ -590,6 +594,10 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
             own_words = [other for other in beside if other not in theirs.where]
             yield Clash("negation_dropped", "", "", frozenset(own_words[:1]))
             return
+
+
+def _may_quantify(sentence: Sentence) -> bool:
+    return bool(sentence.marks & QUANTIFIES) or not _IN_PHRASES.isdisjoint(sentence.where)
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:

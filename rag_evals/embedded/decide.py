@@ -260,23 +260,12 @@ class _Decision:
         own = {word.key for word in words(subject)}
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
-            against = [
-                clash.keys
-                for clash in one.clashes
-                if clash.keys - own or clash.kind.startswith("neg")
-            ]
-            strange = frozenset[str]().union(*against)
-            rest = {key: weight for key, weight in one.weights.items() if key not in strange}
-            if not against or not rest or asked.is_supported:
-                continue
-            found = find_evidence(one.statement, rest, self.chunks)
-            place = one.evidence._replace(
-                cover=sum([rest[key] for key in rest if key in one.evidence.sentence.where])
-            )
-            without = StatementComparison(one.statement, rest, one.language, found, place)
-            support = self.model.support(shared_features(without))
-            if support > best:
-                best, decided = support, one
+            if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
+                # As if the sentence said all that does not clash.
+                rest = agreement(one)
+                support = self.model.support([rest * rest, rest, rest])
+                if support > best and not asked.is_supported:
+                    best, decided = support, one
         text = _say(reading.text, "not", text=reading.text)
         if decided is None or best < self.threshold:
             support = min(asked.support, 1 - asked.support)

@@ -1,25 +1,19 @@
 """The passage at which a reader checks a finding; found when it is shown, not when it is graded."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from rag_evals.core import Evidence, EvidencePassage, Finding, Phrases, Quote, Verdict, phrases
+from rag_evals.core import EvidencePassage, Finding, Phrases, Quote, Verdict, phrases
 from rag_evals.embedded.verifier import EmbeddedVerifier
-from rag_evals.text import split_sentences
 
 _WITH_TEXT = ("statement", "reference", "citation")
-# A reader of a longer context is shown the best of its beginning.
-_MOST_COMPARED = 2_000
-_GRAM = 3
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Find where in the chunks a reader checks a finding, and what differs there.
 
     What the judge quoted comes first. Where it quoted nothing, it is the sentence that the embedded
-    judge reads as evidence: of the cited chunks where there are any, else of all. Where no chunk
-    shares a word with the statement, it is the sentence that looks most like it.
+    judge reads as evidence: of the cited chunks where there are any, else of all.
 
     Returns:
         Best first; empty where the finding is about no statement, or there are no chunks.
@@ -32,7 +26,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
         cited = []
     places = cited or range(len(chunks))
     (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
-    found = verdict.evidence or _most_alike(finding.text, [chunks[one] for one in places])
+    found = verdict.evidence
     # The ids in the words are those of all chunks only where all were compared.
     differs = "" if cited or finding.verdict else _difference(finding, verdict)
     return tuple(
@@ -77,24 +71,6 @@ def _located(quotes: Sequence[Quote], chunks: Sequence[str]) -> Iterator[Evidenc
 def _difference(finding: Finding, verdict: Verdict) -> str:
     is_said = verdict.is_supported or verdict.reason == (finding.reasoning or "")
     return "" if is_said else verdict.reason
-
-
-def _most_alike(text: str, chunks: Sequence[str]) -> list[Evidence]:
-    own, best, most = _grams(text), None, -1.0
-    sentences = (
-        (place, one) for place, chunk in enumerate(chunks) for one in split_sentences(chunk)
-    )
-    for (place, one), _ in zip(sentences, range(_MOST_COMPARED), strict=False):
-        other = _grams(one.text)
-        alike = 2 * (own & other).total() / ((own.total() + other.total()) or 1)
-        if alike > most:
-            best, most = Evidence(place, one.start, one.end, one.text), alike
-    return [] if best is None else [best]
-
-
-def _grams(text: str) -> Counter[str]:
-    low = f" {text.lower()} "
-    return Counter(low[at : at + _GRAM] for at in range(len(low) - _GRAM + 1))
 
 
 @cache

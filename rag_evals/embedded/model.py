@@ -246,11 +246,12 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
 LEAST_ANSWER_SUPPORT = 0.5
 """From here on a whole answer counts as supported, however many statements it has."""
 
-# Of LFQA, ExpertQA and dialogue replies: the first two rank answers well, the last calibrates.
+# Of LFQA, ExpertQA and dialogue replies, which rank well by these.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
-ANSWER_SPREAD = 0.7
-"""From the least answer support to the largest: sources differ in how many answers hold."""
+PASSED_SUPPORT, FAILED_SUPPORT = (0.55, 0.80), (0.10, 0.40)
+"""Least and largest support of answers on either side of the limit, of the least calibration error
+over all sources of answers: they differ in how many answers hold."""
 
 
 def answer_support(supports: Sequence[float], limit: float) -> float:
@@ -261,11 +262,12 @@ def answer_support(supports: Sequence[float], limit: float) -> float:
         limit: Support of the weakest statement from which on the answer counts as supported.
 
     Returns:
-        0.15 to 0.85, at least 0.5 for a supported answer. A further statement never raises it, so
-        no padding makes an answer pass.
+        0.55 to 0.8 for a supported answer, 0.1 to 0.4 for any other. A further statement never
+        raises it, so no padding makes an answer pass.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
     # Statements of one answer tend to be wrong together: the product alone would be too low.
     together = exp(_SHARED_FAULTS * chances)
-    found = ((min(supports, default=1.0) >= limit) + together) / 2
-    return round(0.5 + ANSWER_SPREAD * (found - 0.5), 12)
+    has_passed = min(supports, default=1.0) >= limit
+    low, high = PASSED_SUPPORT if has_passed else FAILED_SUPPORT
+    return round(low + (high - low) * together, 12)

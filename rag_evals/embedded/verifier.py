@@ -105,10 +105,10 @@ class EmbeddedVerifier:
         return f"{type(self).__name__}({self.name!r})"
 
     def answer_support(self, supports: Iterable[float]) -> float:
-        """Return how surely all statements of an answer hold, 0.15 to 0.85.
+        """Return how surely all statements of an answer hold, 0.1 to 0.8.
 
-        It is at least 0.5 where the weakest statement reaches the limit of answers, and ranks
-        answers on either side of it. A further statement never raises it.
+        It is above 0.5 if the weakest statement reaches the limit of answers, below if not, and
+        ranks answers on either side. A further statement never raises it.
 
         Args:
             supports: Of its statements, 0 to 1.

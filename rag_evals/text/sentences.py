@@ -10,6 +10,7 @@ language counts as one that stands alone.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
@@ -232,6 +233,8 @@ _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _LONGEST_FRAGMENT = 7
 
 
+# A claim is asked about several times on its way.
+@lru_cache(maxsize=1024)
 def leaning_of(text: str) -> Leaning | None:
     """Say how a claim depends on the text around it; None where it does not, or nobody can tell."""
     head = text.strip()[:400].replace("’", "'")

@@ -34,7 +34,8 @@ _TOKEN = re.compile(
 )
 # The same for a text of ASCII letters: twice as fast.
 _ASCII_TOKEN = re.compile(
-    r"(?:[A-Za-z]\.){2,}|[A-Za-z]+(?:'[A-Za-z]+)*|\d{1,3}(?: \d{3})+(?!\d)"
+    r"[A-Za-z]{2,}(?:'[A-Za-z]+)*|(?:[A-Za-z]\.){2,}|[A-Za-z](?:'[A-Za-z]+)*"
+    r"|\d{1,3}(?: \d{3})+(?!\d)"
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$\0]"
 )
 # Between sentences that are read together. No rule on neighbours takes it for a word.

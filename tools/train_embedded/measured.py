@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.embedded.model import ANSWER_SPREAD, LEAST_ANSWER_SUPPORT
+from rag_evals.embedded.model import FAILED_SUPPORT, LEAST_ANSWER_SUPPORT, PASSED_SUPPORT
 from tools.train_embedded import figures
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES, SINGLE_CLAIMS
@@ -44,6 +45,12 @@ def choose_limit(scored: Scored) -> float:
     ]
     good = [limit for limit, mean in zip(_GRID, means, strict=True) if mean >= max(means) - 0.001]
     return good[len(good) // 2]
+
+
+def _ends(passed: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
+    """Return the least and the largest support of answers that passed or failed."""
+    low, high = np.where(passed[:, None], PASSED_SUPPORT, FAILED_SUPPORT).T
+    return low, high
 
 
 def without(scored: Scored, name: str) -> Scored:
@@ -106,8 +113,9 @@ class Measured:
         labels, weakest, whole = self.answers[name]
         limit = choose_limit(without(self._weakest(), name))
         # The ranking on either side of the limit is the same whatever the limit.
-        passed, was_passed = weakest >= limit, whole >= LEAST_ANSWER_SUPPORT
-        shifted = whole + 0.5 * ANSWER_SPREAD * (passed * 1.0 - was_passed)
+        was_low, was_high = _ends(whole >= LEAST_ANSWER_SUPPORT)
+        low, high = _ends(weakest >= limit)
+        shifted = low + (high - low) * (whole - was_low) / (was_high - was_low)
         return limit, [
             100 * figures.balanced_accuracy(labels, weakest, limit),
             100 * figures.unsupported_f1(labels, weakest >= limit),
