@@ -1,4 +1,4 @@
-"""Is one run better than another? Pairs their rows by sample id, and tests the difference."""
+"""Comparing two runs: pairs their rows by sample id, and tests the difference."""
 
 import math
 from array import array
@@ -43,7 +43,7 @@ from rag_evals.stats import (
 from rag_evals.stats.paired import PairedComparison, count_difference
 
 _CHANGES_KEPT = 20
-# What the identity of a run has in place of a hash where its rows came from no file.
+# The data of a run whose rows came from no file.
 _NO_FILE = "rows"
 _RESAMPLES = 10_000
 _Compare = Callable[[Sequence[int], "_Pair"], PairedComparison]
@@ -51,19 +51,18 @@ _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
 class CompareOptions(TypedDict, total=False):
-    """What `compare` takes by keyword.
+    """Keyword arguments of `compare`.
 
     Attributes:
-        count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
-        by: Column of the data to compare each group by; None compares all rows together only.
-        cluster: Column that rows from one document or conversation share; "none" takes rows as
-            independent. None clusters them by question, else by context, where more than 5 % of
-            the rows share it with another.
-        gate: Loss that is acceptable, 0 to 1; with it, `decision()` says whether the candidate is
-            shown to lose no more.
+        count: Scores of rows that are not scorable, by reason, such as `{"empty_context": 0.0}`.
+        by: Column of the data that names the group of each row; None compares no groups.
+        cluster: Column that dependent rows share, such as a document; "none" means independent
+        rows. By default rows are clustered by question, else by context, if more than 5 % of
+        them share it.
+        gate: Acceptable loss, 0 to 1, which `decision()` tests.
         error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
         confidence: Coverage of each interval, as a fraction; default 0.95.
-        resamples: Random sign patterns, where the test draws any; default 10,000.
+        resamples: Number of random sign patterns, if the test draws any; default 10,000.
         seed: Same seed, same p-values; default 0.
     """
 
@@ -88,15 +87,15 @@ def compare(
 
     Args:
         baseline: The run to compare with.
-        candidate: The run that should be better; None compares `pairs` of graders of the first.
-        pairs: The only graders to compare, the baseline's first, as in `{"strict": "mild"}`; None
-            compares all graders that both runs have.
-        options: Groups, documents, gate and more; see `CompareOptions`.
+        candidate: The run to compare; None compares `pairs` of graders of the first run.
+        pairs: Graders to compare, the baseline's first, such as `{"strict": "mild"}`; None compares
+        all graders that both runs have.
+        options: Groups, clusters, gate and more; see `CompareOptions`.
 
     Raises:
         ConfigurationError: One run without a pair of its graders, or an unknown grader or reason.
-        DataError: A folder holds no run, or a column is not in the data.
-        UnpairedScoresError: No grader scored one and the same row in both runs.
+        DataError: A folder has no run, or a column is not in the data.
+        UnpairedScoresError: No grader scored the same row in both runs.
     """
     if candidate is None and not pairs:
         raise ConfigurationError(
@@ -136,7 +135,7 @@ def compare(
 
 
 def _pairing(options: CompareOptions) -> _Compare:
-    """Return how the scores of paired rows are compared."""
+    """Return the function that compares the scores of paired rows."""
     return partial(
         _paired,
         confidence=options.get("confidence", 0.95),
@@ -146,11 +145,11 @@ def _pairing(options: CompareOptions) -> _Compare:
 
 
 def _check_options(options: CompareOptions) -> Mapping[str, float]:
-    """Return the numbers of rows without a score.
+    """Return the scores of rows that are not scorable, by reason.
 
     Raises:
-        ConfigurationError: An unknown reason, or a gate that cannot be decided.
-        UnknownArgumentError: There is no such option.
+        ConfigurationError: A reason is unknown, or the gate cannot be decided.
+        UnknownArgumentError: An option is unknown.
     """
     require_known("compare", options, list(CompareOptions.__annotations__))
     count = options.get("count") or {}
@@ -161,7 +160,7 @@ def _check_options(options: CompareOptions) -> Mapping[str, float]:
 
 
 class _Column:
-    """What rows have in common, where a column says it; "none" says that they share nothing."""
+    """The column that defines clusters; "none" means independent rows."""
 
     def __init__(self, by: str, *runs: Run) -> None:
         self.by = by
@@ -169,7 +168,7 @@ class _Column:
 
 
 def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
-    """Return a column of the data by sample id; a later run comes first."""
+    """Return a column of the data by sample id; later runs override earlier ones."""
     found: dict[str, str | None] = {}
     for run in runs if name is not None else ():
         found |= run.column(name or "")
@@ -193,24 +192,23 @@ def _paired(
         seed=seed,
     )
     if pair.same:
-        # What a run says about itself is no sample of anything: the difference is 0, surely.
+        # The difference of a run from itself is exactly 0; there is no sampling error.
         itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
         return replace(compared, difference=itself)
     return compared
 
 
 class _Rows:
-    """The rows of one grader in both runs, side by side: ids and scores, never whole outcomes.
+    """The ids and scores of one grader's rows in both runs, without the outcomes.
 
     Attributes:
-        ids: Ids of the rows of the first run, then of those that only the second has.
-        scores: For each run the score of each row; NaN for none.
-        whys: For each run, by place, why a row that it has lacks a score.
-        common: How many rows the first run has.
-        missing: Places of rows of the first run that the second lacks.
-        sizes: For each run how many statements and words each row has; -1 where it is not known.
-        shared: Hashes of the question and of the context of each row, the first run's where it
-            has the row; 0 for none.
+        ids: Ids of the rows of the first run, then of the rows that only the second run has.
+        scores: For each run the score of each row; NaN means none.
+        whys: For each run the reasons of rows without a score, by place.
+        common: Number of rows of the first run.
+        missing: Places of rows that the second run lacks.
+        sizes: For each run the numbers of statements and words of each row; -1 means unknown.
+        shared: Hashes of the question and the context of each row; 0 means none.
     """
 
     def __init__(self, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> None:
@@ -235,7 +233,7 @@ class _Rows:
             name = row.sample_id
             place: int | None = expected
             if expected >= self.common or self.ids[expected] != name:
-                # Runs of the same data have the same order; only others need a table.
+                # Runs of the same data have the same order; others need a table.
                 places = places or {known: at for at, known in enumerate(self.ids[: self.common])}
                 place = places.get(name)
             if place is None:
@@ -268,18 +266,18 @@ class _Rows:
             self.scores[run][place] = score
 
     def sized(self, name: str) -> "array[int]":
-        """Return the places of the rows whose length both runs know."""
+        """Return the places of the rows with a known size in both runs."""
         pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
         return array("q", (at for at, both in pairs if min(both) >= 0))
 
     def scored(self) -> "array[int]":
-        """Return the places of the rows that both runs have scored."""
+        """Return the places of the rows with a score in both runs."""
         pairs = enumerate(zip(*self.scores, strict=True))
         return array("q", (at for at, both in pairs if not any(map(math.isnan, both))))
 
 
 class _Pair:
-    """One grader's outcomes in both runs; rows are places in the table of both."""
+    """One grader's outcomes in both runs; rows are places in the common table."""
 
     def __init__(
         self,
@@ -294,7 +292,7 @@ class _Pair:
         self._whole = (first, second)
         self._column = clusters
         self.rows: Sequence[int] = self._table.scored()
-        # In both runs, whether or not they have a score.
+        # Clusters include rows without a score.
         self.clusters = None if clusters is not None else find_clusters(self._table.shared)
         self.same = self._is_same()
 
@@ -319,7 +317,7 @@ class _Pair:
         return array("d", (scores[row] for row in rows))
 
     def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
-        """Return the cluster of each row; None where all are independent."""
+        """Return the cluster of each row; None if rows are independent."""
         if self._column is not None:
             values = self._column.values
             return [values.get(self.name(row)) for row in rows] if values else None
@@ -327,13 +325,13 @@ class _Pair:
 
     @property
     def clustered_by(self) -> str | None:
-        """By what rows are clustered; None where they are independent."""
+        """What clusters share; None if rows are independent."""
         if self._column is not None:
             return self._column.by if self._column.values else None
         return None if self.clusters is None else self.clusters.by
 
     def sizes(self, confidence: float) -> Iterator[SizeChange]:
-        """Say how much more or less the candidate says, over all rows where that is known."""
+        """Yield how much more or less the candidate says."""
         one, other = self._table.sizes
         names = (
             SIZES if any(max(s["statements"], default=0) > 0 for s in (one, other)) else ["words"]
@@ -348,7 +346,7 @@ class _Pair:
                 yield SizeChange(name, len(rows), mean(old), mean(new), change)
 
     def mean(self, run: int, confidence: float) -> Interval:
-        """Return the mean of one run over the rows that both scored."""
+        """Return the mean of one run over the rows with a score in both."""
         clusters = self.clusters_of(self.rows)
         return mean_interval(self.scores(run, self.rows), clusters=clusters, confidence=confidence)
 
@@ -404,7 +402,7 @@ class _Pair:
             fail_error=fail_error,
             clusters=self.clusters_of(self.rows),
         )
-        # What a run says about itself is no sample of anything.
+        # A run cannot be worse than itself.
         return (replace(test, verdict="passed") if self.same else test).of_differences()
 
     def _left_out(self) -> Iterator[tuple[str, str]]:
@@ -451,7 +449,7 @@ def _no_pair(first: Run, second: Run) -> str:
         one["sample_id"] for one in second.records
     }
     if shared:
-        # Once each where a run is compared with itself.
+        # A run that is compared with itself is named once.
         runs = {id(run): run for run in (first, second)}.values()
         whose = " and ".join(f"{_name(run)!r} ({_without(run)})" for run in runs)
         return f"no row has a score in both runs, though {len(shared)} have the same id: {whose}"
@@ -462,10 +460,10 @@ def _no_pair(first: Run, second: Run) -> str:
 
 
 def paired_runs(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
-    """Give graders that belong together one name: "strict -> mild".
+    """Rename paired graders to one name, such as "strict -> mild".
 
     Returns:
-        Both runs with these graders alone; the runs themselves without pairs.
+        Both runs with only these graders; the runs themselves without pairs.
 
     Raises:
         UnknownNameError: A run has no grader of that name.
@@ -497,10 +495,10 @@ def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
 
 
 def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Read pairs of graders as the command line has them: `strict=mild`.
+    """Parse pairs of graders from the command line: `strict=mild`.
 
     Raises:
-        ConfigurationError: Not BASELINE=CANDIDATE, or one name with two partners.
+        ConfigurationError: Not BASELINE=CANDIDATE, or one name has two partners.
     """
     pairs: dict[str, str] = {}
     for text in texts:
@@ -516,17 +514,17 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
 
 
 def named_differences(first: Run, second: Run) -> list[Phrase]:
-    """Say each difference in one sentence; an empty list for runs that differ in nothing known."""
+    """Return a sentence for each known difference of the runs other than their scores."""
     moved = moved_judge(first, second)
     told = [] if moved is None else [moved]
-    # A run that only memory has knows its judge, graders and rows, and nothing else of these.
+    # A run in memory has no settings.
     if first.identity and second.identity:
         told += _settings(first, second)
     return [*told, *_graders(first, second), *_data(first, second)]
 
 
 def moved_judge(first: Run, second: Run) -> Phrase | None:
-    """Say that another model answered behind the same judge's name; None where none is known."""
+    """Return a note if different models answered for the same judge string, else None."""
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     if first.judge != second.judge or models[1:] != models[:-1]:
         return None
@@ -544,7 +542,7 @@ def moved_judge(first: Run, second: Run) -> Phrase | None:
 
 
 def _answering(run: Run) -> dict[str, set[str]]:
-    """Return the models that replies said they are from, each with its systems' fingerprints."""
+    """Return the models named in replies, each with the fingerprints of its systems."""
     found: dict[str, set[str]] = {}
     for said in run.answering():
         model, _, system = said.partition(" ")

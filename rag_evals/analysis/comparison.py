@@ -1,4 +1,4 @@
-"""What does a comparison of two runs say? Differences, verdicts, and the rows behind them."""
+"""The result of comparing two runs: differences, verdicts, and the rows behind them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,31 +18,31 @@ _MOST_HTML = 10_000
 
 
 def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
-    """Say how many rows would find a difference of this size; None where that is not known."""
+    """Return how many rows would detect a difference of this size; None if unknown."""
     say, rows = say or phrases(), paired.rows_needed
     return None if rows is None else say("compare.needed", rows=say.whole(rows))
 
 
 def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
-    """Write an estimate with its interval: "0.683 [0.624, 0.723]"."""
+    """Format an estimate with its interval: "0.683 [0.624, 0.723]"."""
     low, high = _end(interval.low, sign), _end(interval.high, sign)
     return (say or phrases()).written(f"{interval.estimate:{sign}.3f} [{low}, {high}]")
 
 
 def _end(value: float, sign: str) -> str:
-    """Write an end of an interval; one near 0 must not look as if it were 0."""
+    """Format an end of an interval, so that a value near 0 does not look like 0."""
     near = 1e-9 < abs(value) < 0.0005
     return f"{value:{sign}.1g}" if near else f"{value:{sign}.3f}"
 
 
 def clustered_lines(by: str | None) -> list[str]:
-    """Say by what rows are clustered, in a line; nothing where they are independent."""
+    """Return a line about clusters; no line if rows are independent."""
     return [] if by is None else [f"intervals: rows are clustered by {by}"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """One row with another score in the second run."""
+    """A row with a different score in the second run."""
 
     sample_id: str
     baseline: float
@@ -51,7 +51,7 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """The rows of one group in both runs; its p-value is adjusted over the groups (Holm)."""
+    """Comparison of one group of rows; the p-value is adjusted for all groups (Holm)."""
 
     group: str | None
     paired: PairedComparison
@@ -59,11 +59,11 @@ class GroupComparison:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """Whether there is a difference in this group, all groups taken together."""
+        """The verdict on this group, adjusted for all groups."""
         return adjusted_verdict(self.paired, self.adjusted_p)
 
     def words(self, say: Phrases | None = None) -> dict[str, str]:
-        """Say the difference and the verdict in a reader's language; None is English."""
+        """Return the difference and the verdict as text; None means English."""
         say = say or phrases()
         verdict = say.named("verdicts", self.verdict)
         if self.verdict == "not distinguishable":
@@ -73,13 +73,13 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """How much the answers of both runs say, over the rows of which that is known in both.
+    """How much the answers of both runs say.
 
     Attributes:
-        name: "statements", "supported", "unsupported" or "words", each of a row.
-        rows: How many rows, with a score or without; failed ones are not among them.
+        name: "statements", "supported", "unsupported" or "words", counted per row.
+        rows: Number of rows for which both counts are known, with or without a score.
         baseline: Mean of the first run.
-        candidate: Mean of the second.
+        candidate: Mean of the second run.
         difference: Candidate minus baseline.
     """
 
@@ -90,7 +90,7 @@ class SizeChange:
     difference: Interval
 
     def words(self, say: Phrases) -> str:
-        """Write it in one line: "5.20 [4.9, 5.5] and 1.80 [1.5, 2.1], -3.40 [-3.7, -3.1]"."""
+        """Format it in one line: "5.20 [4.9, 5.5] and 1.80 [1.5, 2.1], -3.40 [-3.7, -3.1]"."""
         return say(
             "compare.size",
             baseline=size_interval_words(self.baseline, say),
@@ -101,14 +101,14 @@ class SizeChange:
 
 @dataclass(frozen=True, slots=True)
 class PairCoverage:
-    """On how many rows a comparison rests.
+    """The number of rows that a comparison uses.
 
     Attributes:
-        grader: Its name.
-        rows: Rows of either run.
-        scored: Rows with a score in both.
-        missing: Why the others have none, such as "empty_context in both", counted.
-        same: Whether both runs hold the very same outcomes, as a run and itself do.
+        grader: Name of the grader.
+        rows: Number of rows of either run.
+        scored: Number of rows with a score in both runs.
+        missing: Number of other rows by reason, such as "empty_context in both".
+        same: Whether both runs have identical outcomes.
     """
 
     grader: str
@@ -119,12 +119,12 @@ class PairCoverage:
 
     @property
     def why(self) -> str:
-        """The reasons in words: "3 empty_context in both, 1 only in the baseline"."""
+        """The reasons as text: "3 empty_context in both, 1 only in the baseline"."""
         return counted_words(self.missing)
 
 
 def adjusted_verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
-    """Return the verdict on two runs when several are taken together (Holm)."""
+    """Return the verdict for a p-value adjusted for several comparisons (Holm)."""
     if adjusted_p > 1 - paired.difference.confidence:
         return "not distinguishable"
     return paired.verdict
@@ -135,21 +135,21 @@ ComparedVerdict = PairedVerdict | Literal["higher score, says less"]
 
 @dataclass(frozen=True, slots=True)
 class GraderComparison:
-    """What one grader says about two runs.
+    """Comparison of two runs by one grader.
 
     Attributes:
-        grader: Its name; "strict -> mild" for two graders that were paired.
-        coverage: How many rows have a score in both runs, and why the others have none.
-        baseline: Mean score of the first run over the rows that both scored.
-        candidate: The same of the second run.
-        paired: Difference, interval, p-value, wins and losses over those rows.
-        adjusted_p: The p-value, adjusted over the graders (Holm).
-        changed: The rows that changed most, at most 20.
-        left_out: The first rows without a score in both runs, at most 20, each with the reason.
-        groups: One entry for each group, in order of first appearance.
-        sizes: How many statements and words a row of either has.
-        clustered_by: By what rows are clustered; None where they are independent.
-        gate: Whether the loss is shown to be at most the one allowed; None where none was asked.
+        grader: Name of the grader; "strict -> mild" for a pair of graders.
+        coverage: How many rows have a score in both runs, and why the others do not.
+        baseline: Mean score of the first run over the rows with a score in both.
+        candidate: Mean score of the second run over these rows.
+        paired: Difference, interval, p-value, wins and losses over these rows.
+        adjusted_p: The p-value adjusted for all graders (Holm).
+        changed: Up to 20 rows with the largest changes.
+        left_out: Up to 20 rows without a score in both runs, each with the reason.
+        groups: One entry per group, in order of first appearance.
+        sizes: Numbers of statements and words per row.
+        clustered_by: What clusters share; None if rows are independent.
+        gate: Test of the allowed loss; None without a gate.
     """
 
     grader: str
@@ -166,28 +166,28 @@ class GraderComparison:
     gate: GateTest | None = None
 
     def __repr__(self) -> str:
-        """One line: the grader, the verdict and the difference."""
+        """Return one line: the grader, the verdict and the difference."""
         return f"GraderComparison({_short_words(self)})"
 
     @property
     def verdict(self) -> ComparedVerdict:
-        """Whether there is a difference, all graders taken together, and its direction.
+        """The verdict, adjusted for all graders.
 
-        A better score of a run that says less is none of its own.
+        A candidate that scores better but says less gets a verdict of its own.
         """
         verdict = adjusted_verdict(self.paired, self.adjusted_p)
         return "higher score, says less" if verdict == "better" and self.says_less() else verdict
 
     def says_less(self, *, margin: float = 0.0) -> bool:
-        """Whether supported statements a row have fallen; the whole interval says so.
+        """Whether the supported statements per row have certainly fallen.
 
         Args:
-            margin: Share of the baseline's that may be lost, 0 to 1.
+            margin: Share of the baseline's statements that may be lost, 0 to 1.
         """
         return self.less_said(margin) is not None
 
     def less_said(self, margin: float = 0.0) -> SizeChange | None:
-        """Return by how much supported statements have fallen; as `says_less`."""
+        """Return the fall of supported statements; None unless `says_less`."""
         supported = next((one for one in self.sizes if one.name == "supported"), None)
         if supported is None or self.coverage.same:
             return None
@@ -195,19 +195,19 @@ class GraderComparison:
         return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the second run is worse by more than `margin`; the whole interval says so.
+        """Whether the second run is certainly worse by more than `margin`.
 
         Args:
-            margin: Loss that is acceptable, 0 to 1.
+            margin: Acceptable loss, 0 to 1.
         """
         return self.paired.is_worse(margin=margin) and self.verdict == "worse"
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
-        """Say each number by its name: verdict, baseline, candidate, difference, p, detectable.
+        """Return each number as text, by its name.
 
         Args:
-            graders: How many were compared, for which p-values are adjusted.
-            say: In which language; None is English.
+            graders: Number of compared graders, for which p-values are adjusted.
+            say: Phrases of the language; None means English.
         """
         say = say or phrases()
         verdict = say("compare.is", verdict=say.named("verdicts", self.verdict))
@@ -230,15 +230,15 @@ class GraderComparison:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two runs, side by side.
+    """Comparison of two runs.
 
     Attributes:
-        baseline: Name of the first run: its folder.
-        candidate: What the second is called.
+        baseline: Name of the first run, usually its folder.
+        candidate: Name of the second run.
         graders: One entry for each grader that both runs have.
-        unscored: Graders of both runs without a single row that has a score in both.
-        differences: In what the runs differ besides their scores: judge, prompt, data.
-        pending: Gradings of either run without an outcome yet; with any, no gate is decided.
+        unscored: Graders that scored no row in both runs.
+        differences: Other differences of the runs: judge, prompt, data.
+        pending: Number of pending gradings; while there are any, no gate is decided.
     """
 
     baseline: str
@@ -250,15 +250,15 @@ class Comparison:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """In what the runs differ besides their scores, in English."""
+        """Differences of the runs other than their scores, in English."""
         return tuple(self.notes())
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Say in what the runs differ besides their scores, in the language of `say`."""
+        """Return differences of the runs other than their scores."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the second run is worse by more than `margin` for any grader."""
+        """Whether the second run is certainly worse by more than `margin` for any grader."""
         return any(grader.is_worse(margin=margin) for grader in self.graders)
 
     def missed(
@@ -268,16 +268,16 @@ class Comparison:
         min_scored: float = DEFAULT_MIN_SCORED,
         allow_shorter: bool = False,
     ) -> list[Missed]:
-        """List the rules of a gate that the candidate misses; an empty list is a passed gate.
+        """Return the rules of a gate that the candidate fails; none if it passes.
 
         Args:
-            margin: Loss that is acceptable, 0 to 1; None asks only for scored rows.
-            min_scored: Least share of the rows of either run with a score in both, 0 to 1.
-            allow_shorter: Whether the candidate may have fewer supported statements a row; else
-                the share that it loses of them is bounded by `margin` too.
+            margin: Acceptable loss, 0 to 1; None checks only the share of scored rows.
+            min_scored: Smallest share of rows with a score in both runs, 0 to 1.
+            allow_shorter: Whether the candidate may have fewer supported statements per row;
+                by default `margin` also bounds the share that it loses.
 
         Raises:
-            ConfigurationError: A number is outside 0..1.
+            ConfigurationError: A number is outside 0 to 1.
         """
         require_share("min_scored", min_scored)
         if self.pending:
@@ -315,14 +315,14 @@ class Comparison:
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
     ) -> GateDecision | None:
-        """Say whether the candidate is shown to lose no more than `compare` was given as `gate`.
+        """Decide whether the candidate loses at most the `gate` of `compare`.
 
         Args:
             min_scored: As for `missed`.
             allow_shorter: As for `missed`.
 
         Returns:
-            Passed, failed or not decided; None where no gate was given.
+            Passed, failed or not decided; None without a gate.
         """
         if all(grader.gate is None for grader in self.graders):
             return None
@@ -339,15 +339,15 @@ class Comparison:
         return GateDecision(tuple(decided), self.pending)
 
     def __str__(self) -> str:
-        """What a terminal shows, in English."""
+        """Return the text that a terminal shows, in English."""
         return self.lines(phrases())
 
     def lines(self, say: Phrases) -> str:
-        """Say what a terminal shows, in a reader's language."""
+        """Return the text that a terminal shows, in the language of `say`."""
         return "\n".join(_comparison_lines(self, say))
 
     def __repr__(self) -> str:
-        """One line: what is compared, and each grader's verdict."""
+        """Return one line: the runs, and the verdict of each grader."""
         found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
@@ -362,7 +362,7 @@ def _short_words(grader: GraderComparison) -> str:
 def _adjusted_words(
     paired: PairedComparison, adjusted_p: float, together: str, say: Phrases
 ) -> str:
-    """Say that nothing is distinguishable, and why where the interval alone suggests otherwise."""
+    """Return the verdict, with the adjusted p-value if the interval suggests a difference."""
     verdict = say.named("verdicts", paired.verdict)
     if paired.verdict == "not distinguishable":
         return verdict
@@ -371,7 +371,7 @@ def _adjusted_words(
 
 
 def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
-    """Say on how many rows a comparison rests: "5 of 100 rows (95 empty_context in both)"."""
+    """Return the coverage as text: "5 of 100 rows (95 empty_context in both)"."""
     say = say or phrases()
     if found.scored == found.rows:
         return say("compare.coverage", rows=found.rows)
@@ -380,7 +380,7 @@ def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
 
 
 def _detectable_words(paired: PairedComparison, say: Phrases) -> str:
-    """Say which true difference this many rows would usually find: "0.08 (80 % power)"."""
+    """Return the smallest difference that these rows can detect: "0.08 (80 % power)"."""
     if paired.detectable is None:
         return say("compare.no_spread")
     if paired.detectable > 1:
@@ -389,14 +389,14 @@ def _detectable_words(paired: PairedComparison, say: Phrases) -> str:
 
 
 def _difference_words(paired: PairedComparison, say: Phrases) -> str:
-    """Write the difference with its interval; without one where both sides are the same."""
+    """Return the difference with its interval; identical outcomes have none."""
     if not paired.difference.width:
         return say("compare.same_outcomes")
     return interval_words(paired.difference, sign="+", say=say)
 
 
 def _p_words(grader: GraderComparison, graders: int, say: Phrases) -> str:
-    """Say the p-value, the test behind it, and the adjustment where there are several graders."""
+    """Return the p-value, its test, and its adjustment if there are several graders."""
     test = grader.paired.significance
     values = {"p": say.written(f"{test.p_value:.2g}"), "test": say.named("tests", test.test)}
     words = say("compare.p", **values)
@@ -409,7 +409,6 @@ def _p_words(grader: GraderComparison, graders: int, say: Phrases) -> str:
 
 
 def _comparison_lines(comparison: Comparison, say: Phrases) -> Iterator[str]:
-    """Say what two runs say about each other."""
     yield say("compare.baseline", name=comparison.baseline)
     yield say("compare.candidate", name=comparison.candidate)
     for note in comparison.notes(say=say):
@@ -450,7 +449,7 @@ def _grader_lines(grader: GraderComparison, graders: int, say: Phrases) -> Itera
 
 
 def _scored_line(grader: GraderComparison, say: Phrases) -> str:
-    """Say which rows have a score in both runs, and which of them are not independent."""
+    """Return how many rows have a score in both runs, and their clusters."""
     clusters = ""
     if grader.paired.clusters != grader.paired.samples:
         by = say.named("shared", grader.clustered_by or "")
