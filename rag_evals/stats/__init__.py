@@ -1,11 +1,10 @@
-"""What do the scores of a run say, and how far can they be trusted?
+"""Statistics: pure functions on numbers, with the standard library only.
 
-Pure functions on numbers, in the standard library only: intervals, bands, groups, paired
-comparison, agreement with people, and correction of a judge's bias. See docs/statistics.md.
+Intervals, bands, groups, paired comparison, agreement with people, and correction of a judge's
+bias. See docs/statistics.md.
 
-All of them refuse an empty list and a number out of its range (`InvalidScoresError`), lists that
-must be aligned and are not (`UnpairedScoresError`), and a confidence, an error or a count that is
-none (`ConfigurationError`); their docstrings name what else they refuse.
+All functions reject empty lists and numbers out of range (`InvalidScoresError`), lists of different
+lengths (`UnpairedScoresError`), and an invalid confidence, error or count (`ConfigurationError`).
 """
 
 from rag_evals import lazy_names
@@ -49,6 +48,6 @@ NAMES = {
         "sure_side",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by module."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,7 +1,7 @@
-"""How well does the judge agree with people, at which threshold, and people with each other?
+"""Agreement of a judge with people, and of people with each other; thresholds.
 
-Counts first, then rates with intervals. Kappa alone misleads when most statements are supported
-(Feinstein and Cicchetti 1990), so raw agreement, base rate and both error rates are given with it.
+Kappa alone is misleading if most statements are supported (Feinstein and Cicchetti 1990), so raw
+agreement, base rate and both error rates come with it.
 """
 
 import math
@@ -30,7 +30,7 @@ from rag_evals.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of each pair of label and verdict, label first: True and True are `true_positives`."""
+    """Counts of labels and verdicts; "positive" is a True verdict, "true" agrees with the label."""
 
     true_positives: int
     false_positives: int
@@ -39,7 +39,7 @@ class Confusion:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """Mean of sensitivity and specificity, 0.5 for a coin; None if one label is absent."""
+        """Mean of sensitivity and specificity, 0.5 by chance; None if one label is absent."""
         positives = self.true_positives + self.false_negatives
         negatives = self.true_negatives + self.false_positives
         if not (positives and negatives):
@@ -49,18 +49,18 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A judge measured against people's labels; kappa goes from -1 to 1, all others from 0 to 1.
+    """Agreement of a judge with people's labels; kappa is from -1 to 1, all others from 0 to 1.
 
     Attributes:
         confusion: The counts.
-        raw_agreement: Share of rows where both say the same.
-        base_rate: Share of rows that people label True.
-        judged_rate: Share of rows that the judge calls True.
-        sensitivity: Of the True labels, the share found; None without True labels.
-        specificity: Of the False labels, the share found; None without False labels.
-        precision: Of the True verdicts, the share confirmed; None without True verdicts.
+        raw_agreement: Share of rows where label and verdict agree.
+        base_rate: Share of True labels.
+        judged_rate: Share of True verdicts.
+        sensitivity: Share of True labels with a True verdict; None without True labels.
+        specificity: Share of False labels with a False verdict; None without False labels.
+        precision: Share of True verdicts with a True label; None without True verdicts.
         balanced_accuracy: Mean of sensitivity and specificity; None if one label is absent.
-        kappa: Cohen's kappa; None when people and judge use one and the same word only.
+        kappa: Cohen's kappa; None if all labels and verdicts are equal.
     """
 
     confusion: Confusion
@@ -75,7 +75,7 @@ class Agreement:
 
 
 def count_confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> Confusion:
-    """Count how often label and verdict meet."""
+    """Count the combinations of label and verdict."""
     require_aligned("labels", labels, "verdicts", verdicts)
     pairs = Counter(zip(map(bool, labels), map(bool, verdicts), strict=True))
     return Confusion(pairs[True, True], pairs[False, True], pairs[True, False], pairs[False, False])
@@ -91,15 +91,15 @@ def measure_agreement(
     resamples: int = 4_000,
     seed: int = 0,
 ) -> Agreement:
-    """Measure a judge against people's labels, every number with its interval.
+    """Measure the agreement of a judge with people's labels.
 
     Args:
-        labels: What people say, one per row.
-        verdicts: What the judge says, aligned.
-        clusters: The answer of each statement, aligned; None means independent rows.
-        weights: As for `mean_interval`; counts stay counts.
+        labels: The label of each row.
+        verdicts: The judge's verdict of each row.
+        clusters: The cluster of each row, such as its answer; None means independent rows.
+        weights: As for `mean_interval`; the confusion is not weighted.
         confidence: Coverage of each interval, as a fraction.
-        resamples: Draws behind the intervals of balanced accuracy and kappa.
+        resamples: Number of draws for the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
     """
     require_positive("resamples", resamples)
@@ -127,7 +127,7 @@ def measure_agreement(
 
 @dataclass(frozen=True, slots=True)
 class _Matches:
-    """Whether the judge agrees with people on each of some rows."""
+    """Whether label and verdict agree, for each of some rows."""
 
     values: Sequence[bool]
     clusters: Sequence[Hashable | None] | None
@@ -152,10 +152,10 @@ class _Matches:
         return effective_rows(self.values, clusters=self.clusters, weights=self.weights)
 
     def shapes(self) -> tuple[float, float]:
-        """Return the Beta distribution of the rate, smoothed by Jeffreys' half count.
+        """Return the Beta distribution of the rate, smoothed with Jeffreys' prior.
 
-        Resampling rows would take a judge without a mistake in five rows for one that makes none
-        at all. Clusters shrink the counts by the design effect.
+        Resampling rows would treat a judge with no error in five rows as one that never errs.
+        Clusters reduce the counts by the design effect.
         """
         size, values = self.size(), weighted_values(self.values, self.weights)
         hits = sum(values) / len(values)
@@ -192,11 +192,11 @@ def _balanced_accuracy(
 
 
 def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Interval | None:
-    """Estimate agreement beyond what habits would give (Cohen 1960), by a smoothed bootstrap.
+    """Estimate agreement beyond chance (Cohen 1960) by a smoothed bootstrap.
 
-    The plain bootstrap gives no width after full agreement and covers 24 % then; the Bayesian one
-    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. `share` is
-    how much of the counts clusters leave.
+    After full agreement the plain bootstrap has no width and covers 24 %; the Bayesian bootstrap
+    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. `share` is the
+    ratio of effective rows to rows.
     """
     estimate = _kappa(*counts)
     if estimate is None:
@@ -208,7 +208,7 @@ def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Inte
 def _weigh(
     labels: Sequence[bool], verdicts: Sequence[bool], weights: Sequence[float] | None
 ) -> _Counts:
-    """Return the counts of a confusion, each row counted by its weight, rows in all."""
+    """Return the weighted counts of a confusion; they add up to the number of rows."""
     if weights is None:
         return astuple(count_confusion(labels, verdicts))
     share, sums = len(weights) / math.fsum(weights), Counter[tuple[bool, bool]]()
@@ -227,9 +227,9 @@ def _kappa(both: float, judge: float, people: float, neither: float) -> float | 
 def drawn_limits(
     estimate: float, draws: Sequence[float], confidence: float, method: str = "smoothed bootstrap"
 ) -> Interval:
-    """Read an interval from draws; it holds the estimate.
+    """Return the interval of the quantiles of draws, widened to contain the estimate.
 
-    Draws shrink towards the middle, so that an estimate of 1 can lie above nearly all of them.
+    Smoothing pulls draws to the middle, so an estimate of 1 can be above nearly all of them.
     """
     ordered = sorted(draws)
     low, high = (quantile(ordered, (1 + side * confidence) / 2) for side in (-1, 1))
@@ -246,23 +246,23 @@ def krippendorff_interval(
     resamples: int = 2_000,
     seed: int = 0,
 ) -> Interval | None:
-    """Estimate agreement of people on categories: Krippendorff's alpha (2011), resampling items.
+    """Estimate the agreement of people: Krippendorff's alpha (2011) for categories.
 
     Args:
-        ratings: One list per labelled item with the category that each person gave it, in any
-            order and number; None where a person gave none.
-        confidence: Coverage of the interval (Zapf et al. 2016), as a fraction; too low below
-            some 30 items, and without width after full agreement.
-        resamples: Bootstrap draws.
+        ratings: For each item the categories that people gave it, in any order; None means that
+            a person gave none.
+        confidence: Coverage of the bootstrap interval (Zapf et al. 2016), as a fraction; it is
+            too low below about 30 items, and the interval has no width after full agreement.
+        resamples: Number of bootstrap draws.
         seed: Same seed, same interval.
 
     Returns:
-        1 for full agreement, 0 for chance, below 0 for worse; None when no item has two labels or
-        only one category occurs, because then chance cannot be told from agreement.
+        1 for full agreement, 0 for chance, below 0 for less; None if no item has two labels or only
+        one category occurs.
     """
     require_fraction("confidence", confidence)
     require_positive("resamples", resamples)
-    # One label alone has nothing to agree with.
+    # An item with one label cannot show agreement.
     counts = (Counter(label for label in item if label is not None) for item in ratings)
     items = [tuple(count.items()) for count in counts if count.total() > 1]
     estimate = _alpha(items)
@@ -278,7 +278,7 @@ def krippendorff_interval(
 
 
 def _alpha(items: Sequence[Item]) -> float | None:
-    """1 - observed / expected disagreement over all pairs of labels within items."""
+    """Return 1 - observed / expected disagreement over all pairs of labels of an item."""
     disagreement = 0.0
     categories: dict[Hashable, int] = {}
     for item, times in Counter(items).items():
@@ -296,16 +296,16 @@ def _alpha(items: Sequence[Item]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
-    """The counts that follow where scores from a threshold up count as True."""
+    """The confusion if scores from a threshold up count as True."""
 
     threshold: float
     confusion: Confusion
 
 
 def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> ThresholdPoint:
-    """Find the threshold with the best balanced accuracy, the higher one of equals.
+    """Return the threshold with the best balanced accuracy; of equal ones the highest.
 
-    Its figures flatter the judge, because the same rows chose it: check it on other labels.
+    Its figures are too good, because the same rows chose it; check it with other labels.
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
@@ -323,11 +323,11 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
 def auroc_interval(
     labels: Sequence[bool], scores: Sequence[float], *, confidence: float = 0.95
 ) -> Interval:
-    """Estimate how often a True row scores above a False one, with DeLong's standard error (1988).
+    """Estimate how often a True row scores above a False row, with DeLong's standard error (1988).
 
     Args:
-        labels: What people say, one per independent row; each label at least twice.
-        scores: What the judge says, finite numbers, aligned; ties count half.
+        labels: The label of each independent row; each label occurs at least twice.
+        scores: The judge's score of each row, finite; ties count half.
         confidence: Coverage of the interval, as a fraction.
 
     Raises:
@@ -339,7 +339,7 @@ def auroc_interval(
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
         raise TooFewLabelsError(f"one label occurs {fewest} time; an interval needs it twice")
-    # How often each row is ordered right against the rows of the other label.
+    # For each row the share of rows with the other label that it is ranked correctly against.
     above = [_share_below(score, negatives) for score in positives]
     below = [1 - _share_below(score, positives) for score in negatives]
     area = math.fsum(above) / len(above)
@@ -347,35 +347,35 @@ def auroc_interval(
         math.fsum((share - area) ** 2 for share in shares) / (len(shares) * (len(shares) - 1))
         for shares in (above, below)
     )
-    # The rarer label limits what can be known.
+    # The rarer label limits the precision.
     return effective_wilson_interval(
         area, math.sqrt(variance), fewest - 1, fewest, confidence=confidence
     )
 
 
 def calibration_error(labels: Sequence[bool], scores: Sequence[float], *, bins: int = 10) -> float:
-    """Measure the expected calibration error over equal ranges of scores (Naeini et al. 2015).
+    """Measure the expected calibration error with bins of equal width (Naeini et al. 2015).
 
     Args:
-        labels: What people say, one per row.
-        scores: What the judge says, 0 to 1, aligned.
-        bins: Ranges of equal width, at least 1.
+        labels: The label of each row.
+        scores: The judge's score of each row, 0 to 1.
+        bins: Number of bins, at least 1.
 
     Returns:
-        0 (a score of 0.8 is right in 80 of 100 cases) to 1; too high where ranges hold few rows.
+        0 (a score of 0.8 is right in 80 of 100 cases) to 1; too high if bins have few rows.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)
     require_positive("bins", bins)
     gaps: list[list[float]] = [[] for _ in range(bins)]
     for label, score in zip(labels, scores, strict=True):
-        # 0.29 * 100 is 28.999999999999996; the nudge keeps 0.29 in the range that starts there.
+        # 0.29 * 100 is 28.999999999999996; without the nudge 0.29 would be in the bin below.
         gaps[min(int(score * bins + 1e-9), bins - 1)].append(score - bool(label))
     return math.fsum(abs(math.fsum(each)) for each in gaps) / len(scores)
 
 
 def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Sort the scores of True and of False rows."""
+    """Return the sorted scores of True rows, and of False rows."""
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores, bounds=None)
     pairs = list(zip(labels, scores, strict=True))
@@ -386,5 +386,5 @@ def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float]
 
 
 def _share_below(score: float, ordered: Sequence[float]) -> float:
-    """Share of `ordered` below the score, ties counted half."""
+    """Return the share of `ordered` below the score; ties count half."""
     return (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))

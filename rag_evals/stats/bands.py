@@ -1,4 +1,4 @@
-"""Is this score high, good, medium or low? How do scores lie, over rows, groups and repeats?"""
+"""Bands of scores (high, good, medium, low), and summaries of scores by group."""
 
 import math
 import statistics
@@ -17,21 +17,21 @@ from rag_evals.stats.intervals import (
     require_scores,
 )
 
-# A score such as 0.1 added nine times falls 1e-16 short of 0.9, and belongs to the upper band.
+# 0.1 added nine times is 1e-16 below 0.9, and belongs to the upper band.
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A named range of scores that reaches up to the next band.
+    """A named range of scores up to the next band.
 
     Attributes:
-        name: Stable word for code and files, for example "good".
-        lower: Smallest score in the band, 0 to 1.
-        labels: What to show, by language code; a language without a label shows the name.
-        meanings: What a score in the band says, by language code; empty for bands of a user.
-        about: How names of the graders begin that labels and meanings are of; empty for all.
-        plain: What to show of other graders, by language code.
+        name: Stable name for code and files, such as "good".
+        lower: Lowest score in the band, 0 to 1.
+        labels: Displayed label by language code; the name is the default.
+        meanings: Meaning of a score in the band by language code; empty for a user's bands.
+        about: Prefix of the graders that labels and meanings apply to; empty for all.
+        plain: Displayed label for other graders by language code.
     """
 
     name: str
@@ -42,28 +42,28 @@ class Band:
     plain: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, language: str = "en", grader: str | None = None) -> str:
-        """What to show a reader of `language`, for example "Хорошая достоверность" for "ru".
+        """Return the displayed label, such as "Хорошая достоверность" for "ru".
 
         Args:
-            language: Its code.
-            grader: Whose score it is; None for one that the label is of.
+            language: Language code.
+            grader: Name of the grader; None for one that the labels apply to.
         """
         shown = self.labels if self.is_of(grader) else self.plain
         return shown.get(language, self.name)
 
     def meaning(self, language: str = "en", grader: str | None = None) -> str | None:
-        """What a score in it says, to a reader of `language`; None where nobody said."""
+        """Return the meaning of a score in the band; None if it has none."""
         return self.meanings.get(language) if self.is_of(grader) else None
 
     def is_of(self, grader: str | None) -> bool:
-        """Say whether labels and meanings are of a grader."""
+        """True if labels and meanings apply to a grader."""
         return grader is None or grader.startswith(self.about)
 
 
 def _band(name: str, lower: float, russian: str, meaning: str, meaning_russian: str) -> Band:
     meanings = {"en": meaning, "ru": meaning_russian}
     labels = {"en": name, "ru": f"{russian} достоверность"}
-    # A score of relevance says nothing of statements.
+    # The meanings are about statements, so they do not apply to relevance.
     return Band(name, lower, labels, meanings, "faithfulness", {"ru": f"{russian} оценка"})
 
 
@@ -80,13 +80,13 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 
 
 def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
-    """Make bands, from highest to lowest.
+    """Return bands from highest to lowest.
 
     Args:
-        limits: Lower limit of each band, 0 to 1, in any order; one of them must be 0.
+        limits: Lowest score of each band, 0 to 1, in any order; one of them must be 0.
 
     Raises:
-        ConfigurationError: A limit is outside 0..1 or given twice, or none is 0.
+        ConfigurationError: A limit is outside 0 to 1 or given twice, or none is 0.
     """
     for name, limit in limits.items():
         if not 0 <= limit <= 1:
@@ -104,7 +104,7 @@ def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
 
 
 def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
-    """Find the band of a score from 0 to 1."""
+    """Return the band of a score from 0 to 1."""
     require_scores("score", [score])
     return next(band for band in bands if score >= band.lower - _ROUNDING)
 
@@ -112,7 +112,7 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
 def count_bands(
     scores: Sequence[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
-    """Count scores from 0 to 1 in each band, empty bands included, from highest to lowest."""
+    """Count the scores (0 to 1) in each band, including empty bands, from highest to lowest."""
     limits = [band.lower - _ROUNDING for band in reversed(bands)]
     counts = [0] * len(bands)
     for score, times in equal_values(scores):
@@ -124,15 +124,15 @@ def count_bands(
 
 @dataclass(frozen=True, slots=True)
 class GroupScores:
-    """The scores of one group of rows.
+    """Summary of the scores of a group of rows.
 
     Attributes:
-        group: The value that its rows share; None where they lack one.
-        rows: All rows, scored or not.
-        scored: Rows with a score.
-        mean: Mean of the scored rows; None when there are none.
-        bands: Scored rows in each band, from highest to lowest.
-        unscored: Rows without a score, by reason.
+        group: The value that the rows share; None for rows without one.
+        rows: Number of rows, scored or not.
+        scored: Number of rows with a score.
+        mean: Mean score; None without scores.
+        bands: Number of scored rows in each band, from highest to lowest.
+        unscored: Number of rows without a score, by reason.
     """
 
     group: str | None
@@ -155,12 +155,12 @@ def summarize_groups(
     """Summarize the scores of each group, in order of first appearance.
 
     Args:
-        scores: Numbers from 0 to 1, one per row; None where the row has no score.
-        groups: The group of each row, aligned; rows with None are one group.
-        reasons: Why a row has no score, aligned; None counts such rows as "unscored".
-        clusters: As in `mean_interval`, aligned.
-        bands: From highest to lowest.
-        confidence: Coverage of each interval, as a fraction; not corrected for many groups.
+        scores: The score of each row, 0 to 1; None means no score.
+        groups: The group of each row; rows with None are one group.
+        reasons: Why each row has no score; None counts as "unscored".
+        clusters: As for `mean_interval`.
+        bands: Bands from highest to lowest.
+        confidence: Coverage of each interval, as a fraction; not corrected for several groups.
     """
     if not scores:
         raise InvalidScoresError("scores is empty; at least one row is needed")
@@ -190,7 +190,7 @@ def summarize_groups(
 
 
 def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
-    """Return median, deviation (n - 1), lowest, highest and count; None for too few values."""
+    """Return median, standard deviation (n - 1), minimum, maximum and count; None if undefined."""
     return {
         "median": median(values) if values else None,
         "std": standard_deviation(values) if len(values) > 1 else None,
@@ -201,7 +201,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return what `statistics.median` does, in less memory where many values are equal."""
+    """Return the median, like `statistics.median`, with less memory if many values are equal."""
     counted = equal_values(values)
     if isinstance(counted, zip):
         return statistics.median(values)
@@ -219,11 +219,11 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def majority(scores: Sequence[float]) -> float:
-    """Return the score that came most often; of several, the one nearest to the median."""
+    """Return the most frequent score; of several, the one nearest to the median."""
     require_scores("repeats", scores)
     counted, middle = Counter(scores), median(scores)
     most = max(counted.values())
-    # The lower of two that are equally near: the cautious one.
+    # Of two equally near scores, return the lower, cautious one.
     return min(
         (score for score, count in counted.items() if count == most),
         key=lambda score: (abs(score - middle), score),

@@ -1,11 +1,11 @@
-"""Is a mean above a gate, however often one looks?
+"""Tests whether a mean is above a gate that stay valid at any stopping time.
 
-A gambler bets that it is, at odds that are fair where the mean is the gate. His wealth then passes
-1 / error with a chance of at most `error`, at any time and for any distribution on 0..1 (Ville
-1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686): a gate may stop as soon as it has.
+A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. His
+wealth then exceeds 1 / error with probability at most `error`, at any time and for any distribution
+on 0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686), so a gate can stop then.
 
-He starts with equal shares on eight fixed fractions of the largest bet. Wealth then falls as the
-mean that is doubted rises, so that bounds follow by bisection, and it needs no order of the rows.
+He splits his wealth equally over eight fixed fractions of the largest bet. The wealth does not
+depend on the order of rows, and falls as the tested mean rises, so bisection gives bounds.
 """
 
 import math
@@ -20,33 +20,33 @@ from rag_evals.stats.intervals import Interval, cluster_totals, require_fraction
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
-# From small bets, for means close to the gate, to bold ones.
+# From small bets, for means near the gate, to large ones.
 _FRACTIONS = tuple(0.01 * 90 ** (step / 7) for step in range(8))
 _BISECTIONS = 20
 _MOST_DISTINCT = 2_000
 _GRAIN = 4_000
 _COUNTED = 100_000
 _MOST_ROWS_TOLD = 1_000_000
-# Below, a gate is 0: odds at a smaller one overflow.
+# A smaller gate counts as 0, because its odds would overflow.
 _LEAST_GATE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class GateTest:
-    """What rows say about a gate.
+    """The result of testing a gate.
 
     Attributes:
-        verdict: "passed" where the mean is shown to be above the gate, "failed" where it is shown
-            to be below, else "not decided".
-        gate: The mean that is asked for, 0 to 1.
-        estimate: Mean of the scores; None without one.
-        low: The mean is above this, but for a chance of `error`.
-        high: The mean is below this, but for the same chance.
-        error: Chance of a wrong "passed", and of a wrong "failed".
-        scored: Rows with a score.
-        population: Rows that the mean is of; None for all rows like these.
-        more_rows: Rows that would decide it, about; None where it is decided, or where a million
-            would not.
+        verdict: "passed" if the mean is shown to be above the gate, "failed" if it is shown to
+            be below, else "not decided".
+        gate: The required mean, 0 to 1.
+        estimate: Mean of the scores; None without scores.
+        low: Lower bound of the mean, wrong with probability at most `error`.
+        high: Upper bound of the mean, wrong with the same probability.
+        error: Probability of a wrong "passed", and of a wrong "failed".
+        scored: Number of rows with a score.
+        population: Number of rows of the data; None for all rows like these.
+        more_rows: Estimated number of further rows that would decide; None if it is decided, or
+            if a million would not.
     """
 
     verdict: GateVerdict
@@ -60,7 +60,7 @@ class GateTest:
     more_rows: int | None = None
 
     def of_differences(self) -> "GateTest":
-        """Turn the test of (1 + difference) / 2 into that of the difference, -1 to 1."""
+        """Convert the test of (1 + difference) / 2 to the test of the difference, -1 to 1."""
         estimate = None if self.estimate is None else _difference(self.estimate)
         gate, low, high = map(_difference, (self.gate, self.low, self.high))
         return replace(self, gate=gate, estimate=estimate, low=low, high=high)
@@ -74,14 +74,14 @@ def gate_test(
     fail_error: float | None = None,
     clusters: Sequence[Hashable | None] | None = None,
 ) -> GateTest:
-    """Test whether the mean over all rows like these reaches a gate, however often it is asked.
+    """Test whether the mean over all rows like these reaches a gate, at any stopping time.
 
     Args:
-        scores: Numbers from 0 to 1, one per row, in any order.
-        gate: The mean that is asked for, 0 to 1; below 1e-9 it is taken for 0, which all reach.
-        error: Chance of a wrong answer, as a fraction.
-        fail_error: The same for "failed", where it is less; as for one of several graders.
-        clusters: The document or conversation of each row; None means independent rows.
+        scores: The score of each row, 0 to 1, in any order.
+        gate: The required mean, 0 to 1; below 1e-9 it counts as 0 and always passes.
+        error: Probability of a wrong verdict.
+        fail_error: Probability of a wrong "failed", if smaller, as for one of several graders.
+        clusters: The cluster of each row, such as its document; None means independent rows.
     """
     require_scores("scores", scores)
     fail_error = _checked_errors(error, fail_error)
@@ -106,7 +106,7 @@ def gate_test(
 
 
 def _difference(share: float) -> float:
-    # -0.3 is no -0.30000000000000004, and no difference is below -1.
+    # Rounded so that -0.3 is not -0.30000000000000004, and within -1 to 1.
     return min(1.0, max(-1.0, round(2 * share - 1, 12)))
 
 
@@ -117,23 +117,23 @@ def _checked_errors(error: float, fail_error: float | None) -> float:
 
 
 class _Independent:
-    """Wealth of a bet that the mean is above a value, from independent units of rows."""
+    """The wealth of a bet that the mean is above a value, from independent units of rows."""
 
     def __init__(self, units: Counter[tuple[float, int]]) -> None:
         self._units = units
-        # Rows of one cluster are one bet, as large as the largest cluster can bear.
+        # Rows of one cluster are one bet, scaled so that the largest cluster cannot lose more.
         self._largest = max(rows for _, rows in units)
 
     @classmethod
     def of(cls, totals: "array[float]", sizes: "array[int]") -> "_Independent":
         values: Iterable[float] = totals
         if len(set(islice(totals, _COUNTED))) > _MOST_DISTINCT:
-            # Rounded down, a million different scores take no hours, and no bet wins by it.
+            # Rounding down makes a million distinct scores fast, and never increases the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
         return cls(Counter(zip(values, sizes, strict=True)))
 
     def log_wealth(self, mean: float) -> float:
-        """Log of the wealth where the mean is `mean` at most."""
+        """Return the log of the wealth if the mean is at most `mean`."""
         if mean <= 0:
             return math.inf if any(total > 0 for total, _ in self._units) else 0.0
         return _log_mean_exp([self._growth(fraction, mean) for fraction in _FRACTIONS])
@@ -146,9 +146,9 @@ class _Independent:
         )
 
     def best_growth(self, doubted: float, mean: float) -> float:
-        """Log of the wealth that the best fraction makes of 1, with one more row of 0 or 1.
+        """Return the log of the growth by the best fraction, with one more row of 0 or 1.
 
-        Five equal rows do not show that all rows are equal.
+        That row allows for five equal rows not showing that all rows are equal.
         """
         if doubted <= 0:
             return 0.0
@@ -163,27 +163,27 @@ class _Independent:
 def _rows_more(
     above: _Independent, below: _Independent, estimate: float, gate: float, error: float, rows: int
 ) -> int | None:
-    """Rows that would decide, if they were as these; None where a million would not."""
+    """Return how many more rows like these would decide; None if a million would not."""
     bet, value, mean = (
         (above, gate, estimate) if estimate > gate else (below, 1 - gate, 1 - estimate)
     )
     grown = bet.best_growth(value, mean)
     if grown <= 0:
         return None
-    # The best fraction began with an eighth of the wealth.
+    # The best fraction started with an eighth of the wealth.
     needed = -math.log(error) + math.log(len(_FRACTIONS))
     more = max(1, math.ceil((rows + 1) * needed / grown) - rows)
     return more if more <= _MOST_ROWS_TOLD else None
 
 
 class SequentialGate:
-    """Watches rows that are drawn from a data set one by one, in random order.
+    """Tests a gate with rows that are drawn from a data set one by one, in random order.
 
     Args:
-        gate: The mean over all rows of the data that is asked for, 0 to 1.
-        population: Rows of the data.
-        error: Chance of a wrong "passed".
-        fail_error: Chance of a wrong "failed"; None for the same.
+        gate: The required mean over all rows of the data, 0 to 1.
+        population: Number of rows of the data.
+        error: Probability of a wrong "passed".
+        fail_error: Probability of a wrong "failed"; None means the same.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class SequentialGate:
         self._below = _Drawn(1 - gate, population)
 
     def add(self, score: float | None) -> None:
-        """Count the next row; None has no score, and the mean is over rows that have one."""
+        """Add the score of the next row; None for a row that does not count towards the mean."""
         self._scores.append(score)
         self._above.add(score)
         self._below.add(None if score is None else 1 - score)
@@ -211,7 +211,7 @@ class SequentialGate:
         if len(self._scores) >= self.population:
             if not known:
                 return "not decided"
-            # All rows are graded, so that nothing is left to chance.
+            # All rows are graded, so the mean is known.
             return "passed" if math.fsum(known) / len(known) >= self.gate - 1e-12 else "failed"
         if self._above.log_wealth() >= -math.log(self._errors[0]):
             return "passed"
@@ -220,7 +220,7 @@ class SequentialGate:
         return "not decided"
 
     def test(self) -> GateTest:
-        """Say what the rows so far show."""
+        """Return the result for the rows so far."""
         known = [score for score in self._scores if score is not None]
         error = self._errors[0]
         low, high = drawn_bounds(self._scores, self.population, error=error)
@@ -239,10 +239,10 @@ class SequentialGate:
 
 
 class _Drawn:
-    """Wealth of a bet that the mean of a data set is above a value, drawing without putting back.
+    """The wealth of a bet that the mean of a data set is above a value, without replacement.
 
-    What was drawn is known, so that the mean of what is left is no longer the one doubted at first.
-    A row without a score counts as the doubted mean: it moves no mean, and no wealth.
+    The drawn rows are known, so the tested mean of the remaining rows changes with each row. A row
+    without a score counts as the tested mean, which changes neither mean nor wealth.
     """
 
     def __init__(self, mean: float, population: int) -> None:
@@ -256,7 +256,7 @@ class _Drawn:
         expected = self._owed / self._left
         self._owed -= value
         self._left -= 1
-        # Rounding must not take a sum that is just reached for one that is passed.
+        # Rounding must not make a sum that is just reached look exceeded.
         if self._owed < -1e-9 or (expected <= 0 and value > 0):
             self._logs = [math.inf] * len(_FRACTIONS)
         elif expected > 0:
@@ -273,15 +273,15 @@ class _Drawn:
 def drawn_bounds(
     scores: Sequence[float | None], population: int, *, error: float
 ) -> tuple[float, float]:
-    """Bound the mean of a data set of which some rows were drawn, in the order of the draw.
+    """Return bounds of the mean of a data set from rows drawn in random order.
 
     Args:
-        scores: Of the rows drawn, 0 to 1; None where a row has no score.
-        population: Rows of the data.
-        error: Chance that the mean is below the first bound, and above the second.
+        scores: The scores of the drawn rows, 0 to 1, in order; None means no score.
+        population: Number of rows of the data.
+        error: Probability that the mean is below the first bound, and above the second.
 
     Returns:
-        Bounds within 0..1, valid whenever the draw stopped; the mean itself when all were drawn.
+        Bounds within 0 to 1, valid at any stopping time; the mean itself if all rows were drawn.
     """
     known = [score for score in scores if score is not None]
     if not known:
@@ -305,10 +305,10 @@ def drawn_bounds(
 def drawn_interval(
     scores: Sequence[float | None], population: int, *, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate the mean of a data set of which some rows were drawn, whenever the draw stopped.
+    """Estimate the mean of a data set from drawn rows, at any stopping time.
 
     Returns:
-        None without a score; its confidence is never less than stated.
+        An interval with at least this confidence; None without scores.
     """
     require_fraction("confidence", confidence)
     known = [score for score in scores if score is not None]

@@ -1,8 +1,8 @@
-"""What would people have said of all rows? The judge's number without its bias.
+"""Correction of a judge's bias with labels of some rows.
 
-PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453): the judge grades all rows, people a
-random few of them, and the judge's mean is corrected by the error seen on those few. The interval
-holds both uncertainties, and is never wider than that of the labels alone.
+PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453): the judge grades all rows and people a
+random sample of them; the judge's mean is corrected by its error on that sample. The interval
+includes both uncertainties, and is never wider than that of the labels alone.
 """
 
 import math
@@ -24,24 +24,24 @@ from rag_evals.stats.intervals import (
 
 _LEAST_LABELS = 20
 
-# One row spread over the corners (people 0 or 1, judge 0 or 1), less for graded labels. Without it,
-# thirty labels with no disagreement would promise that there is none.
+# One extra row, spread over the corners (people 0 or 1, judge 0 or 1); less for graded labels.
+# Without it, thirty labels without a disagreement would imply that there is never one.
 _CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 _CORNER_WEIGHT = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedMean:
-    """A mean score without the judge's bias.
+    """A mean score corrected for the judge's bias.
 
     Attributes:
         corrected: The mean that people would have given, 0 to 1.
-        labels_only: The same from the labels alone, for comparison.
+        labels_only: The estimate from the labels alone.
         judged: The judge's mean over all rows, labelled or not.
-        power: How much the judge was trusted, 0 (not at all: `corrected` is `labels_only`) to 1.
-        labels: Rows that people graded.
-        unlabelled: Rows that only the judge graded.
-        effective_labels: Labels that alone would have given as narrow an interval, about.
+        power: Weight of the judge, from 0 (`corrected` is `labels_only`) to 1.
+        labels: Number of labelled rows.
+        unlabelled: Number of rows that only the judge graded.
+        effective_labels: Number of labels that alone would give an equally narrow interval.
     """
 
     corrected: Interval
@@ -70,20 +70,20 @@ def prediction_powered_mean(
     weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
-    """Correct the judge's mean score by labels from people (PPI++).
+    """Correct the judge's mean score with labels from people (PPI++).
 
     Args:
-        labels: What people say about a random sample of the rows, 0 to 1 (bool or graded).
-        judged: What the judge says about those rows, 0 to 1, aligned.
-        unlabelled: What the judge says about all other rows, 0 to 1.
-        label_clusters: The document of each labelled row, aligned; None means independent rows.
-        unlabelled_clusters: The document of each other row, aligned with `unlabelled`.
-        weights: How many rows each labelled row stands for, aligned; `unlabelled` then has all
-            rows, the labelled ones among them. None where all had the same chance to be drawn.
+        labels: Labels of a random sample of the rows, 0 to 1 (bool or graded).
+        judged: The judge's scores of these rows, 0 to 1, aligned.
+        unlabelled: The judge's scores of all other rows, 0 to 1.
+        label_clusters: The cluster of each labelled row, aligned; None means independent rows.
+        unlabelled_clusters: The cluster of each other row, aligned with `unlabelled`.
+        weights: Number of rows that each labelled row represents, aligned; `unlabelled` then has
+            all rows, including labelled ones. None if all rows were equally likely.
         confidence: Coverage of the interval, as a fraction.
 
     Raises:
-        TooFewLabelsError: There are fewer than 20 labels or two clusters of them.
+        TooFewLabelsError: There are fewer than 20 labels, or than two clusters of them.
         InvalidScoresError: A number is not from 0 to 1, or `unlabelled` has fewer than two.
     """
     require_fraction("confidence", confidence)
@@ -135,7 +135,7 @@ def _require_enough(
 
 
 def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Moments:
-    """Variances and covariance of the labelled rows and the row spread over the corners."""
+    """Return variances and covariance of the labelled rows and the extra row at the corners."""
     rows = [(label, score, 1.0) for label, score in zip(labels, judged, strict=True)]
     corner = _CORNER_WEIGHT * _yes_no_likeness(labels)
     rows += [(label, score, corner) for label, score in _CORNERS]
@@ -151,7 +151,7 @@ def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Mome
 
 
 def _yes_no_likeness(labels: Sequence[float]) -> float:
-    """Spread of the labels as a share of what yes/no labels of this mean have, 0 to 1."""
+    """Return the variance of the labels as a share of that of yes/no labels with this mean."""
     error = mean_error(labels)
     most = error.mean * (1 - error.mean)
     return min(1.0, error.standard_error**2 * len(labels) / most) if most > 0 else 1.0
@@ -165,10 +165,10 @@ def _best_power(
     *,
     is_weighted: bool,
 ) -> float:
-    """Choose the weight of the judge that makes the variance least (PPI++)."""
+    """Return the weight of the judge that minimises the variance (PPI++)."""
     few, many = len(labels), len(unlabelled)
     if is_weighted:
-        # The labelled rows have another spread than all rows; nothing can be pooled.
+        # Labelled rows have a different variance than all rows, so the two cannot be pooled.
         spread = moments.judged_variance + few * mean_error(unlabelled).standard_error ** 2
         return min(1.0, max(0.0, moments.covariance / spread)) if spread else 0.0
     pooled = (
@@ -186,13 +186,13 @@ def _rectifier_variance(
     judged: Sequence[float],
     clusters: Sequence[Hashable | None] | None,
 ) -> tuple[float, float]:
-    """Variance of the mean of label - power * judged, and its degrees of freedom."""
+    """Return the variance of the mean of label - power * judged, and its degrees of freedom."""
     spread = (
         moments.label_variance - 2 * power * moments.covariance + power**2 * moments.judged_variance
     )
     variance = spread / len(labels)
     if clusters is None:
-        # One more than the mean takes, for the power that the same labels chose.
+        # One degree for the mean, and one for the power that the same labels chose.
         return variance, len(labels) - 2
     errors = [label - power * score for label, score in zip(labels, judged, strict=True)]
     robust, plain = mean_error(errors, clusters=clusters), mean_error(errors)
@@ -206,9 +206,9 @@ def _rectifier_variance(
 def _score_interval(
     estimate: float, variance: float, freedom: float, labels: int, confidence: float
 ) -> Interval:
-    """Build a Wilson interval with effective rows, smoothed as the variance is.
+    """Return a Wilson interval with effective rows, smoothed like the variance.
 
-    Near 0 and 1 the unsmoothed estimate * (1 - estimate) would call the rows worthless.
+    Near 0 and 1 the unsmoothed estimate * (1 - estimate) would give almost no effective rows.
     """
     smoothed = (labels * estimate + 0.5) / (labels + 1)
     effective = smoothed * (1 - smoothed) / variance

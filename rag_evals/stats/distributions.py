@@ -1,9 +1,8 @@
-"""Which quantiles and tail probabilities do the intervals and tests need?
+"""Quantiles and probabilities of the Beta and Student t distributions, in pure Python.
 
-Beta and Student t, in pure Python. Everything but the normal rests on
-the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz and
-Stegun 1964, 26.5.8) and inverted by Newton steps kept inside a bracket. Against scipy the error
-is below 1e-8 over the ranges that this package uses; the tests hold that.
+Both use the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz
+and Stegun 1964, 26.5.8) and inverted by Newton steps within a bracket. In the ranges that this
+package uses they differ from scipy by less than 1e-8, as tests check.
 """
 
 import math
@@ -19,7 +18,7 @@ def beta_cdf(value: float, a: float, b: float) -> float:
         return 0.0
     if value >= 1:
         return 1.0
-    # The fraction converges fast only on this side of the mean; the other side is its mirror.
+    # The fraction converges fast only on this side of the mean, so the other side is mirrored.
     if value > (a + 1) / (a + b + 2):
         return 1.0 - beta_cdf(1 - value, b, a)
     log_front = (
@@ -35,7 +34,7 @@ def beta_cdf(value: float, a: float, b: float) -> float:
 def _beta_fraction(value: float, a: float, b: float) -> float:
     """Sum the continued fraction 1 + d1/(1 + d2/(1 + ...)) by the modified Lentz method."""
     result, numerator_ratio, denominator_ratio = 1.0, 1.0, 0.0
-    # About sqrt(max(a, b)) terms are needed; the limit only guards against a loop without end.
+    # About sqrt(max(a, b)) terms are needed; the limit only prevents an endless loop.
     for step in range(1, 100_000):
         half = step // 2
         if step % 2:
@@ -52,7 +51,7 @@ def _beta_fraction(value: float, a: float, b: float) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """Value from 0 to 1 below which a Beta(a, b) variable falls with `probability`."""
+    """Return the value, 0 to 1, that a Beta(a, b) variable is below with `probability`."""
     log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
 
     def density(value: float) -> float:
@@ -62,10 +61,10 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
-    """Probability that a Student t variable is at most `value`."""
+    """Return the probability that a Student t variable is at most `value`."""
     squared = value * value
     total = degrees_of_freedom + squared
-    # Each side is exact where the other would subtract nearly equal numbers.
+    # Each formula is exact where the other would subtract nearly equal numbers.
     if squared < 1:
         tail = 1 - beta_cdf(squared / total, 0.5, degrees_of_freedom / 2)
     else:
@@ -74,7 +73,7 @@ def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
 
 
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Value below which a Student t variable falls with `probability` (0 to 1, open)."""
+    """Return the value that a Student t variable is below with `probability`."""
     if probability == 0.5:
         return 0.0
     if probability < 0.5:
@@ -109,7 +108,7 @@ def _solve(
     high: float,
     start: float,
 ) -> float:
-    """Find where the increasing function `excess` is zero: Newton, halving when it would leave."""
+    """Find the zero of an increasing function by Newton steps, with bisection as a fallback."""
     value = start
     for _ in range(200):
         error = excess(value)
@@ -127,7 +126,7 @@ def _solve(
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:
-    """Read a quantile from sorted values, interpolating as numpy and R (type 7) do."""
+    """Return a quantile of sorted values, interpolated as numpy and R (type 7) do."""
     place = probability * (len(ordered) - 1)
     below = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
     above = min(below + 1, len(ordered) - 1)

@@ -1,13 +1,13 @@
-"""In which interval does the true mean or rate lie?
+"""Intervals of means and rates.
 
-No interval here uses the normal approximation s / sqrt(n) of a mean, which covers too rarely below
-a few hundred rows (Bowyer et al. 2025, arXiv:2503.01747): rates use Wilson, mean scores a Wilson
-interval with Student quantiles and the effective number of rows.
+The normal approximation s / sqrt(n) covers too rarely below a few hundred rows (Bowyer et al. 2025,
+arXiv:2503.01747). Rates use Wilson intervals instead, and mean scores Wilson intervals with Student
+quantiles and the effective number of rows.
 
-Statements sit in answers and answers share documents, so rows are not independent. The standard
-error sums the residuals within each cluster first (Liang and Zeger 1986; Miller 2024,
-arXiv:2411.00640) with the small-sample correction CR2 and its degrees of freedom (Bell and
-McCaffrey 2002). Every row its own cluster gives the textbook s / sqrt(n) and n - 1.
+Statements of an answer, and answers about a document, are not independent. The standard error sums
+the residuals of each cluster first (Liang and Zeger 1986; Miller 2024, arXiv:2411.00640), with the
+small-sample correction CR2 and its degrees of freedom (Bell and McCaffrey 2002). If every row is a
+cluster of its own, this is the usual s / sqrt(n) with n - 1.
 """
 
 import math
@@ -27,7 +27,7 @@ from rag_evals.stats.distributions import student_t_quantile
 
 
 def require_fraction(name: str, value: float) -> None:
-    """Refuse a coverage or probability that is not between 0 and 1, such as a percentage."""
+    """Reject a probability that is not between 0 and 1, such as a percentage."""
     if not 0 < value < 1:
         raise ConfigurationError(
             f"{name}={value!r} is not between 0 and 1; 95 % is written {name}=0.95"
@@ -35,7 +35,7 @@ def require_fraction(name: str, value: float) -> None:
 
 
 def require_positive(name: str, value: int) -> None:
-    """Refuse a count below one."""
+    """Reject a count below one."""
     if value < 1:
         raise ConfigurationError(f"{name}={value!r} is too small; it must be at least 1")
 
@@ -43,10 +43,10 @@ def require_positive(name: str, value: int) -> None:
 def require_scores(
     name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> None:
-    """Refuse an empty list, and any value that is not finite or out of bounds (None: no bounds).
+    """Reject an empty list, and values that are not finite or out of bounds (None: no bounds).
 
     Raises:
-        InvalidScoresError: With the position and the value of the first offender.
+        InvalidScoresError: It names the position and the value of the first invalid number.
     """
     if not values:
         raise InvalidScoresError(f"{name} is empty; at least one number is needed")
@@ -61,7 +61,7 @@ def require_scores(
 
 
 def require_aligned(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
-    """Refuse two lists of different length; the longer is never cut silently."""
+    """Reject two lists of different lengths."""
     if len(first) != len(second):
         raise UnpairedScoresError(
             f"{len(first)} {first_name}, {len(second)} {second_name}; "
@@ -70,7 +70,7 @@ def require_aligned(first_name: str, first: Sized, second_name: str, second: Siz
 
 
 def require_both_labels(labels: Sequence[bool]) -> None:
-    """Refuse labels that are all alike: nothing distinguishes the two kinds."""
+    """Reject labels that are all equal."""
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     if all(labels) or not any(labels):
@@ -81,14 +81,14 @@ def require_both_labels(labels: Sequence[bool]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and the range that holds the truth with the stated confidence.
+    """An estimate and its confidence interval.
 
     Attributes:
-        estimate: The best single value; always within `low` and `high`.
-        low: Lower end, same unit.
-        high: Upper end, same unit.
-        confidence: Share of such intervals that hold the truth, 0 to 1.
-        method: How it was made, in words for a footnote.
+        estimate: The best single value, within `low` and `high`.
+        low: Lower end, in the same unit.
+        high: Upper end, in the same unit.
+        confidence: Share of such intervals that contain the true value, 0 to 1.
+        method: Name of the method, for a footnote.
     """
 
     estimate: float
@@ -103,22 +103,22 @@ class Interval:
         return self.high - self.low
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies inside, ends included."""
+        """True if `value` is inside, ends included."""
         return self.low <= value <= self.high
 
 
 MOST_REPEATED = 0.05
-"""Where a larger share of rows has its question or context in common, rows are clustered by it."""
+"""Rows are clustered by question or context if more than this share has it in common."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Rows that are not independent, because they share a value.
+    """Clusters of rows that share a value.
 
     Attributes:
         by: What they share: "question", "context", or the name of a column.
-        keys: For each row the cluster it is in; None for one that shares its value with no other.
-        units: Clusters, and rows that are in none.
+        keys: The cluster of each row; None for an independent row.
+        units: Number of clusters and independent rows.
     """
 
     by: str
@@ -127,24 +127,24 @@ class Clusters:
 
     @classmethod
     def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
-        """Cluster rows by values that need not repeat; None is a value of its own."""
+        """Cluster rows by values, which need not repeat; None means an independent row."""
         return cls(by, keys, len(cluster_totals(repeat(0.0, len(keys)), clusters=keys)[1]))
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
-        """Estimate the mean score of the rows; the interval says how many clusters it is from."""
+        """Estimate the mean score; the method names the number of clusters."""
         found = mean_interval(scores, clusters=self.keys, confidence=confidence)
         return replace(found, method=f"{found.method}, {self.units} clusters by {self.by}")
 
 
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
-    """Cluster rows by the first thing that more than 5 % of them have in common with another row.
+    """Cluster rows by the first field that more than 5 % of them share with another row.
 
     Args:
-        shared: For each thing, such as "question", its hash in each row; 0 where a row has none.
+        shared: For each field, such as "question", its hash in each row; 0 means none.
 
     Returns:
-        None where rows are independent, or all of them share one value: nothing is then known of
-        rows with another.
+        None if rows are independent, or if all of them share one value, because then nothing is
+        known about rows with other values.
     """
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
@@ -163,19 +163,17 @@ def mean_interval(
     weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean score of the samples that these ones were drawn from.
+    """Estimate the mean score of the population of rows.
 
     Args:
-        scores: Numbers from 0 to 1, one per row; leave out rows without a score.
-        clusters: The answer, document or conversation of each row, aligned with `scores`. None,
-            for the list or for one row, means that the row is independent of all others.
-        weights: How many rows of the run each stands for, aligned; None where all had the same
-            chance to be drawn.
+        scores: The score of each row, 0 to 1; leave out rows without a score.
+        clusters: The cluster of each row, such as its answer, document or conversation. None, for
+            the list or for one row, means independent rows.
+        weights: Number of rows that each row represents; None if all were equally likely.
         confidence: Coverage of the interval, as a fraction.
 
     Returns:
-        Mean over rows and its interval, within 0..1. When all scores are equal, the interval says
-        what n rows cannot rule out; it has no width 0.
+        Mean and interval, within 0 to 1. The interval has a width even if all scores are equal.
     """
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
@@ -184,7 +182,7 @@ def mean_interval(
     if clusters is not None:
         require_aligned("rows", scores, "clusters", clusters)
         units = len(cluster_totals(scores, clusters=clusters)[1])
-    # Differences of rounding only are no spread.
+    # Rounding differences are not variance.
     if units < 2 or max(scores) - min(scores) < 1e-9:
         if weights is not None:
             units = max(1, int(units * _evenness(weights)))
@@ -200,7 +198,7 @@ _MOST_DISTINCT = 2_000
 
 
 def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
-    """Return each value with how often it is there; one by one where too many differ to count."""
+    """Return each value with its count; each value alone if too many differ."""
     counts: Counter[float] = Counter()
     for begin in range(0, len(values), _MOST_DISTINCT):
         counts.update(values[begin : begin + _MOST_DISTINCT])
@@ -210,9 +208,9 @@ def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
 
 
 def weighted_values(values: Sequence[float], weights: Sequence[float] | None) -> Sequence[float]:
-    """Return values whose plain mean and its error are those of the weighted mean (Hajek's).
+    """Return values whose plain mean and standard error are those of the weighted mean (Hajek).
 
-    Each is the mean and what the value adds to it (Taylor's linearisation).
+    Each is the weighted mean plus the value's contribution (Taylor linearisation).
     """
     if weights is None:
         return values
@@ -224,7 +222,7 @@ def weighted_values(values: Sequence[float], weights: Sequence[float] | None) ->
 
 
 def _evenness(weights: Sequence[float]) -> float:
-    """Return which share of the rows equal weights would need for as much (Kish 1965)."""
+    """Return the effective sample size of the weights as a share of the rows (Kish 1965)."""
     return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) / len(weights)
 
 
@@ -236,11 +234,11 @@ def effective_wilson_interval(
     *,
     confidence: float = 0.95,
 ) -> Interval:
-    """Turn a mean score and its standard error into an interval that respects 0..1.
+    """Return an interval within 0 to 1 for a mean score and its standard error.
 
-    A Wilson interval with the number of yes/no rows that would have this standard error, and a
-    Student quantile, as survey statisticians do (Korn and Graubard 1998; Franco et al. 2019).
-    `units` are the independent ones, used where the standard error is 0 or the mean is 0 or 1.
+    This is a Wilson interval with the number of yes/no rows that would have this standard error,
+    and a Student quantile (Korn and Graubard 1998; Franco et al. 2019). `units` is the number of
+    independent units, used if the standard error is 0 or the mean is 0 or 1.
     """
     variance = estimate * (1 - estimate)
     if standard_error < 1e-12 and variance > 0:
@@ -258,38 +256,38 @@ def no_spread_interval(
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Interval:
-    """Bound a mean when every independent unit gave the same value.
+    """Return an interval for a mean if all independent units have the same value.
 
-    n equal values are likely only when at least `share = (tail) ** (1 / n)` of the population has
-    that value; the rest may lie at either bound. At a bound this is Clopper-Pearson's limit (the
-    "rule of three").
+    n equal values are likely only if at least `share = (tail) ** (1 / n)` of the population has
+    that value; the rest may be at either bound. At a bound this is Clopper-Pearson's limit (the "rule of
+    three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
-    # Rounding may not carry an end past the estimate.
+    # Rounding must not move an end past the estimate.
     low = min(estimate, share * estimate + (1 - share) * bounds[0])
     high = max(estimate, share * estimate + (1 - share) * bounds[1])
     return Interval(estimate, low, high, confidence, "exact limit for equal values")
 
 
 def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, float]:
-    """Solve Wilson's quadratic for a rate over `rows` rows, whole or effective, within 0..1."""
-    # Written without division by `rows`, which may be as small as 1e-9.
+    """Return Wilson's limits of a rate over `rows` rows, which may be effective rows."""
+    # Without division by `rows`, which can be as small as 1e-9.
     squared = quantile * quantile
     centre = (rate * rows + squared / 2) / (rows + squared)
     half = quantile / (rows + squared) * math.sqrt(rate * (1 - rate) * rows + squared / 4)
-    # At 0 and 1 rounding could push an end just past the rate.
+    # At 0 and 1 rounding could move an end past the rate.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A mean and how far it may be off.
+    """A mean and its standard error.
 
     Attributes:
         mean: Mean over rows.
         standard_error: 0 or more, in the unit of the values.
-        degrees_of_freedom: For Student's t; at most `units` - 1, and not always whole.
-        units: Independent units: clusters, or rows where there are none.
+        degrees_of_freedom: For Student's t; at most `units` - 1, not always whole.
+        units: Number of clusters and independent rows.
         rows: Number of values.
     """
 
@@ -303,10 +301,10 @@ class MeanError:
 def mean_error(
     values: Sequence[float], *, clusters: Sequence[Hashable | None] | None = None
 ) -> MeanError:
-    """Estimate the CR2 standard error of a mean, robust to clusters as in `mean_interval`.
+    """Estimate the CR2 standard error of a mean, with clusters as for `mean_interval`.
 
     Raises:
-        InvalidScoresError: There are fewer than two clusters, so no spread can be seen.
+        InvalidScoresError: There are fewer than two clusters.
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
@@ -336,16 +334,16 @@ def count_interval(
     lowest: float = -math.inf,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean of counts, such as words a row, or of their differences, by Student's t.
+    """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
     Args:
-        values: Finite numbers, one per row.
+        values: The finite number of each row.
         clusters: As for `mean_interval`.
-        lowest: Least value that there can be: 0 for counts.
+        lowest: Smallest possible value: 0 for counts.
         confidence: Coverage of the interval, as a fraction.
 
     Returns:
-        An interval without width where one cluster or equal values show no spread.
+        An interval without width for one cluster or equal values.
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
@@ -361,12 +359,12 @@ def count_interval(
 def interval_of_sums(
     rows: int, total: int, squares: int, *, lowest: float, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate the mean of counts of independent rows; as `count_interval` otherwise.
+    """Estimate the mean of counts of independent rows from their sums, like `count_interval`.
 
     Args:
-        rows: How many counts.
-        total: Their sum.
-        squares: The sum of their squares.
+        rows: Number of counts.
+        total: Sum of the counts.
+        squares: Sum of their squares.
         lowest: As for `count_interval`.
         confidence: As for `count_interval`.
 
@@ -389,11 +387,11 @@ def effective_rows(
     clusters: Sequence[Hashable | None] | None = None,
     weights: Sequence[float] | None = None,
 ) -> float:
-    """Count the independent yes/no rows that would tell as much as these clustered ones.
+    """Return the effective number of independent yes/no rows.
 
-    The rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for tables: from 1
-    to the number of rows. The number of clusters where all rows are equal, because then nothing
-    says how alike the rows of a cluster are.
+    This is the number of rows divided by Kish's design effect (1965), like Rao and Scott (1992) for
+    tables: from 1 to the number of rows. If all rows are equal, it is the number of clusters,
+    because the design effect is unknown.
     """
     units = len(cluster_totals(matches, clusters=clusters)[0])
     alike = units < 2 or all(matches) or not any(matches)
@@ -411,11 +409,11 @@ def cluster_totals(
 ) -> tuple["array[float]", "array[int]"]:
     """Return the sum and the number of rows of each cluster, in order of first appearance.
 
-    Two arrays: a million rows are no reason to make a million lists.
+    The result is two arrays, to save memory.
 
     Args:
-        values: One per row.
-        clusters: Aligned; None, for all or for one row, means an independent row.
+        values: The value of each row.
+        clusters: As for `mean_interval`.
 
     Raises:
         UnpairedScoresError: The lengths differ.
@@ -437,19 +435,19 @@ def cluster_totals(
 
 
 def _degrees_of_freedom(sizes: Counter[int], *, correlation: float) -> float:
-    """Match the variance estimate to a chi-square (Satterthwaite), as Bell and McCaffrey do.
+    """Return Satterthwaite's degrees of freedom of the variance estimate (Bell and McCaffrey 2002).
 
-    They assume independent rows; the caller also tries rows that agree within a cluster, and takes
-    the smaller answer, because with a few large clusters that is the case which hurts.
+    They assume independent rows. The caller also tries rows that agree within a cluster, and uses
+    the smaller result, which matters if there are a few large clusters.
     """
     rows = sum(size * count for size, count in sizes.items())
-    # Variance of a cluster's sum when single rows have variance 1.
+    # Variance of a cluster's sum if each row has variance 1.
     spread = {size: size + correlation * size * (size - 1) for size in sizes}
     total_spread = sum(spread[size] * count for size, count in sizes.items())
     weight = {size: 1 / (1 - size / rows) for size in sizes}
 
     def covariance(first: int, second: int) -> float:
-        """Covariance of the residual sums of two different clusters of these sizes."""
+        """Return the covariance of the residual sums of two clusters of these sizes."""
         return (
             first * second * total_spread / rows - first * spread[second] - second * spread[first]
         ) / rows

@@ -1,8 +1,8 @@
-"""Is the candidate better than the baseline on the same samples, or could it be chance?
+"""Comparison of a candidate and a baseline on the same samples.
 
-Pairing removes how hard each sample is, so the interval is far narrower than that of two separate
-means (Miller 2024, arXiv:2411.00640). Two tests must agree that there is a difference, sign flips
-and the t test behind the interval; verdict, p-value and interval are those of both together.
+Pairing removes the difficulty of each sample, so the interval is much narrower than for two
+separate means (Miller 2024, arXiv:2411.00640). A difference needs both the sign-flip test and the t test of
+the interval; verdict, p-value and interval combine the two.
 """
 
 import math
@@ -34,7 +34,7 @@ TestName = Literal[
     "exact sign-flip", "Monte Carlo sign-flip", "cluster-robust t", "limit for equal values"
 ]
 
-# All 2**28 sign patterns are counted exactly from two sorted halves of 2**14 sums.
+# Two sorted halves of 2**14 sums count all 2**28 sign patterns exactly.
 _EXACT_UNITS = 28
 _RESAMPLED_ROWS = 2_000
 
@@ -45,7 +45,7 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A two-sided p-value, above 0 and at most 1, and where it comes from."""
+    """A two-sided p-value, above 0 and at most 1, and its test."""
 
     p_value: float
     test: TestName
@@ -59,17 +59,17 @@ def sign_flip_test(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> SignificanceTest:
-    """Test that paired differences are as often up as down, by size too.
+    """Test whether the mean of paired differences is 0.
 
     Without a real difference the sign of each is arbitrary (Fisher 1935). Up to 28 clusters with a
-    difference every sign pattern is counted; up to 2,000 rows random ones are drawn; above, the
-    t test with the cluster-robust standard error gives the same answer without the time.
+    difference, every sign pattern is counted; up to 2,000 rows, random patterns are drawn; above
+    that, the t test with the cluster-robust standard error gives the same answer faster.
 
     Args:
-        differences: Candidate minus baseline, one finite number per sample.
-        clusters: The cluster of each sample, aligned; its differences flip together. None means
+        differences: Candidate minus baseline for each sample, finite.
+        clusters: The cluster of each sample, whose differences flip together; None means
             independent samples.
-        resamples: Random sign patterns; the smallest p-value is 1 / (resamples + 1).
+        resamples: Number of random sign patterns; the smallest p-value is 1 / (resamples + 1).
         seed: Same seed, same p-value.
     """
     require_scores("differences", differences, bounds=None)
@@ -83,20 +83,20 @@ def sign_flip_test(
         return SignificanceTest(p_value, "Monte Carlo sign-flip", resamples)
     error = mean_error(differences, clusters=clusters)
     if error.standard_error == 0:
-        # All moved by the same amount: only the two unanimous patterns are as extreme.
+        # All changed by the same amount, so only the two unanimous patterns are as extreme.
         return SignificanceTest(2.0 ** max(1 - error.units, -1000), "cluster-robust t")
     return t_test(error)
 
 
 def t_test(error: MeanError) -> SignificanceTest:
-    """Test that a mean with a standard error above 0 is 0."""
+    """Test whether a mean with a standard error above 0 is 0."""
     distance = abs(error.mean) / error.standard_error
     p_value = 2 * student_t_cdf(-distance, error.degrees_of_freedom)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
 
 
 def _exact_p(totals: list[float]) -> float:
-    """Count the sign patterns whose sum is as far from zero, by meeting in the middle."""
+    """Return the share of sign patterns with a sum as far from 0, by meeting in the middle."""
     if not totals:
         return 1.0
     limit = _just_below(totals)
@@ -110,7 +110,7 @@ def _exact_p(totals: list[float]) -> float:
 
 
 def _signed_sums(totals: Sequence[float]) -> list[float]:
-    """All 2**n sums of the totals with either sign; the pattern is the position in binary."""
+    """Return all 2**n sums of the totals with either sign, in the order of binary patterns."""
     sums = [0.0]
     for total in totals:
         sums = [base - total for base in sums] + [base + total for base in sums]
@@ -118,34 +118,34 @@ def _signed_sums(totals: Sequence[float]) -> list[float]:
 
 
 def _just_below(totals: list[float]) -> float:
-    """Size of the observed sum, less what rounding could take from an equal one."""
+    """Return the size of the observed sum, minus a tolerance for rounding."""
     return abs(math.fsum(totals)) - 1e-9 * math.fsum(abs(total) for total in totals)
 
 
 def _monte_carlo_p(totals: list[float], resamples: int, rng: random.Random) -> float:
-    """Share of random sign patterns as extreme, the observed one counted among them."""
+    """Return the share of random sign patterns as extreme, including the observed one."""
     limit = _just_below(totals)
     extreme = sum(abs(total) >= limit for total in _random_sums(totals, resamples, rng))
     return (extreme + 1) / (resamples + 1)
 
 
 def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Iterator[float]:
-    """Draw sums with random signs, eight totals at a time.
+    """Yield sums with random signs, eight totals at a time.
 
-    One random byte picks one of the 256 ready sums of its eight totals, which is some thirty times
-    quicker than flipping them one by one.
+    A random byte selects one of 256 precomputed sums of eight totals, which is about thirty times
+    faster than flipping each sign.
     """
     tables = [_signed_sums(totals[start : start + 8]) for start in range(0, len(totals), 8)]
-    # The last table may be shorter; repeating it keeps every byte a valid and fair index.
+    # The last table can be shorter; repeating it makes every byte a valid and fair index.
     tables[-1] = tables[-1] * (256 // len(tables[-1]))
     for _ in range(resamples):
         yield sum(map(getitem, tables, rng.randbytes(len(tables))))
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values so that all may be read together (Holm 1979), in the same order.
+    """Return p-values adjusted for multiple tests (Holm 1979), in the same order.
 
-    Below 0.05 each, the chance of any false alarm is below 5 %.
+    If those below 0.05 count as significant, the chance of any false alarm is at most 5 %.
     """
     require_scores("p_values", p_values)
     adjusted = [0.0] * len(p_values)
@@ -158,19 +158,19 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """What two lists of scores on the same samples say about each other.
+    """Comparison of two lists of scores on the same samples.
 
     Attributes:
-        difference: Mean of candidate - baseline, -1 to 1, positive when the candidate is better.
-            It excludes 0 exactly when the p-value is at most 1 - its confidence.
-        significance: The larger of two two-sided p-values, and the test that gave it.
-        samples: Samples compared.
-        clusters: Independent units among them.
-        wins: Samples where the candidate scores higher.
-        ties: Samples where both score the same.
-        losses: Samples where the candidate scores lower.
-        detectable: Smallest true difference that as many samples would find in 80 of 100
-            comparisons; None when no spread was seen that could tell.
+        difference: Mean of candidate - baseline, -1 to 1, positive if the candidate is better.
+            It excludes 0 exactly if the p-value is at most 1 - its confidence.
+        significance: The larger of two two-sided p-values, and its test.
+        samples: Number of samples.
+        clusters: Number of independent units.
+        wins: Number of samples where the candidate scores higher.
+        ties: Number of samples where both score the same.
+        losses: Number of samples where the candidate scores lower.
+        detectable: Smallest true difference that as many samples would detect in 80 of 100
+            comparisons; None without any variance.
     """
 
     difference: Interval
@@ -184,22 +184,21 @@ class PairedComparison:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """Whether there is a difference, and its direction; interval and p-value say the same."""
+        """The direction of the difference, if there is one; interval and p-value agree with it."""
         if self.difference.low > 0:
             return "better"
         return "worse" if self.difference.high < 0 else "not distinguishable"
 
     @property
     def rows_needed(self) -> int | None:
-        """Rows that would find a true difference as large as this one in 80 of 100 comparisons.
+        """Number of rows that would detect a difference of this size in 80 of 100 comparisons.
 
-        None where a difference is found already, where there is none, or where a million rows like
-        these would not do.
+        None if a difference was detected, if it is 0, or if a million rows would not suffice.
         """
         size = abs(self.difference.estimate)
         if self.detectable is None or self.verdict != "not distinguishable" or size == 0:
             return None
-        # More clusters narrow the interval by their root, and its Student quantiles a little more.
+        # The interval narrows with the root of the clusters, and with the Student quantiles.
         now = self.clusters - 1
         need, confidence = self.clusters * (self.detectable / size) ** 2, self.difference.confidence
         reach = partial(_reach, confidence=confidence)
@@ -211,7 +210,7 @@ class PairedComparison:
         return math.ceil(need * self.samples / self.clusters)
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the whole interval is below `-margin`, an acceptable loss from 0 to 1."""
+        """True if the whole interval is below `-margin`, an acceptable loss from 0 to 1."""
         if not 0 <= margin <= 1:
             raise ConfigurationError(f"margin={margin!r} is outside 0..1; 2 % is written 0.02")
         return self.verdict == "worse" and self.difference.high < -margin
@@ -231,17 +230,17 @@ def compare_paired(
     Args:
         baseline: Scores from 0 to 1, one per sample.
         candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
-        clusters: The document or conversation of each sample, aligned; None means independent.
-        confidence: Coverage of the interval, as a fraction; the p-value must be at most
-            1 - `confidence` for a verdict, else the interval reaches 0.
-        resamples: Random sign patterns, where the test draws any.
+        clusters: The cluster of each sample, such as its document; None means independent.
+        confidence: Coverage of the interval, as a fraction; if the p-value is above
+        1 - `confidence`, the interval is widened to 0.
+        resamples: Number of random sign patterns, if the test draws any.
         seed: Same seed, same p-value.
     """
     require_fraction("confidence", confidence)
     differences = _differences(baseline, candidate)
     units = len(cluster_totals(differences, clusters=clusters)[0])
     error = None if units < 2 else mean_error(differences, clusters=clusters)
-    # Without a spread there is nothing to judge by but how many differences are equal.
+    # Without any variance only the number of equal differences counts.
     error = None if error is None or error.standard_error < 1e-12 else error
     mean = math.fsum(differences) / len(differences)
     flips = sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed)
@@ -277,13 +276,13 @@ def count_difference(
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate by how much counts of the same samples differ, such as words or statements.
+    """Estimate the difference of counts of the same samples, such as words or statements.
 
     Args:
-        baseline: Finite numbers, one per sample.
+        baseline: The count of each sample, finite.
         candidate: Same length; `candidate[i]` counts the same sample as `baseline[i]`.
         clusters: As for `compare_paired`.
-        confidence: As for `compare_paired`; few samples must convince sign flips as well.
+        confidence: As for `compare_paired`; few samples must also pass the sign-flip test.
     """
     require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
@@ -301,21 +300,21 @@ def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[
     require_scores("baseline", baseline)
     require_scores("candidate", candidate)
     changes = (new - old for old, new in zip(baseline, candidate, strict=True))
-    # 0.1 + 0.2 against 0.3 is a tie, not a win by 6e-17.
+    # 0.1 + 0.2 and 0.3 are a tie, not a win by 6e-17.
     return [0.0 if abs(change) < 1e-9 else change for change in changes]
 
 
 def _equal_test(mean: float, units: int) -> SignificanceTest:
-    """Return the p-value at which the limit for equal differences would just reach 0.
+    """Return the p-value at which the limit for equal differences reaches 0.
 
-    It lies at 0 where tail ** (1 / units) is 1 / (1 + |mean|).
+    It is 0 if tail ** (1 / units) equals 1 / (1 + |mean|).
     """
     p_value = min(1.0, 2 * (1 + abs(mean)) ** -units)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "limit for equal values")
 
 
 def _widened_to_zero(interval: Interval) -> Interval:
-    """Let an interval reach 0, which one of the two tests cannot rule out."""
+    """Widen an interval to 0, which one of the two tests does not exclude."""
     if interval.contains(0.0):
         return interval
     return replace(
@@ -327,6 +326,6 @@ def _widened_to_zero(interval: Interval) -> Interval:
 
 
 def _reach(freedom: float, confidence: float) -> float:
-    """Standard errors that a true difference must have to be found in 80 of 100 comparisons."""
+    """Return the standard errors of a difference that is detected in 80 of 100 comparisons."""
     sure, found = (1 + confidence) / 2, _POWER
     return student_t_quantile(sure, freedom) + student_t_quantile(found, freedom)

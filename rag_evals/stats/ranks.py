@@ -1,9 +1,9 @@
-"""How good is the order of what a search found? By what is relevant at each place.
+"""Quality of a ranking of search results, from the relevance at each rank.
 
-`relevant` says of each place, best first, whether it is relevant. `total` is how many relevant
-things there are, found or not; None takes those that were found. All numbers are from 0 to 1, and 0
-where nothing relevant was found; None where nothing relevant exists, so that there is nothing to
-find. `k` is at least 1 and may be beyond the list, which then counts as it is.
+`relevant` says for each rank, best first, whether the item is relevant. `total` is the number of
+relevant items, found or not; None counts those that were found. All numbers are from 0 to 1; they
+are 0 if nothing relevant was found, and None if nothing relevant exists. `k` is at least 1, and can
+exceed the length of the list.
 """
 
 import math
@@ -13,26 +13,26 @@ from rag_evals.errors import ConfigurationError, InvalidScoresError
 
 
 def hit_at(relevant: Sequence[bool], k: int, total: int | None = None) -> float | None:
-    """Return 1.0 where one of the first k is relevant, else 0.0."""
+    """Return 1.0 if one of the first k items is relevant, else 0.0."""
     _check(relevant, total, k)
     return float(any(relevant[:k])) if _total(relevant, total) else None
 
 
 def recall_at(relevant: Sequence[bool], k: int, total: int | None = None) -> float | None:
-    """Return the share of the relevant things that are among the first k."""
+    """Return the share of the relevant items that are among the first k."""
     _check(relevant, total, k)
     return sum(relevant[:k]) / count if (count := _total(relevant, total)) else None
 
 
 def reciprocal_rank(relevant: Sequence[bool], total: int | None = None) -> float | None:
-    """Return 1 divided by the place of the first relevant thing, from 1; their mean is the MRR."""
+    """Return 1 divided by the rank of the first relevant item; the mean of these is the MRR."""
     _check(relevant, total)
     first = next((place for place, one in enumerate(relevant, 1) if one), None)
     return (0.0 if first is None else 1 / first) if _total(relevant, total) else None
 
 
 def average_precision(relevant: Sequence[bool], total: int | None = None) -> float | None:
-    """Return the mean, over all relevant things, of the precision at the place of each."""
+    """Return the mean, over all relevant items, of the precision at the rank of each."""
     _check(relevant, total)
     found, precisions = 0, 0.0
     for place, one in enumerate(relevant, 1):
@@ -43,7 +43,7 @@ def average_precision(relevant: Sequence[bool], total: int | None = None) -> flo
 
 
 def ndcg_at(relevant: Sequence[bool], k: int, total: int | None = None) -> float | None:
-    """Return the discounted gain of the first k, divided by that of the best order."""
+    """Return the discounted gain of the first k items, divided by that of the ideal order."""
     _check(relevant, total, k)
     count = _total(relevant, total)
     best = math.fsum(1 / math.log2(place + 1) for place in range(1, min(k, count) + 1))

@@ -1,12 +1,11 @@
-"""What does a judge's support mean, and how far may it decide alone? Learnt from labels.
+"""The meaning of a judge's support, and when it can decide alone, learnt from labels.
 
-Platt's map has two numbers, which few labels can carry. It keeps the order of supports: it changes
-what a number says, not who wins.
+Platt's map has only two parameters, so few labels suffice. It preserves the order of supports.
 
-How far a judge decides alone is learn then test (Angelopoulos et al. 2021): limits are tried from
-the strictest to the mildest, each with an exact test of the errors that people's labels show, and
-the last one that passes before the first that fails is taken. The test is Clopper and Pearson's for
-as many independent rows as the statements are worth (Kish 1965; Korn and Graubard 1998).
+The limits for deciding alone are found by "learn then test" (Angelopoulos et al. 2021): limits are
+tried from the strictest to the mildest, each with an exact test of the errors on the labels, and
+the last one before the first failure is used. The test is Clopper and Pearson's with the effective
+number of independent rows (Kish 1965; Korn and Graubard 1998).
 """
 
 import math
@@ -25,7 +24,7 @@ from rag_evals.stats.intervals import (
     require_scores,
 )
 
-# A support of 0 or 1 has no finite log-odds.
+# A support of 0 or 1 would have infinite log-odds.
 _SUREST = 1e-6
 _ROUNDS = 100
 _HALVINGS = 40
@@ -34,37 +33,37 @@ _SWEEPS = 200
 _SMALL_STEP = 1e-3
 
 Side = Literal["supported", "unsupported"]
-"""What a judge decides there without asking another."""
+"""What a judge decides alone beyond a limit."""
 
 _MOST_LIMITS = 60
 
 _SURE = 0.01
 LEFT_OPEN = -1.0
-"""In the place of a support: another verifier decided."""
+"""Marks a support that is missing because another verifier decided."""
 LEAST_SHIFT = 0.1
-"""Share of statements that must lie elsewhere before data count as unlike the labels."""
+"""Smallest distance at which data count as unlike the labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportMap:
-    """What supports mean: a logistic curve over their log-odds (Platt 1999); `slope` is above 0."""
+    """A logistic curve over the log-odds of supports (Platt 1999); `slope` is above 0."""
 
     slope: float
     intercept: float
 
     def __call__(self, support: float) -> float:
-        """Return the share of such statements that people support, 0 to 1."""
+        """Return the share of statements with this support that people call supported, 0 to 1."""
         return probability(self.slope * log_odds(support) + self.intercept)
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Learn what supports (0 to 1) mean, by Newton's method as Lin, Lin and Weng (2007) do.
+    """Fit a map of supports (0 to 1) by Newton's method, like Lin, Lin and Weng (2007).
 
-    The targets are smoothed by one label of each kind, so that no map says 0 or 1.
+    The targets are smoothed with one label of each kind, so that no mapped support is 0 or 1.
 
     Raises:
         TooFewLabelsError: One of the two labels is absent.
-        WeakJudgeError: Support is no higher for what people call supported than for the rest.
+        WeakJudgeError: Support is not higher for statements that people call supported.
     """
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -79,14 +78,14 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
     slope, intercept = _newton(points, math.log((positives + 1) / (negatives + 1)))
     if not slope > _CLOSE:
         raise WeakJudgeError(
-            f"what people support has no higher support than the rest (slope {slope:.2g} over "
-            f"{len(labels)} labels); there is nothing to tune, take another judge"
+            f"support is not higher for statements that people call supported (slope {slope:.2g} "
+            f"over {len(labels)} labels); there is nothing to tune, use a different judge"
         )
     return SupportMap(slope, intercept)
 
 
 def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float, float]:
-    """Find slope and intercept; each step is halved until the fit gets better."""
+    """Return slope and intercept; each step is halved until the fit improves."""
     slope, intercept = 0.0, start
     loss = _loss(points, slope, intercept)
     for _ in range(_ROUNDS):
@@ -110,7 +109,7 @@ def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float,
 def _newton_step(
     points: Sequence[tuple[float, float]], slope: float, intercept: float
 ) -> tuple[float, float]:
-    # The ridge keeps the matrix invertible where all supports are equal.
+    # The ridge keeps the matrix invertible if all supports are equal.
     aa = bb = 1e-12
     ab = da = db = 0.0
     for value, target in points:
@@ -135,13 +134,13 @@ def _loss(points: Sequence[tuple[float, float]], slope: float, intercept: float)
 
 
 def log_odds(support: float) -> float:
-    """Return the log-odds of a share; 0 and 1 count as a little within."""
+    """Return the log-odds of a share, clipped to stay finite at 0 and 1."""
     kept = min(max(support, _SUREST), 1 - _SUREST)
     return math.log(kept / (1 - kept))
 
 
 def probability(odds: float) -> float:
-    """Return the share that log-odds mean, 0 to 1."""
+    """Return the share with these log-odds, 0 to 1."""
     if odds >= 0:
         return 1 / (1 + math.exp(-odds))
     return math.exp(odds) / (1 + math.exp(odds))
@@ -149,13 +148,13 @@ def probability(odds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SureSide:
-    """One side on which a judge may decide alone.
+    """A range of supports in which a judge can decide alone.
 
     Attributes:
-        limit: Support from which (supported) or up to which (unsupported) it decides, 0 to 1.
-        decided: Labelled statements there.
-        errors: Those of them that it decides wrong.
-        bound: Upper confidence bound of its error there, 0 to 1.
+        limit: Lowest support that means supported, or highest that means unsupported, 0 to 1.
+        decided: Number of labelled statements in the range.
+        errors: Number of wrong decisions on them.
+        bound: Upper confidence bound of the share of errors, 0 to 1.
     """
 
     limit: float
@@ -173,18 +172,18 @@ def sure_side(
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.975,
 ) -> SureSide | None:
-    """Find how far a judge may decide alone on one side.
+    """Find the range of supports in which a judge can decide alone.
 
     Args:
-        labels: What people say, one per statement.
-        supports: What the judge says, 0 to 1, aligned.
-        side: Whether it decides "supported" from a limit up, or "unsupported" from a limit down.
-        max_error: Share of its decisions on this side that may be wrong.
+        labels: The label of each statement.
+        supports: The judge's support of each statement, 0 to 1.
+        side: "supported" from a limit up, or "unsupported" from a limit down.
+        max_error: Largest share of wrong decisions in the range.
         clusters: The row of each statement, aligned; None means independent.
         confidence: How often the promise holds. Two sides at 0.975 hold together at 0.95.
 
     Returns:
-        The mildest limit that keeps the promise; None where none does.
+        The mildest limit that keeps the promise; None if there is none.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -200,17 +199,17 @@ def sure_side(
     ordered = [supports[place] for place in order]
     found, errors, before = None, 0, 0
     for count in _counts(ordered):
-        # Labels are True or False, and may come as numbers.
+        # Labels may be numbers.
         errors += sum(bool(labels[place]) is (sign < 0) for place in order[before:count])
         before = count
         worth = _independent_rows([rows[place] for place in order[:count]], likeness, confidence)
-        # Few statements cannot pass without any error; leaving them out looks at no label.
+        # Too few statements cannot pass even without errors; skipping them uses no label.
         if found is None and (1 - max_error) ** worth > 1 - confidence:
             continue
         share = errors / count
         if share >= max_error:
             break
-        # How likely so few errors are where the true share is `max_error`.
+        # The chance of so few errors if the true share is `max_error`.
         if 1 - beta_cdf(max_error, share * worth + 1, (1 - share) * worth) > 1 - confidence:
             break
         bound = beta_quantile(confidence, share * worth + 1, (1 - share) * worth)
@@ -221,15 +220,15 @@ def sure_side(
 def fit_logistic(
     rows: Sequence[Sequence[float]], targets: Sequence[bool], *, ridge: float = 5.0
 ) -> tuple[list[float], float]:
-    """Fit a logistic curve over several numbers; the ridge lets few labels carry many weights.
+    """Fit a logistic regression with a ridge penalty, so that few labels suffice.
 
     Args:
-        rows: Numbers of each case, in the same order.
-        targets: What happened, aligned.
-        ridge: Strength of the pull towards 0, on numbers of spread 1.
+        rows: Features of each case.
+        targets: Target of each case.
+        ridge: Strength of the penalty for standardised features.
 
     Returns:
-        A weight for each number, in log-odds, and the intercept.
+        A weight for each feature, in log-odds, and the intercept.
     """
     require_aligned("rows", rows, "targets", targets)
     require_both_labels(targets)
@@ -257,7 +256,7 @@ def fit_logistic(
                 (float(target) - probability(one)) * value
                 for target, one, value in zip(targets, odds, column, strict=True)
             )
-            # A quarter is the most that the curve bends, so that no step goes too far.
+            # The curvature is at most a quarter, so no step is too large.
             step = (slope - ridge * weights[place]) / (len(rows) / 4 + ridge)
             weights[place] += step
             odds = [one + step * value for one, value in zip(odds, column, strict=True)]
@@ -271,7 +270,7 @@ def fit_logistic(
 def error_bound(
     wrong: Sequence[bool], rows: Sequence[Hashable | None], *, confidence: float = 0.95
 ) -> float:
-    """Bound a share of errors from above, rows of one cluster being worth less."""
+    """Return an upper bound of a share of errors in clustered rows."""
     share = sum(wrong) / len(wrong)
     likeness = row_likeness([float(one) for one in wrong], rows)
     worth = _independent_rows(rows, likeness, confidence)
@@ -279,7 +278,7 @@ def error_bound(
 
 
 def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
-    """Return how alike values of one row are, 0 to 1: the intraclass correlation, by ANOVA."""
+    """Return the intraclass correlation of values of one row, 0 to 1, by ANOVA."""
     require_aligned("values", values, "rows", rows)
     members: dict[Hashable, list[float]] = {}
     for place, (value, row) in enumerate(zip(values, rows, strict=True)):
@@ -305,12 +304,12 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class SupportShift:
-    """How far supports lie from those of labelled statements.
+    """The distance of supports from those of labelled statements.
 
     Attributes:
-        distance: Kolmogorov and Smirnov's distance: the share of statements that lie elsewhere.
-        p_value: How likely so large a distance is between draws from the same data.
-        count: Statements, or rows, that were compared with the labels.
+        distance: Kolmogorov and Smirnov's distance, 0 to 1.
+        p_value: Chance of such a distance between samples of the same data.
+        count: Number of statements, or rows, compared with the labels.
     """
 
     distance: float
@@ -319,7 +318,7 @@ class SupportShift:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the data differ from the labels: significantly, and by more than a little."""
+        """Whether the data differ from the labels significantly, and by more than a little."""
         return self.p_value < _SURE and self.distance >= LEAST_SHIFT
 
 
@@ -329,15 +328,15 @@ def support_shift(
     labelled: Sequence[float],
     worth: float,
 ) -> SupportShift:
-    """Compare supports with those of labels, by the test of Kolmogorov and Smirnov.
+    """Compare supports with those of labelled statements by the Kolmogorov-Smirnov test.
 
     Args:
-        supports: What a verifier says, one number a statement.
-        rows: The row of each, in the same order.
-        labelled: What it said of the labelled statements, or quantiles of that.
-        worth: How many independent rows these are worth, as `independent_rows` says.
+        supports: The support of each statement.
+        rows: The row of each statement.
+        labelled: Supports of the labelled statements, or their quantiles.
+        worth: Effective number of independent labelled rows; see `independent_rows`.
     """
-    # A model's last digits differ from batch to batch.
+    # The last digits of a model's output differ between batches.
     ours, theirs = (sorted(round(one, 4) for one in each) for each in (supports, labelled))
     distance = max(
         abs(bisect_right(ours, at) / len(ours) - bisect_right(theirs, at) / len(theirs))
@@ -345,22 +344,22 @@ def support_shift(
     )
     own = independent_rows(supports, rows)
     root = math.sqrt(own * worth / (own + worth))
-    # Stephens (1970) brings the limit distribution to small samples.
+    # Stephens (1970) adapts the limit distribution to small samples.
     value = (root + 0.12 + 0.11 / root) * distance
     terms = ((-1) ** (term - 1) * math.exp(-2 * (term * value) ** 2) for term in range(1, _ROUNDS))
     return SupportShift(distance, min(1.0, max(0.0, 2 * math.fsum(terms))), len(ours))
 
 
 def independent_rows(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
-    """Say how many independent rows values are worth that are alike within a row."""
+    """Return the effective number of independent rows for values that are alike within a row."""
     return _independent_rows(rows, row_likeness(values, rows), confidence=0.95)
 
 
 def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confidence: float) -> float:
-    """Say how many independent rows statements are worth.
+    """Return the effective number of independent rows of statements.
 
-    Rows that share nothing count in full. Otherwise the statements are divided by Kish's design
-    effect, and Student's quantile stands for the few rows that show how alike they are.
+    It is the number of statements divided by Kish's design effect; Student's quantile allows for
+    the few rows that show how alike they are. Independent rows count in full.
     """
     count = len(rows)
     sizes = Counter(row for row in rows if row is not None)
@@ -375,7 +374,7 @@ def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confiden
 
 
 def _counts(ordered: Sequence[float]) -> list[int]:
-    """List how many statements each limit decides, the strictest first; equal ones go together."""
+    """Return the number of statements that each limit decides, the strictest first."""
     step = max(1, len(ordered) // _MOST_LIMITS)
     ends = [*range(step, len(ordered), step), len(ordered)]
     return [end for end in ends if end == len(ordered) or ordered[end] != ordered[end - 1]]
