@@ -259,8 +259,8 @@ def no_spread_interval(
     """Return an interval for a mean if all independent units have the same value.
 
     n equal values are likely only if at least `share = (tail) ** (1 / n)` of the population has
-    that value; the rest may be at either bound. At a bound this is Clopper-Pearson's limit (the "rule of
-    three").
+    that value; the rest may be at either bound. At a bound this is Clopper-Pearson's limit (the
+    "rule of three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
     # Rounding must not move an end past the estimate.

@@ -1,8 +1,8 @@
 """Comparison of a candidate and a baseline on the same samples.
 
 Pairing removes the difficulty of each sample, so the interval is much narrower than for two
-separate means (Miller 2024, arXiv:2411.00640). A difference needs both the sign-flip test and the t test of
-the interval; verdict, p-value and interval combine the two.
+separate means (Miller 2024, arXiv:2411.00640). A difference needs both the sign-flip test and the t
+test of the interval; verdict, p-value and interval combine the two.
 """
 
 import math

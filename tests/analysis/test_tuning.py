@@ -313,7 +313,7 @@ def _not_three(row: dict[str, Any]) -> int:
         (
             lambda: _labels(lambda row: int(float(row["answer"][:-1].split()[-1]) < 0.1), 60),
             WeakJudgeError,
-            "no higher support than the rest",
+            "support is not higher for statements",
         ),
         (lambda: graded(rows(), Numbered(), tuned=tune(graded(rows()))),
          ConfigurationError, "'numbered' followed a tuned file"),

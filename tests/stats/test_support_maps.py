@@ -49,5 +49,5 @@ def test_what_cannot_be_learnt_is_refused() -> None:
     """One class only, and a support that says the opposite."""
     with pytest.raises(TooFewLabelsError, match="all 12 labels are True"):
         fit_support_map([True] * 12, SUPPORTS)
-    with pytest.raises(WeakJudgeError, match="no higher support than the rest"):
+    with pytest.raises(WeakJudgeError, match="support is not higher for statements"):
         fit_support_map([not label for label in LABELS], SUPPORTS)
