@@ -1,7 +1,4 @@
-"""Hugging Face classifiers as verifiers; needs the extra `hf`.
-
-Only `model.py` imports torch and transformers, inside functions.
-"""
+"""Hugging Face classifiers as verifiers; only `model.py` imports torch and transformers."""
 
 from rag_evals.verify.classifier.verifier import HHEM, ClassifierVerifier
 

@@ -38,8 +38,7 @@ class Adapter:
     """A loaded model, and how to ask it about a premise and a hypothesis.
 
     Attributes:
-        is_hhem: A T5 with a token classifier: the first token holds the verdict. Any other model is
-            a sequence classifier that reads two texts.
+        is_hhem: True for a T5 whose first token is classified, False for a sequence classifier.
         join: When the makers read chunks together.
         positions: Tokens that the model can read.
         max_length: Tokens that the model was made to read at once.
@@ -201,13 +200,7 @@ class Source:
 
 
 def adapter_for(source: Source, device: str) -> Adapter:
-    """Load a model and choose how it is asked.
-
-    Raises:
-        MissingExtraError: transformers or torch is not installed.
-        ConfigurationError: The weights are not available, damaged or incomplete; the tokenizer
-            cannot be used; or no label means supported.
-    """
+    """Load a model; `ConfigurationError` if weights, tokenizer or labels cannot be used."""
     torch, transformers = _libraries()
     logging = transformers.utils.logging
     level = logging.get_verbosity()

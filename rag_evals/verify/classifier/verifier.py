@@ -6,11 +6,12 @@ the support of a statement is its greatest over all windows.
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from rag_evals.core import (
     Claim,
@@ -25,7 +26,7 @@ from rag_evals.core import (
     require_fraction,
     require_whole,
 )
-from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError, VerifierError
+from rag_evals.errors import ConfigurationError, RagEvalsError, VerifierError
 from rag_evals.verify.classifier.model import (
     Adapter,
     Joining,
@@ -81,11 +82,11 @@ class Reader:
         """Return the windows of all chunks as one text."""
         return self._windows(range(len(self._chunks)), claim)
 
-    def together(self, claim: Claim, best_first: Sequence[Evidence]) -> list[Window]:
+    def together(self, claim: Claim, best_first: Iterable[tuple[float, Evidence]]) -> list[Window]:
         """Return one window of the best pieces that fit; none if fewer than two do."""
         taken: list[Evidence] = []
         window: list[Window] = []
-        for piece in best_first[:_MOST_TOGETHER]:
+        for _, piece in islice(best_first, _MOST_TOGETHER):
             tried = sorted([*taken, piece], key=lambda one: one.chunk_id)
             made = self._window(tried, claim)
             if made.tokens <= self._limit:
@@ -116,32 +117,25 @@ class Reader:
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
         """Join the tokens of a window into one piece for each chunk."""
-        for number in dict.fromkeys(piece[0] for piece in pieces):
-            own = [piece for piece in pieces if piece[0] == number]
-            start, end = own[0][1], own[-1][2]
+        for number, own in groupby(pieces, key=itemgetter(0)):
+            spans_of_chunk = [*own]
+            start, end = spans_of_chunk[0][1], spans_of_chunk[-1][2]
             yield Evidence(number, start, end, self._chunks[number][start:end])
 
 
 def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
     """Return where windows of at most `room` tokens begin and end; neighbours share `stride`."""
-    found = []
-    begin = 0
-    while begin < count:
-        end = min(begin + room, count)
-        found.append((begin, end))
-        if end == count:
-            break
-        begin += room - stride
-    return found
+    starts = range(0, max(count - stride, 1) if count else 0, room - stride)
+    return [(start, min(start + room, count)) for start in starts]
 
 
+@dataclass(eq=False)
 class _Item:
     """One window in the pool, and the future of its score."""
 
-    def __init__(self, window: Window, batch_size: int) -> None:
-        self.window = window
-        self.batch_size = batch_size
-        self.score: Future[float] = Future()
+    window: Window
+    batch_size: int
+    score: Future[float] = field(default_factory=Future)
 
 
 class SharedModel:
@@ -210,13 +204,13 @@ HHEM = "vectara/hallucination_evaluation_model"
 """HHEM-2.1-Open by Vectara: FLAN-T5-base, 110 million parameters, Apache 2.0."""
 
 DEFAULT_BATCH_SIZE = 10
-DTYPES = ("float32", "float16", "bfloat16")
 # The commit that its way of asking was written for.
 _HHEM_REVISION = "8e4a2e6e96c708cc76c2344f7e4757df2515292c"
-_DEVICE = r"cpu|auto|mps|cuda(?::\d+)?"
+_DEVICE, _JOIN = r"cpu|auto|mps|cuda(?::\d+)?", "|".join(get_args(Joining))
+_DTYPE = "float32|float16|bfloat16"
 # transformers changes settings of the whole process while it loads.
 _loading = threading.Lock()
-_models: dict[tuple[Any, ...], SharedModel] = {}
+_models: dict[tuple[Source, str, str], SharedModel] = {}
 # Raise it when the same model may give another verdict.
 _VERSION = 5
 
@@ -224,9 +218,6 @@ _VERSION = 5
 @dataclass(frozen=True, eq=False)
 class ClassifierVerifier:
     """Decides statements with HHEM or an NLI cross-encoder, without a judge.
-
-    HHEM gets its makers' prompt. Any other sequence classifier reads a chunk and a statement as
-    two texts.
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
@@ -262,18 +253,14 @@ class ClassifierVerifier:
         for name, value, pattern, expected in (
             ("model", self.model, ".+", "a name on the Hugging Face hub, or a folder"),
             ("device", self.device, _DEVICE, "'cpu', 'cuda:0', 'mps' or 'auto'"),
+            ("join", self.join or "never", _JOIN, "'always', 'unsupported' or 'never'"),
+            ("dtype", self.dtype, _DTYPE, "'float32', 'float16' or 'bfloat16'"),
         ):
             if not isinstance(value, str) or not re.fullmatch(pattern, value, re.DOTALL):
                 raise ConfigurationError(f"{name} is {value!r}; expected {expected}")
         require_whole("batch_size", self.batch_size)
         if self.max_length is not None:
             require_whole("max_length", self.max_length, least=2 * LEAST_WINDOW)
-        for name, value, known in (
-            ("join", self.join or "never", get_args(Joining)),
-            ("dtype", self.dtype, DTYPES),
-        ):
-            if value not in known:
-                raise UnknownNameError.of(name, str(value), known)
         require_fraction("threshold", self.threshold)
         if self.revision is None and self.model == HHEM:
             object.__setattr__(self, "revision", _HHEM_REVISION)
@@ -315,18 +302,11 @@ class ClassifierVerifier:
         """Load the model once per process; all its verifiers share it."""
         # The libraries first: without them there is no need to ask the hub.
         self._check()
-        revision = resolve_revision(
-            self.model, self.revision, local_files_only=self.local_files_only
-        )
-        source = Source(
-            self.model,
-            revision or self.revision,
-            self.local_files_only,
-            self.dtype,
-            self.entailment,
-        )
+        local = self.local_files_only
+        revision = resolve_revision(self.model, self.revision, local_files_only=local)
+        source = Source(self.model, revision or self.revision, local, self.dtype, self.entailment)
         device = resolve_device(self.device)
-        key = (self.model, self._weights(), device, self.dtype, self.entailment)
+        key = (source, self._weights(), device)
         with _loading:
             if key not in _models:
                 _models[key] = SharedModel(adapter_for(source, device))
@@ -334,8 +314,7 @@ class ClassifierVerifier:
         if self.max_length is not None and self.max_length > shared.adapter.positions:
             raise ConfigurationError(
                 f"max_length is {self.max_length}, and classifier {self.model!r} can read "
-                f"{shared.adapter.positions} tokens; expected at most that, or None for its own "
-                "length"
+                f"{shared.adapter.positions} tokens; expected at most that, or None"
             )
         return shared
 
@@ -343,10 +322,8 @@ class ClassifierVerifier:
         """Decide each claim against all windows of the chunks, joined or alone.
 
         Raises:
-            MissingExtraError: transformers or torch is not installed.
-            ConfigurationError: As for `load`.
-            VerifierError: A statement is too long for the model, the model fails, or a support is
-                not from 0 to 1.
+            ConfigurationError: The model cannot be loaded, or its libraries are not installed.
+            VerifierError: A statement is too long, the model fails, or a support is not 0 to 1.
         """
         shared = self.load()
         try:
@@ -381,7 +358,7 @@ class ClassifierVerifier:
         if join == "unsupported":
             # Some claims need two chunks together.
             unsupported = [
-                (one, one.scored, reader.together(one.claim, one.best_pieces))
+                (one, one.scored, reader.together(one.claim, one.best_pieces.values()))
                 for one in readings
                 if one.scored and one.support < self.threshold
             ]
@@ -444,23 +421,18 @@ class _Reading:
         return max(self.scored, key=itemgetter(0))[1]
 
     @property
-    def best_pieces(self) -> list[Evidence]:
-        """The best window of each chunk, the best chunk first."""
-        return [window.evidence[0] for _, window in self._ranked().values()]
-
-    def _ranked(self) -> dict[int, tuple[float, Window]]:
-        """Return the best window of each chunk that was read alone, best first."""
-        ranked: dict[int, tuple[float, Window]] = {}
+    def best_pieces(self) -> dict[int, tuple[float, Evidence]]:
+        """The best window of each chunk that was read alone, with its score, best first."""
+        ranked: dict[int, tuple[float, Evidence]] = {}
         for score, window in sorted(self.alone or self.scored, key=itemgetter(0), reverse=True):
             if len(window.evidence) == 1:
-                ranked.setdefault(window.chunk_ids[0], (score, window))
+                ranked.setdefault(window.chunk_ids[0], (score, window.evidence[0]))
         return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
         """Return the chunks that support the claim alone, best first; if none does, all read."""
-        own, ranked = self.best.chunk_ids, self._ranked()
+        own, ranked = self.best.chunk_ids, self.best_pieces
         if len(own) == 1:
             return own
         enough = [n for n, (score, _) in ranked.items() if score >= threshold and self.alone]
-        order = [*ranked]
-        return tuple(enough or sorted(own, key=lambda n: [*order, n].index(n)))
+        return tuple(enough or sorted(own, key=lambda n: [*ranked, n].index(n)))
