@@ -42,13 +42,13 @@ class StatementEvaluation(JudgeModel):
     )
     is_supported: bool = Field(description="The chunks alone show it.")
     sentence_id: ByCode[int | None] = Field(
-        default=None, description="Its sentence in the answer, from 0; None where nobody knows."
+        default=None, description="Number of its sentence in the answer, from 0; None if unknown."
     )
     start: ByCode[int | None] = Field(
-        default=None, description="Where the sentence begins, in characters."
+        default=None, description="Start of its sentence in the answer, in characters."
     )
     end: ByCode[int | None] = Field(
-        default=None, description="Where the sentence ends, in characters."
+        default=None, description="End of its sentence in the answer, in characters."
     )
     fault: ByCode[str | None] = Field(
         default=None, description="Why it is unverified; None for every other statement."
@@ -102,12 +102,12 @@ class PassedOverSentence(NoClaimSentence):
 class TurnVerdict(BaseModel):
     """The result of one turn of a conversation."""
 
-    turn: int = Field(description="Its number, from 1.")
+    turn: int = Field(description="Number of the turn, from 1.")
     question: str | None = Field(default=None, description="What the user said before it.")
     statements: int = Field(default=0, description="Statements of the reply.")
-    supported: int = Field(default=0, description="Those of them that count.")
+    supported: int = Field(default=0, description="Supported statements.")
     reason: NotScorableReason | None = Field(
-        default=None, description="Why it has no score; None for one that has."
+        default=None, description="Why it has no score; None if it has one."
     )
 
     @property
@@ -126,9 +126,9 @@ class Unread(BaseModel):
     """The part of a context that was not read, because it exceeds the judge's window."""
 
     read: int = Field(description="Passages that were read: chunks, or parts of long ones.")
-    passages: int = Field(description="All of them.")
-    chunk_ids: list[int] = Field(description="The chunks that were not read, or not wholly.")
-    turn: int | None = Field(default=None, description="Of a conversation, from 1.")
+    passages: int = Field(description="All passages.")
+    chunk_ids: list[int] = Field(description="Chunks that were not read in full.")
+    turn: int | None = Field(default=None, description="Turn of a conversation, from 1.")
 
     def __str__(self) -> str:
         """Such as "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
@@ -163,20 +163,18 @@ class ByStatement(Result):
     )
     drift: ByCode[list[str]] = Field(
         default_factory=list,
-        description="How statements differ from their sentences, though asked again.",
+        description="How statements still differ from their sentences after a re-ask.",
     )
     left_out: ByCode[list[int]] = Field(
         default_factory=list,
-        description="Ids of sentences that claim something, of which the judge says nothing.",
+        description="Ids of sentences with claims that the judge left out.",
     )
-    calls: ByCode[int] = Field(
-        default=1, description="Calls in which a long answer was graded, re-asks left out."
-    )
+    calls: ByCode[int] = Field(default=1, description="Calls for a long answer, without re-asks.")
     unread: ByCode[list[Unread]] = Field(
-        default_factory=list, description="What is longer than the judge's window, and unread."
+        default_factory=list, description="Passages beyond the judge's window, which were not read."
     )
     turns: ByCode[list[TurnVerdict]] = Field(
-        default_factory=list, description="Of a conversation, in order; else empty."
+        default_factory=list, description="Turns of a conversation, in order; else empty."
     )
 
     @property
