@@ -1,4 +1,4 @@
-"""Other systems that run or watch grading: `otel` and `ray`; no other room imports them.
+"""OpenTelemetry (`otel`) and Ray (`ray`).
 
-Each file needs the library that it is named after, and is imported by its own name.
+Each module needs its own library, and is imported by name.
 """

@@ -1,12 +1,13 @@
-"""How are runs seen in a trace? Spans for run, row and judge call, and an event for each score.
+"""OpenTelemetry: spans for runs, rows and judge calls, and an event for each score.
 
-Only the API of OpenTelemetry is used: where spans and events go is set up by the program, or by
-`opentelemetry-instrument rag-evals grade ...`, which finds `RagEvalsInstrumentor` by itself.
+Only the API of OpenTelemetry is used: the program sets up the exporters, or
+`opentelemetry-instrument rag-evals grade ...` does, which finds `RagEvalsInstrumentor`.
 """
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from rag_evals.judge import model_in
 from rag_evals.run import Outcome, Run
 
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""OpenTelemetry's own variable: `true` lets explanations, which quote the answer, into events."""
+"""OpenTelemetry's variable: `true` adds explanations, which quote the answer, to events."""
 
 _HEX = 16
 _PROVIDERS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
@@ -30,16 +31,16 @@ def instrument(
     tracer_provider: Any = None,
     logger_provider: Any = None,
 ) -> Callable[[], None]:
-    """Write spans and events for all grading of this process from now on.
+    """Write spans and events for all grading of this process.
 
     Args:
-        explanations: Whether events have the statements and reasons, which quote the answer; None
-            asks the variable `CONTENT_VARIABLE`, and takes False without it.
-        tracer_provider: Where spans go; None takes the program's.
-        logger_provider: Where events go; None takes the program's.
+        explanations: True to put statements and reasons, which quote the answer, into events; None
+            reads the variable `CONTENT_VARIABLE`, by default False.
+        tracer_provider: Provider for spans; None takes the program's.
+        logger_provider: Provider for events; None takes the program's.
 
     Returns:
-        A function that ends it.
+        A function that stops it.
 
     Raises:
         MissingExtraError: `opentelemetry-api` is not installed.
@@ -60,41 +61,41 @@ def instrument(
 
 
 class RagEvalsInstrumentor:
-    """What `opentelemetry-instrument` calls; in a program, `instrument()` does the same."""
+    """Entry point of `opentelemetry-instrument`; a program calls `instrument()`."""
 
-    # Of the class: OpenTelemetry may end it through another instance.
+    # On the class: OpenTelemetry may stop it through another instance.
     _stops: ClassVar[list[Callable[[], None]]] = []
 
     def instrument(self, **options: Any) -> None:
-        """Begin; options that this has no use for are passed over."""
+        """Start; unknown options are ignored."""
         known = ("explanations", "tracer_provider", "logger_provider")
         given = {name: options[name] for name in known if name in options}
         self._stops.append(instrument(**given))
 
     def uninstrument(self, **_: Any) -> None:
-        """End."""
+        """Stop."""
         while self._stops:
             self._stops.pop()()
 
 
+@dataclass(frozen=True, slots=True)
 class _Spans:
     """Makes a span of each piece of work."""
 
-    def __init__(self, trace: Any, logs: Any, tracer: Any, logger: Any, explanations: bool) -> None:
-        self._trace = trace
-        self._logs = logs
-        self._tracer = tracer
-        self._logger = logger
-        self._explanations = explanations
+    trace: Any
+    logs: Any
+    tracer: Any
+    logger: Any
+    explanations: bool
 
     def __call__(self, work: Work) -> AbstractContextManager[object]:
-        """Begin the span of a piece of work."""
+        """Start the span of a piece of work."""
         return {"run": self._run, "row": self._row, "call": self._call}[work.kind](work)
 
     @contextmanager
     def _run(self, work: Work) -> Iterator[None]:
         given = {"rag_evals.graders": work.name, "rag_evals.judge": str(work.subject.get("judge"))}
-        with self._tracer.start_as_current_span("rag_evals run", attributes=given) as span:
+        with self.tracer.start_as_current_span("rag_evals run", attributes=given) as span:
             yield
             if isinstance(work.result, Run):
                 for name, each in work.result.summary().graders.items():
@@ -105,17 +106,17 @@ class _Spans:
     @contextmanager
     def _row(self, work: Work) -> Iterator[None]:
         judged = self._judged_span(work.subject.columns)
-        links = [] if judged is None else [self._trace.Link(judged)]
+        links = [] if judged is None else [self.trace.Link(judged)]
         given = {"rag_evals.grader": work.name, "rag_evals.sample_id": work.subject.name}
         name = f"rag_evals row {work.name}"
-        with self._tracer.start_as_current_span(name, attributes=given, links=links) as span:
+        with self.tracer.start_as_current_span(name, attributes=given, links=links) as span:
             yield
             if isinstance(work.result, Outcome):
                 outcome = work.result
                 span.set_attribute("rag_evals.status", outcome.status)
                 if outcome.error is not None:
                     span.set_attribute("error.type", outcome.error.type)
-                    span.set_status(self._trace.Status(self._trace.StatusCode.ERROR))
+                    span.set_status(self.trace.Status(self.trace.StatusCode.ERROR))
                 self._emit(outcome, judged, work.subject.sample)
 
     @contextmanager
@@ -129,8 +130,8 @@ class _Spans:
             "gen_ai.request.model": model,
             "server.address": host,
         }
-        with self._tracer.start_as_current_span(
-            f"chat {model}", kind=self._trace.SpanKind.CLIENT, attributes=given
+        with self.tracer.start_as_current_span(
+            f"chat {model}", kind=self.trace.SpanKind.CLIENT, attributes=given
         ) as span:
             yield
             if isinstance(work.result, JudgeReply):
@@ -141,18 +142,18 @@ class _Spans:
                 span.set_attribute("rag_evals.cache_hits", usage.cache_hits)
 
     def _emit(self, outcome: Outcome, judged: Any, sample: Any) -> None:
-        # The convention wants the event in the span that is judged, not in the one that judges.
+        # By convention the event belongs to the judged span, not to the judging one.
         context = None
         if judged is not None:
-            context = self._trace.set_span_in_context(self._trace.NonRecordingSpan(judged))
-        self._logger.emit(
-            self._logs.LogRecord(
+            context = self.trace.set_span_in_context(self.trace.NonRecordingSpan(judged))
+        self.logger.emit(
+            self.logs.LogRecord(
                 context=context,
                 event_name="gen_ai.evaluation.result",
-                severity_number=self._logs.SeverityNumber.INFO,
+                severity_number=self.logs.SeverityNumber.INFO,
                 attributes=evaluation_attributes(
                     outcome,
-                    explained=self._explanations,
+                    explained=self.explanations,
                     chunks=[chunk.text for chunk in getattr(sample, "context", ())],
                 ),
             )
@@ -160,8 +161,8 @@ class _Spans:
 
     def _judged_span(self, columns: Mapping[str, Any]) -> Any:
         trace_id, span_id = (_number(columns.get(name)) for name in ("trace_id", "span_id"))
-        found = self._trace.SpanContext(
-            trace_id, span_id, is_remote=True, trace_flags=self._trace.TraceFlags(1)
+        found = self.trace.SpanContext(
+            trace_id, span_id, is_remote=True, trace_flags=self.trace.TraceFlags(1)
         )
         return found if found.is_valid else None
 
@@ -169,18 +170,17 @@ class _Spans:
 def evaluation_attributes(
     outcome: Outcome, *, explained: bool, chunks: Sequence[str] = ()
 ) -> dict[str, str | float]:
-    """Return an outcome in the words of OpenTelemetry's convention.
+    """Return an outcome as attributes of OpenTelemetry's convention.
 
     Args:
-        outcome: What came of a row.
-        explained: Whether statements and reasons are in it.
-        chunks: Texts of the row's context; with them, explanations say where to check what counts
-            against it.
+        outcome: Outcome of a row.
+        explained: True to include statements and reasons.
+        chunks: Texts of the row's context; with them, explanations quote the passages to check.
     """
     found: dict[str, str | float] = {"gen_ai.evaluation.name": outcome.grader}
     if outcome.score is not None:
         found["gen_ai.evaluation.score.value"] = outcome.score
-    # A score says all by itself; without one the label says why.
+    # The label is the reason for a missing score.
     label = outcome.reason or ("failed" if outcome.status == "failed" else None)
     if label is not None:
         found["gen_ai.evaluation.score.label"] = label
@@ -200,7 +200,7 @@ def evaluation_attributes(
 
 
 def _number(given: Any) -> int:
-    """Read an id as tools write it: hexadecimal text, or a number; 0, which is none, otherwise."""
+    """Read an id, hexadecimal text or a number; 0, which is invalid, for anything else."""
     if isinstance(given, int):
         return given
     try:

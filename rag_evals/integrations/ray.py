@@ -1,4 +1,4 @@
-"""How are millions of rows graded on an existing Ray cluster? By actors that keep a session each.
+"""Grading of millions of rows on an existing Ray cluster, by actors with a session each.
 
 Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 from rag_evals.core import require_whole
-from rag_evals.dataset import ColumnMap, Columns, required_module
+from rag_evals.dataset import ColumnMap, RowData, required_module
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
 from rag_evals.judge import Client
 from rag_evals.run import Graders, RunOptions, TableGrader, open_session
 from rag_evals.run.engine.session import SessionOpener
+from rag_evals.run.record.store import identity_differences
 from rag_evals.verify import read_tunings
 
 if TYPE_CHECKING:
     import ray.data
 
-# Of a CPU, as Ray counts them: an actor mostly waits. With a whole one each, actors can take all
-# CPUs of a small cluster; then the tasks that read the data never begin, and Ray waits for ever.
+# Share of a CPU, as Ray counts them: an actor mostly waits. With whole CPUs, actors could occupy a
+# small cluster; then the tasks that read the data never start, and Ray waits forever.
 _CPUS_OF_ACTOR = 0.25
 _CPUS_FOR_TASKS = 2
 DEFAULT_ACTORS = 2
@@ -41,44 +42,45 @@ def grade_dataset(
     block_rows: int = DEFAULT_BLOCK_ROWS,
     **options: Unpack[RunOptions],
 ) -> "ray.data.Dataset":
-    """Grade a Ray data set on the cluster that it lives on.
+    """Grade a Ray data set on its cluster.
 
-    Nothing is graded before the result is written or read. Whatever is wrong with a row or a reply
-    is in the row's outcome; an actor that dies is replaced, and its blocks are graded again. Rows
-    come in any order; sort by the id where order matters.
+    Grading starts when the result is written or read. Faults of a row or a reply are in the row's
+    outcome; an actor that dies is replaced, and its blocks are graded again. Rows come in any
+    order; sort by the id if order matters.
 
     Args:
         dataset: Rows as for `evaluate`.
         graders: As for `evaluate`.
-        client: A judge string, as for `evaluate`; a client object does not travel to the actors.
+        client: A judge string, as for `evaluate`; client objects cannot be sent to the actors.
         actors: Processes that grade, each with one session.
-        id_column: Column with a unique id; it is the outcomes' `sample_id`, and is carried along
-            under its own name. None takes the usual names, and else a hash of the row.
-        checkpoint: Folder, on a disk or store that the whole cluster sees, where Ray keeps the ids
-            of rows that are written. The same script, started again, goes on after them; one with
-            another judge is refused, by the file `FOLDER.judge.json` next to it. It needs
-            `id_column`, one grader, and data that is read from files and written to files; Ray
-            warns when it writes something else, and keeps nothing.
-        block_rows: Rows that are graded, written and kept in a checkpoint together. After a crash
-            at most the blocks in flight, two for each actor, are graded again.
-        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are those of all actors
-            together; `tuned` files are read here, once; each machine has its own cache file.
+        id_column: Column with a unique id; it is the outcomes' `sample_id`, and also kept under its
+            own name. None tries the usual names, then takes a hash of the row.
+        checkpoint: Folder on a shared disk or store, where Ray keeps the ids of written rows. The
+            same script, started again, continues after them; with a different judge it is
+            rejected, by the file `FOLDER.judge.json` next to the folder. It needs `id_column`, one
+            grader, and data that is read from files and written to files; otherwise Ray warns and
+            keeps nothing.
+        block_rows: Rows to grade and write together. After a crash at most the blocks in flight,
+            two for each actor, are graded again.
+        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are totals of all
+            actors; `tuned` files are read here; each machine has its own cache file.
 
     Returns:
-        A data set with the columns of `Outcome.to_row`, a row for each sample and grader.
-        `rag-evals merge` makes a run folder of the Parquet files that it is written to.
+        A data set with the columns of `Outcome.to_row`, and a row for each sample and grader.
+        `rag-evals merge` makes a run folder from the Parquet files to which it is written.
 
     Raises:
         ConfigurationError: A setting cannot work, the cluster has too few CPUs, or Ray is not
             installed; nothing was graded.
-        DataError: `dataset` is none of Ray's, it lacks a column, or a tuned file is none.
+        DataError: `dataset` is not from Ray or lacks a column, or a tuned file is invalid.
     """
     require_whole("actors", actors)
     concurrency = require_whole("concurrency", options.get("concurrency", DEFAULT_CONCURRENCY))
     options["concurrency"] = max(1, concurrency // actors)
-    options["columns"] = _with_id(options.get("columns"), id_column)
+    if id_column is not None:
+        options["columns"] = replace(ColumnMap.of(options.get("columns")), id=id_column)
     options["tuned"] = read_tunings(options.get("tuned"))
-    # A setting that cannot work is refused here and now, not in an actor.
+    # A setting that cannot work fails here, not in an actor.
     opener = open_session(graders, client, **options)
     if checkpoint is not None:
         _require_resumable(graders, id_column)
@@ -102,12 +104,13 @@ def _graded(
     data = required_module("ray.data", "ray", "grade a Ray data set")
     if not isinstance(dataset, data.Dataset):
         raise DataError(
-            f"dataset is {type(dataset).__name__}; expected a data set of Ray's, such as "
+            f"dataset is {type(dataset).__name__}; expected a Ray data set, such as "
             "ray.data.read_parquet('answers')"
         )
-    # Where Ray knows them; finding them out would begin to read.
+    # If Ray knows them; fetching them would start to read.
     if known := dataset.columns(fetch_if_missing=False):
-        opener.require_columns(known)
+        assert isinstance(opener.plan.data, RowData), "a session is planned without a file"
+        opener.plan.data.require_names(known)
     _require_portable(grader)
     _require_cpus(actors)
     blocks = dataset.repartition(target_num_rows_per_block=require_whole("block_rows", block_rows))
@@ -124,18 +127,14 @@ def _graded(
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
             id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
-            # Started again after its end, the script must not grade and pay for everything again.
+            # A script that is started again after its end must not pay for everything again.
             delete_checkpoint_on_success=False,
         )
     return graded
 
 
 def _require_cpus(actors: int) -> None:
-    """Refuse a cluster on which Ray would wait for ever, without a word.
-
-    Raises:
-        ConfigurationError: With the CPUs that it has, and those that it needs.
-    """
+    """Raise `ConfigurationError` for a cluster on which Ray would silently wait forever."""
     import ray  # noqa: PLC0415 - an extra, and slow
 
     if not ray.is_initialized():
@@ -165,11 +164,7 @@ def _require_portable(grader: TableGrader) -> None:
 
 
 def _require_resumable(graders: Graders, id_column: str | None) -> None:
-    """Refuse what a checkpoint of row ids cannot hold.
-
-    Raises:
-        ConfigurationError: It says what is missing.
-    """
+    """Raise `ConfigurationError` for what a checkpoint of row ids does not support."""
     if id_column is None:
         raise ConfigurationError(
             "checkpoint needs id_column, the name of a column with a unique id, as in "
@@ -183,33 +178,32 @@ def _require_resumable(graders: Graders, id_column: str | None) -> None:
 
 
 def _require_same_judge(folder: str, opener: SessionOpener) -> None:
-    """Refuse a checkpoint that another judge began, and note who grades where nobody has yet.
-
-    Raises:
-        ConfigurationError: It names both judges.
-    """
+    """Raise `ConfigurationError` for another judge's checkpoint; note the judge of a new one."""
+    told = ("judge", "address", "models", "settings", "graders")
+    judged_by = {name: opener.plan.identity[name] for name in told}
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
     store, path = files.FileSystem.from_uri(folder)
-    # Next to the folder: all that is in it Ray reads as ids.
+    # Next to the folder: Ray reads everything in it as ids.
     path = path.rstrip("/")
     note = f"{path}.judge.json"
     chosen = files.FileSelector(path, allow_not_found=True, recursive=True)
     is_begun = any(found.is_file for found in store.get_file_info(chosen))
     if is_begun and store.get_file_info(note).is_file:
         with store.open_input_stream(note) as kept:
-            opener.require_same(json.loads(kept.read()), f"checkpoint {folder!r}")
+            before = json.loads(kept.read())
+        if differences := identity_differences(before, judged_by):
+            raise ConfigurationError(
+                f"checkpoint {folder!r} is of another run: {'; '.join(differences)}; use the same "
+                "settings to continue it, or name another folder"
+            )
         return
     store.create_dir(path.rpartition("/")[0], recursive=True)
     with store.open_output_stream(note) as kept:
-        kept.write(json.dumps(opener.judged_by).encode())
-
-
-def _with_id(columns: Columns, id_column: str | None) -> Columns:
-    return columns if id_column is None else replace(ColumnMap.of(columns), id=id_column)
+        kept.write(json.dumps(judged_by).encode())
 
 
 def _address(folder: str | Path) -> str:
-    """Make a local folder absolute: workers run elsewhere."""
+    """Return an absolute local folder: workers run in other folders."""
     if not isinstance(folder, str | Path) or not str(folder):
         raise ConfigurationError(f"checkpoint is {folder!r}; expected a folder, as in 'graded-ids'")
     text = str(folder)

@@ -1,4 +1,4 @@
-"""How is a model asked? Everything that talks to an endpoint lives behind this door.
+"""Everything that talks to an endpoint.
 
 `openai` and `instructor` are imported inside functions here, and nowhere else: they cost 1.4 s.
 """
@@ -22,6 +22,6 @@ NAMES = {
         "wanted_settings",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,15 +1,14 @@
-"""How is an endpoint asked that replies in files, hours later? Send a batch, fetch it, replay it.
+"""Batches: requests in files, and replies hours later, which are replayed.
 
-OpenAI, and with it Azure, Groq, and hosts that speak alike: a file is uploaded, a batch made of it,
-its results fetched. Anthropic: all requests in one message; there are no files, and no names. There
-a batch whose order got no reply is found among those made since, by its number of requests. While
-such a batch runs on, nobody can tell whose it is, so all candidates are waited for; the names in
-their results tell. Everything is safe to repeat: a request is sent once, and where its reply was
-lost, what was made of it is looked for, so that nothing is paid for twice.
+OpenAI, and with it Azure, Groq and hosts with the same interface: upload a file, make a batch of
+it, fetch its results. Anthropic: send all requests in one message; there are no files and no names.
+If the reply to such a message is lost, the batch is found among newer ones by its number of
+requests; if several match, all are waited for, and the ids in their results tell which one it is.
+Each step may be repeated: what a lost reply was about is looked for, so nothing is paid for twice.
 
-A flow runs against the replies that are there. The first request without one ends it with a
+A flow runs against the replies that have come. The first request without one ends it with a
 `PendingError`; once its reply has come, the flow runs again from its beginning, and gets further.
-So what is asked, what is wrong with a reply, and how it is asked again are those of every call.
+Requests, checks and re-asks are therefore those of direct calls.
 """
 
 import json
@@ -51,14 +50,14 @@ from rag_evals.judge.wire.exchange import address_name, no_reply, usable
 from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")
-# So many of the newest files or batches are looked through for one that was made.
+# Number of the newest files or batches to search.
 _NEWEST = 1000
 _SHOWN_CHARS = 80
 _NO_REPLY = "the batch has no reply to it"
 _FAULTS_SHOWN = 3
 _OK = 200
 _NOT_FOUND = 404
-# An error of Anthropic has a word where others have a status: its page "Errors".
+# HTTP statuses of Anthropic's error types, from its page "Errors".
 _ANTHROPIC_STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -77,10 +76,15 @@ _ENDED = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class BatchState:
-    """How far a batch is; counts are None where the provider does not say.
+    """The state of a batch.
 
-    `status` is the provider's word, such as `in_progress`; `results` names files, once it has
-    ended.
+    Attributes:
+        name: The provider's id.
+        status: The provider's word, such as `in_progress`.
+        ended: Requests with a result; None if the provider does not say.
+        replied: Requests with a reply; None as above.
+        results: Files with the results, once it has ended.
+        message: Why it failed as a whole.
     """
 
     name: str
@@ -92,18 +96,18 @@ class BatchState:
 
     @staticmethod
     def is_end(status: str) -> bool:
-        """Say whether a batch of this status gets no further replies."""
+        """True if a batch with this status gets no further replies."""
         return status in _ENDED
 
 
 class BatchResult(NamedTuple):
-    """What came of sending one request for the last time.
+    """The latest result of one request.
 
     Attributes:
         key: Its `custom_id`.
         reply: The body that came with status 200, as JSON; None for an error.
-        status: The status of HTTP of an error; None where the request was not worked off.
-        fault: The body of an error, or why the request was not worked off.
+        status: The HTTP status of an error; None if the request was not processed.
+        fault: The body of an error, or why the request was not processed.
         number: How often it was sent so far, from 1.
     """
 
@@ -114,12 +118,11 @@ class BatchResult(NamedTuple):
     number: int = 1
 
     @classmethod
-    def read(cls, line: bytes | str) -> "BatchResult | None":
-        """Read one line of a file of results; None where it is none."""
+    def read(cls, line: bytes) -> "BatchResult | None":
+        """Read one line of a file of results; None for any other line."""
         try:
-            raw = line.encode() if isinstance(line, str) else line
             # Some programs begin a file with a byte order mark.
-            found = from_json(raw.removeprefix(BOM_UTF8))
+            found = from_json(line.removeprefix(BOM_UTF8))
             key = found["custom_id"]
         except (ValueError, KeyError, TypeError):
             return None
@@ -129,16 +132,16 @@ class BatchResult(NamedTuple):
             return _of_anthropic(key, result)
         response = found.get("response")
         response = response if isinstance(response, dict) else {}
-        status, body = response.get("status_code"), response.get("body")
+        status, body, error = response.get("status_code"), response.get("body"), found.get("error")
         if status == _OK and body is not None:
             return cls(key, _text(body), None, "")
-        error = found.get("error")
         if isinstance(status, int):
             return cls(key, None, status, _text({"error": error} if body is None else body))
-        return cls(key, None, None, _words(error))
+        words = error.get("message") if isinstance(error, dict) else error
+        return cls(key, None, None, str(words or _NO_REPLY))
 
     def body(self) -> str:
-        """Return the body of the reply, or raise what a client would have raised."""
+        """Return the body of the reply, or raise as a client would have."""
         if self.reply is not None:
             return self.reply
         if self.status is not None:
@@ -150,7 +153,7 @@ class BatchResult(NamedTuple):
         return usable(read_reply(self.body().encode()))
 
     def answered(self) -> Answered:
-        """Return reply or error as the network would have brought it; raises where neither is."""
+        """Return the reply or error as from the network; raises if there is none."""
         if self.status is not None:
             return Answered(self.status, self.fault.encode())
         return Answered(_OK, self.body().encode())
@@ -168,11 +171,6 @@ def _of_anthropic(key: str, result: Mapping[str, Any]) -> BatchResult:
     return BatchResult(key, None, status, _text(error))
 
 
-def _words(error: Any) -> str:
-    words = error.get("message") if isinstance(error, dict) else error
-    return str(words or _NO_REPLY)
-
-
 def _text(found: Any) -> str:
     return json.dumps(found, ensure_ascii=False)
 
@@ -181,10 +179,10 @@ _MEGABYTE = 10**6
 
 
 class BatchHost(NamedTuple):
-    """What a provider says of its batches: price as a share of the list price, and limits.
+    """A provider's limits of a batch, and its price as a share of the list price.
 
-    `url` is where each line is sent; empty on the wire of Anthropic, which has no lines. Where
-    `is_local`, a program of the user's works off the files, and there is nothing to upload to.
+    `url` is where each line is sent; empty for Anthropic, which has no lines. With `is_local`, a
+    program of the user's processes the files, and nothing is uploaded.
     """
 
     price_share: float = 0.5
@@ -195,11 +193,7 @@ class BatchHost(NamedTuple):
 
     @classmethod
     def of(cls, spec: str) -> "BatchHost":
-        """Return what the host of a judge string allows for batches.
-
-        Raises:
-            ConfigurationError: It takes none.
-        """
+        """Return the batch limits of a judge's host; raise `ConfigurationError` if it has none."""
         endpoint = read_endpoint(spec)
         if endpoint.decides:
             raise ConfigurationError(
@@ -217,18 +211,18 @@ class BatchHost(NamedTuple):
 
     @staticmethod
     def share_of(spec: str) -> float:
-        """Return what a batch costs, as a share of the list price: 0.5 is half of it."""
+        """Return the price of a batch as a share of the list price."""
         found = _HOSTS.get(read_endpoint(spec).provider)
         return 1.0 if found is None else found.price_share
 
     def line(self, key: str, body: Mapping[str, Any]) -> bytes:
-        """Write the request of a batch that has the name `key` in the results."""
+        """Return the line of a request that is named `key` in the results."""
         asked: dict[str, Any] = {"custom_id": key}
         if self.url:
             asked |= {"method": "POST", "url": self.url, "body": body}
         else:
             asked["params"] = body
-        # As text, whatever the letters: bytes are what a provider limits.
+        # Letters are not escaped: providers limit the bytes.
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -255,18 +249,14 @@ class BatchApi(ABC):
 
     @classmethod
     def open(cls, spec: str) -> "BatchApi":
-        """Return the batches of an endpoint; whoever asks for them closes them.
-
-        Raises:
-            ConfigurationError: It takes none, or there is no key.
-        """
+        """Open the batches of an endpoint, which the caller closes; raises as `BatchHost.of`."""
         return _OpenAIBatches(spec) if BatchHost.of(spec).url else _AnthropicBatches(spec)
 
     @abstractmethod
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload a file of requests, once, and return the provider's name of it.
+        """Upload a file of requests once, and return its id.
 
-        `name` is no other file's there; `again` says that it may be there already.
+        `name` is unique; with `again`, the file may be there already.
         """
 
     @abstractmethod
@@ -274,11 +264,7 @@ class BatchApi(ABC):
         """Make a batch of an uploaded file, once; arguments as for `upload`."""
 
     def state(self, batch: str) -> BatchState:
-        """Ask how far a batch is.
-
-        Raises:
-            UnknownBatchError: There is no such batch for this key.
-        """
+        """Return the state of a batch; raise `UnknownBatchError` if the key has no such batch."""
         unknown = (
             f"the endpoint has no batch {batch!r}: it was made with another key or at another "
             f"address ({self._endpoint.address_name}), or was deleted there"
@@ -287,11 +273,7 @@ class BatchApi(ABC):
             return _again(lambda: self._retrieve(batch))
 
     def lines(self, batch: str, file: str) -> Iterator[bytes]:
-        """Fetch the lines of a file of results.
-
-        Raises:
-            UnknownBatchError: The file is not there any more.
-        """
+        """Yield the lines of a file of results; raise `UnknownBatchError` if it is gone."""
 
         def begin() -> Iterator[bytes]:
             lines = self._lines(batch, file)
@@ -308,8 +290,10 @@ class BatchApi(ABC):
     def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
 
     def _cut(self, response: Any) -> Iterator[bytes]:
-        """Cut what comes into lines; only a line feed ends one, whatever letters a reply has."""
-        # Before anything is read: the request has been answered, and need not be sent again.
+        """Yield the lines of a response, after an empty one before anything is read.
+
+        Only a line feed ends a line.
+        """
         yield b""
         rest = b""
         for piece in response.iter_bytes():
@@ -319,7 +303,7 @@ class BatchApi(ABC):
             yield rest
 
     def _certainly(self, send: Callable[[], T], find: Callable[[], T | None], *, again: bool) -> T:
-        """Send what must be sent once; where its reply was lost, find what was made of it."""
+        """Send something once; if the reply is lost, find what the provider made of it."""
         is_repeated = again
 
         def send_or_find() -> T:
@@ -334,13 +318,13 @@ class BatchApi(ABC):
 
     @contextmanager
     def _translated(self, unknown: str = "") -> Iterator[None]:
-        """Raise what the library raises as one of our errors; `unknown` is what a 404 means."""
+        """Raise exceptions of the library as our errors; `unknown` is the message for a 404."""
         named = address_name.set(self._endpoint.address_name)
         try:
             yield
         except RagEvalsError:
             raise
-        # Also what the library below it raises, in the middle of a file.
+        # Libraries below the SDK may raise too, in the middle of a file.
         except Exception as error:  # noqa: BLE001 - whatever it is, a user reads one line
             if unknown and read_fault(error).status == _NOT_FOUND:
                 raise UnknownBatchError(unknown) from None
@@ -351,13 +335,13 @@ class BatchApi(ABC):
 
 def _gone(batch: str, file: str) -> str:
     return (
-        f"the endpoint has the results of batch {batch!r} no more (file {file!r}): they were "
+        f"the endpoint no longer has the results of batch {batch!r} (file {file!r}): they were "
         "deleted there, or are too old"
     )
 
 
 def _again(work: Callable[[], T]) -> T:
-    """Send a request, and again where that may help."""
+    """Send a request with retries."""
 
     def read() -> T:
         try:
@@ -369,10 +353,10 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _identified(found: Any) -> Any:
-    """Return a file or a batch that an endpoint told of; a page of a proxy is none."""
+    """Return a file or a batch; reject anything else, such as a proxy's page."""
     if not getattr(found, "id", None):
         said = " ".join(str(found).split())[:_SHOWN_CHARS]
-        error = JudgeUnavailableError(f"the endpoint answered with no file and no batch: {said!r}")
+        error = JudgeUnavailableError(f"the endpoint returned neither a file nor a batch: {said!r}")
         error.status = _OK
         raise error
     return found
@@ -404,7 +388,7 @@ class _OpenAIBatches(BatchApi):
             return _state(made)
 
         def find() -> BatchState | None:
-            # Not every host keeps metadata; the file is of this batch alone.
+            # By file, which belongs to one batch: not every host keeps metadata.
             batches = self._newest(self._sdk.batches, limit=100)
             return next((_state(b) for b in batches if b.input_file_id == file_id), None)
 
@@ -423,7 +407,7 @@ class _OpenAIBatches(BatchApi):
 
 def _state(batch: Any) -> BatchState:
     counts = _identified(batch).request_counts
-    # Some hosts write it in capitals.
+    # Some hosts use capitals.
     status = str(batch.status).lower()
     files = (batch.output_file_id, batch.error_file_id)
     return BatchState(
@@ -437,7 +421,7 @@ def _state(batch: Any) -> BatchState:
 
 
 def _first_words(faults: Any) -> str:
-    """Join what is wrong with a file; it may be the same in each of its lines."""
+    """Join the first faults of a file; several lines may have the same."""
     words = list(dict.fromkeys(str(getattr(fault, "message", fault)) for fault in faults))
     more = f" (and {len(words) - _FAULTS_SHOWN} more)" if len(words) > _FAULTS_SHOWN else ""
     return "; ".join(words[:_FAULTS_SHOWN]) + more
@@ -452,7 +436,7 @@ class _AnthropicBatches(BatchApi):
         return self._sdk.messages.batches
 
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Send nothing, and return the newest batch: what is made is newer."""
+        """Upload nothing, and return the newest batch: the one to be made is newer."""
 
         def find() -> str:
             return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
@@ -469,7 +453,7 @@ class _AnthropicBatches(BatchApi):
             MessageBatch,
         )
 
-        # As bytes: as objects they are many times as large.
+        # As bytes: objects would be many times larger.
         content = b'{"requests":[' + b",".join(path.read_bytes().splitlines()) + b"]}"
         made = self._sdk.post(
             "/v1/messages/batches",
@@ -498,7 +482,7 @@ class _AnthropicBatches(BatchApi):
         return BatchState(
             batch,
             waits[0].status if waits else states[0].status,
-            # Of which one is unknown yet.
+            # The batch is not identified yet.
             None,
             None,
             () if waits else tuple(state.name for state in states),
@@ -506,7 +490,7 @@ class _AnthropicBatches(BatchApi):
 
     def _lines(self, batch: str, file: str) -> Iterator[bytes]:
         if self._batches.retrieve(file).results_url is None:
-            # They are kept for 29 days.
+            # Anthropic keeps them for 29 days.
             raise UnknownBatchError(_gone(batch, file))
         with self._batches.with_streaming_response.results(file) as response:
             yield from self._cut(response)
@@ -536,34 +520,34 @@ _SECONDS = 90.0
 
 
 class ArrivedReplies(Protocol):
-    """What has come so far."""
+    """The replies that have come so far."""
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return what came of a request; None for one that waits, or was never sent."""
+        """Return the result of a request; None for one that is pending or was never sent."""
         ...
 
     def is_paid_here(self, key: str) -> bool:
-        """Say whether the grading that runs is the one that a request was sent for."""
+        """True if a request was sent for the grading that runs now."""
         ...
 
     def note(self, missing: PendingError) -> None:
-        """Take note of a request that has no reply yet."""
+        """Note a request that has no reply yet."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReplay:
-    """Asks the judge of a string of which only replies that have come are known."""
+    """Asks a judge whose replies come from batches."""
 
     spec: str
     answers: ArrivedReplies
 
     async def ask(self, judge: AsyncJudge, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Read the replies to a call of a judge of `own_judge`.
+        """Answer a call to a judge of `own_judge` from the replies that have come.
 
         Raises:
-            PendingError: One has not come; it has the request.
-            GradingError: No valid reply, as of any judge.
+            PendingError: A reply has not come; the error has the request.
+            GradingError: No valid reply.
         """
         requests = _Requests(self.spec, self.answers, call.sample_index)
         used = Meter()
@@ -574,7 +558,7 @@ class BatchReplay:
             return await judge.ask(call, used)
         finally:
             _asked_now.reset(token)
-            # Equal calls of several rows are sent once: one of the rows has paid.
+            # Equal calls of several rows are sent once, and only one row counts the cost.
             mine = requests.first is None or self.answers.is_paid_here(requests.first)
             counted = used.total if mine else Usage(cache_hits=1)
             meter.add(
@@ -584,14 +568,14 @@ class BatchReplay:
     def own_judge(
         self, model: str | None, options: AskOptions
     ) -> AbstractAsyncContextManager[JudgeHost]:
-        """Make a judge whose requests find the replies that have come; see `own_async_judge`."""
+        """Open a judge whose requests are answered by replies that have come."""
         BatchHost.of(self.spec)
         use = ClientUse(_SECONDS, RequestLimiter(1), _answer)
         return own_async_judge(self.spec, model, options, use)
 
 
 class _Requests:
-    """The requests of one call, in a run over what has come."""
+    """The requests of one call, answered by replies that have come."""
 
     def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
         self._spec = spec
@@ -600,7 +584,7 @@ class _Requests:
         self.first: str | None = None
 
     async def post(self, **body: Any) -> ChatReply:
-        """Answer a request of ours."""
+        """Answer a request on OpenAI's wire."""
         return self._arrived(body | body.pop("extra_body", {}), BatchResult.chat).chat()
 
     async def answer(self, content: bytes) -> Answered:
@@ -608,25 +592,24 @@ class _Requests:
         return self._arrived(from_json(content), BatchResult.body).answered()
 
     def _arrived(self, body: dict[str, Any], read: Callable[[BatchResult], object]) -> BatchResult:
-        """Return what came of a request for good.
-
-        Raises:
-            PendingError: Nothing yet, or a fault that may pass.
-        """
+        """Return the final result of a request; raise `PendingError` if there is none yet."""
         key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
         self.first = self.first or key
         found = self._answers.attempt(key)
-        if found is None:
-            raise _pending(self._spec, key, body)
-        try:
-            read(found)
-        except Exception as error:  # noqa: BLE001 - whatever a client would have raised
-            passes = isinstance(error, JudgeUnavailableError) or retry.may_pass(
-                error, read_fault(error)
-            )
-            if passes and found.number <= retry.WAITS.retries:
-                raise _pending(self._spec, key, body) from None
-        return found
+        if found is not None:
+            try:
+                read(found)
+            except Exception as error:  # noqa: BLE001 - whatever a client would have raised
+                is_ours = isinstance(error, JudgeUnavailableError)
+                passes = is_ours or retry.may_pass(error, read_fault(error))
+                if not passes or found.number > retry.WAITS.retries:
+                    return found
+            else:
+                return found
+        pending = PendingError("the reply has not come yet")
+        # A copy of the body: re-asks continue with the same list of messages.
+        pending.endpoint, pending.key, pending.body = self._spec, key, dict(body)
+        raise pending
 
 
 _asked_now: ContextVar[_Requests] = ContextVar("asked_now")
@@ -634,10 +617,3 @@ _asked_now: ContextVar[_Requests] = ContextVar("asked_now")
 
 async def _answer(content: bytes) -> Answered:
     return await _asked_now.get().answer(content)
-
-
-def _pending(spec: str, key: str, body: dict[str, Any]) -> PendingError:
-    error = PendingError("the reply has not come yet")
-    # A copy: re-asks go on with the same list of messages.
-    error.endpoint, error.key, error.body = spec, key, dict(body)
-    return error

@@ -1,6 +1,6 @@
-"""How is a judge asked in a run? One pipeline: what is stored, the limiter, the row's time, a host.
+"""The judge of a run: stored replies, the limiter, the row's time-out, and a host.
 
-Every call passes the same stages; those that a run does not have are None.
+Every call passes these stages; a stage that a run does not have is None.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 
-# What a reply will hold is not known before; statements with their reasons are about this long.
+# A guess: statements with their reasons are about this long.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
-# Graders of a row that share a call ask soon after each other.
+# Graders of a row that share a call ask at about the same time.
 _MOST_SHARED = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How the judge of a run is used.
+    """Limits and settings of the judge of a run.
 
     Attributes:
-        concurrency: Calls in flight, at most.
-        timeout_seconds: For all calls of one row together, waiting at the limiter left out.
-        requests_per_minute: None learns it from the endpoint, where it says.
+        concurrency: Most calls in flight.
+        timeout_seconds: For all calls of one row together, without waits for the limiter.
+        requests_per_minute: None learns it from the endpoint, if it says.
         tokens_per_minute: As above.
-        max_wait_seconds: The longest single wait that an endpoint may ask for.
-        options: Settings of its calls, and how often it is asked again.
+        max_wait_seconds: Longest single wait that an endpoint may ask for.
+        options: Settings of its calls, and how often to ask again.
     """
 
     concurrency: int = 16
@@ -58,28 +58,28 @@ class ReplyStore(Protocol):
     """Keeps replies across runs."""
 
     def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
-        """Return the reply that is there; None where the judge has to be asked."""
+        """Return a stored reply; None if the judge must be asked."""
         ...
 
     def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
-        """Keep a reply of the judge for the next such call."""
+        """Store a reply for the next equal call."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePipeline:
-    """What a call of a run passes, in this order.
+    """The stages of a call of a run.
 
     Attributes:
-        host: Who is asked in the end.
+        host: The judge.
         store: Replies of earlier runs.
-        limiter: What all calls of the run pass.
-        row_seconds: For all calls of one row together; read where there is a limiter.
-        own_client: A client of the user's: calls are made again where it repeats nothing, and its
-            errors teach the limiter. None where the transport does both.
-        replay: Of a run by batches, asks the host. It comes before the store: what a row has paid
-            for is no reply of the store.
-        shared: Replies to the latest calls that several graders of a row may ask, each asked once.
+        limiter: Limits all calls of the run.
+        row_seconds: For all calls of one row together; read if there is a limiter.
+        own_client: A user's own client: its calls are retried if its SDK does not retry, and its
+            errors inform the limiter. None if the transport does both.
+        replay: Asks the host in a run by batches. It comes before the store: a row must count the
+            replies that it has paid for.
+        shared: Replies to the latest calls that graders of a row share, each asked once.
     """
 
     host: JudgeHost
@@ -92,12 +92,12 @@ class JudgePipeline:
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers; None when nobody knows."""
+        """Which model of which endpoint answers; None if unknown."""
         return self.host.identity
 
     @property
     def waiting_seconds(self) -> float:
-        """How long the endpoint has asked to wait, from now; 0 when it has not."""
+        """Seconds that the endpoint still asks to wait; 0 if it does not."""
         return 0.0 if self.limiter is None else self.limiter.waiting_seconds
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
@@ -105,20 +105,20 @@ class JudgePipeline:
 
         Raises:
             GradingError: No valid reply; the subclass says why.
-            PendingError: A batch has not brought it yet; the request is noted.
+            PendingError: It comes with a later batch; the request is noted.
         """
         if call.is_shared and self.replay is None:
             return await self._shared(call, meter)
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply of whoever asked first, who pays for it; a failure is not shared."""
+        """Return the reply to the first equal call, which has its cost; failures are not shared."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)
         first = self.shared.get(key)
         if first is not None:
-            # Not `await`: who waits must not be cancelled with whoever asked.
+            # Not `await`: cancelling this call must not cancel the first.
             await asyncio.wait([first])
             if not first.cancelled() and first.exception() is None:
                 return first.result()
@@ -149,7 +149,7 @@ class JudgePipeline:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
         return found
 
-    # These two are no coroutines of their own: each would be felt in a run.
+    # Not a coroutine, and neither is `_answer`: each would cost time in a run.
     def _asked(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if self.limiter is None:
             return self._answer(call, meter)
@@ -164,7 +164,7 @@ class JudgePipeline:
     async def _limited(
         self, limiter: RequestLimiter, call: JudgeCall[Any], meter: Meter
     ) -> JudgeReply:
-        """Wait for a place, and ask within the row's time."""
+        """Wait for a slot, and ask within the row's time."""
         async with limiter.slot(estimated_tokens(call)) as used:
             try:
                 async with RowTime(meter, self.row_seconds):
@@ -190,9 +190,9 @@ async def judge_session(
     model: str | None,
     settings: SessionSettings,
 ) -> AsyncIterator[JudgePipeline]:
-    """Make the judge of one run; a client made for it is closed behind it.
+    """Open the judge of one run, and close it if it was made here.
 
-    Where `model` is None, the grader's is asked, else the client's own.
+    If `model` is None, the grader's model is asked, else the client's own.
     """
     limiter = RequestLimiter(
         settings.concurrency,
@@ -217,7 +217,7 @@ async def batch_session(
     options: AskOptions,
     answers: ArrivedReplies,
 ) -> AsyncIterator[JudgePipeline]:
-    """Make the judge of a run by batches, as `judge_session`; `answers` notes what has not come.
+    """Open the judge of a run by batches; `answers` notes requests without a reply.
 
     Raises:
         ConfigurationError: The judge takes no batches.
@@ -228,6 +228,6 @@ async def batch_session(
 
 
 def estimated_tokens(call: JudgeCall[Any]) -> int:
-    """Guess what a call will use, prompt and reply: four characters a token."""
+    """Guess the tokens of prompt and reply, with four characters a token."""
     characters = sum(len(message["content"]) for message in call.messages)
     return characters // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS

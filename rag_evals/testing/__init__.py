@@ -1,4 +1,4 @@
-"""How can a grader be tested without a model? `ScriptedJudge`, an OpenAI-like loopback server.
+"""Tests of graders without a model: `ScriptedJudge`, an OpenAI-like loopback server.
 
 ```python
 import instructor
@@ -15,7 +15,7 @@ print(judge.requests[0].chunks)
 #> ['Some chunk.']
 ```
 
-The real client and the real network stack stand between: a test sees what a provider would get.
+Requests pass the real client and network stack, so a test sees what a provider would get.
 """
 
 from rag_evals.testing.server import Script, ScriptedJudge

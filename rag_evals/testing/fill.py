@@ -1,4 +1,4 @@
-"""What does the default script answer? Labels by shared words, for every shipped grader."""
+"""The default script: labels by shared words, for every shipped grader."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ _DECLINES = re.compile(
 def fill_by_words(request: JudgeRequest) -> Answer:
     """Fill any response model from the request: the default script.
 
-    Statements are the sentences of the answer, supported when more than half of their words stand
-    in one chunk; chunks, citations, criteria and numbered statements each get one verdict, by
-    words where words can tell; anything else gets the first value allowed.
+    Statements are the sentences of the answer, and are supported if more than half of their words
+    are in one chunk. Chunks, citations, criteria and numbered statements each get a verdict, by
+    words if possible. Anything else gets the first allowed value.
     """
     schema = request.schema
     if not schema:
@@ -38,12 +38,12 @@ def fill_by_words(request: JudgeRequest) -> Answer:
 
 
 def _keys(schema: Mapping[str, Any]) -> list[str]:
-    """Return the keys that stand for sentences."""
+    """Return the keys of sentences."""
     return [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Give a sentence, or the whole answer, a verdict by its words; a question claims nothing."""
+    """Return a verdict on a sentence or answer by its words; a question claims nothing."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
     decided = _supported(text, chunks)
@@ -81,17 +81,17 @@ def _verdicts(request: JudgeRequest) -> list[dict[str, Any]]:
 
 
 def _supported(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Name the chunk that has more than half of the words."""
+    """Return a verdict with the chunk that has more than half of the words."""
     share, chunk_id = _best(text, chunks)
     return {
-        "reasoning": f"{share:.0%} of the words stand in one chunk",
+        "reasoning": f"{share:.0%} of the words are in one chunk",
         "supporting_chunk_ids": [chunk_id] if share > 0.5 else [],
         "is_supported": share > 0.5,
     }
 
 
 def _verdict(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Quote the sentence that has most of the words; half of them are support."""
+    """Return a verdict that quotes the sentence with most of the words; it needs more than half."""
     share, chunk_id = _best(text, chunks)
     if share <= 0.5:
         return {"evidence": [], "verdict": "not_in_context"}
@@ -112,7 +112,7 @@ def _used_chunks(request: JudgeRequest) -> list[dict[str, Any]]:
     return [
         {
             "chunk_id": number,
-            "reasoning": f"{share:.0%} of its words stand in the answer",
+            "reasoning": f"{share:.0%} of its words are in the answer",
             "is_used": share > 0.3,
         }
         for number, share in enumerate(shares)
@@ -138,7 +138,7 @@ def _citations(request: JudgeRequest) -> list[dict[str, Any]]:
     for number, text in enumerate(request.statements):
         sentence_id, chunk_id = map(int, _CITATION.findall(text)[0])
         share = _share(request.sentences[sentence_id], request.chunks[chunk_id])
-        reasoning = f"{share:.0%} of the words stand in the chunk"
+        reasoning = f"{share:.0%} of the words are in the chunk"
         found.append({"citation_id": number, "reasoning": reasoning, "is_supported": share > 0.5})
     return found
 
@@ -146,7 +146,7 @@ def _citations(request: JudgeRequest) -> list[dict[str, Any]]:
 def _answerable(request: JudgeRequest) -> dict[str, str]:
     share, _ = _best(request.question or "", request.chunks)
     label = "yes" if share > 0.3 else "no"
-    return {"reasoning": f"{share:.0%} of the question stands in one chunk", "label": label}
+    return {"reasoning": f"{share:.0%} of the question is in one chunk", "label": label}
 
 
 def _abstained(request: JudgeRequest) -> dict[str, str]:
@@ -173,7 +173,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _best(text: str, others: Sequence[str]) -> tuple[float, int]:
-    """Return the largest share of the words, and the place of the text that has it."""
+    """Return the largest share of the words, and the index of the text that has it."""
     shares = [_share(text, other) for other in others]
     best = max(shares, default=0.0)
     return best, shares.index(best) if shares else 0
@@ -186,7 +186,7 @@ def _share(text: str, other: str) -> float:
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return the simplest value that the schema allows."""
-    # How pydantic writes a reference with words next to it, up to 2.8.
+    # pydantic up to 2.8 writes a reference with other keywords this way.
     if "allOf" in node:
         return _fill(node["allOf"][0], root)
     if "$ref" in node:
@@ -209,9 +209,9 @@ def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 
 
 def vector_by_words(text: str) -> list[float]:
-    """Return a vector of 64 numbers that counts the words of a text; equal words, equal places."""
+    """Return a vector of 64 numbers that counts the words of a text."""
     vector = [0.0] * 64
     for word in re.findall(r"\w+", text.casefold()):
-        # Not `hash`: it differs from process to process.
+        # Not `hash`, which differs between processes.
         vector[crc32(word.encode()) % len(vector)] += 1.0
     return vector

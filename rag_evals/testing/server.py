@@ -1,4 +1,4 @@
-"""Who answers? An HTTP server on loopback with OpenAI's API, embeddings included."""
+"""An HTTP server on loopback with OpenAI's API, including embeddings."""
 
 import json
 import socket
@@ -35,16 +35,16 @@ class ScriptedJudge:
     `route` for further paths, such as files and batches; `request_type` is what scripts receive.
 
     Args:
-        script: One answer, given every time; a list, used up in order (one request more is answered
-            with status 400); a function from request to answer; or None, which fills any response
-            model: statements are the answer's sentences, supported when most of their words stand
-            in one chunk.
-        embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
+        script: One answer for all requests; a list of answers in order (a further request gets
+            status 400); a function from request to answer; or None, which fills any response
+            model: statements are the answer's sentences, supported if most of their words are in
+            one chunk.
+        embed: Returns the vector of a text for `/v1/embeddings`; None counts its words.
 
     Attributes:
-        requests: All that arrived, in order.
-        max_in_flight: The most requests that were being answered at one time.
-        connections: How many connections were opened.
+        requests: All requests, in order of arrival.
+        max_in_flight: Most requests in flight at one time.
+        connections: Number of opened connections.
     """
 
     request_type: ClassVar = JudgeRequest
@@ -64,7 +64,7 @@ class ScriptedJudge:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        """Start to listen on a free port."""
+        """Listen on a free port."""
         self._server = _Server(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True
@@ -78,7 +78,7 @@ class ScriptedJudge:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop; requests that stall are dropped."""
+        """Stop, and drop stalled requests."""
         self._closing.set()
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
@@ -87,28 +87,28 @@ class ScriptedJudge:
 
     @property
     def base_url(self) -> str:
-        """What a client takes as `base_url`, or `OPENAI_BASE_URL` and its like hold."""
+        """Address for a client's `base_url`, or for `OPENAI_BASE_URL` and similar variables."""
         if self._server is None:
             raise RuntimeError("the scripted judge is not running; use it in a `with` block")
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.wire('').path}"
 
     def wire(self, path: str) -> Wire:
-        """Return how requests to a path are read and answered."""
+        """Return the wire of a path."""
         del path
         return OPENAI
 
     def route(
         self, method: str, path: str, headers: Mapping[str, str], content: bytes
     ) -> Answer | None:
-        """Answer a request that the script does not see; None leaves it to the script.
+        """Answer a request without the script; None passes it to the script.
 
-        The method is `GET` or `POST`, the path has its query, header names are in lower case.
+        The method is `GET` or `POST`, the path includes the query, header names are in lower case.
         """
         del headers, content
         return None if method == "POST" else HttpError(404, f"no such path: {path}")
 
     def answer(self, path: str, headers: Mapping[str, str], body: Body) -> Answer:
-        """Record a request, and return what the script answers."""
+        """Record a request, and return the script's answer."""
         with self._lock:
             request = self.request_type(len(self.requests), path, headers, body, self.wire(path))
             self.requests.append(request)
@@ -138,7 +138,7 @@ class ScriptedJudge:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Bursts of new connections must not be refused: that would test the server, not the client.
+    # Accept bursts of new connections: refusals would test the server, not the client.
     request_queue_size = 512
 
     def __init__(self, judge: ScriptedJudge) -> None:
@@ -151,17 +151,17 @@ class _Server(ThreadingHTTPServer):
         return super().get_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Stay silent when a client has gone away: that is a client's right."""
+        """Ignore clients that close the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Small replies must not wait for the client's acknowledgement (Nagle).
+    # Send small replies without waiting for an acknowledgement (Nagle).
     disable_nagle_algorithm = True
     server: _Server
 
     def do_POST(self) -> None:
-        """Answer by a further route, or else from the script."""
+        """Answer by `route`, or from the script."""
         judge = self.server.judge
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST  # noqa: N815 - the name that http.server calls
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
+        """Log nothing."""
 
     def _send(self, answer: Answer | None, body: Body) -> None:
         judge = self.server.judge
@@ -196,14 +196,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(200, judge.wire(self.path).reply(reply, body), {})
 
     def _write(self, status: int, sent: Any, headers: Mapping[str, str]) -> None:
-        """Send bytes and texts as they are, anything else as JSON."""
+        """Send bytes and text unchanged, anything else as JSON."""
         text = sent if isinstance(sent, str | bytes) else json.dumps(sent)
         body = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
-            # Headers are bytes of Latin-1; a test may want others.
+            # Headers are Latin-1; a test may send other bytes.
             self.send_header(name, value.encode().decode("latin-1"))
-        # A longer length breaks the connection off before the end.
+        # With a longer length, the connection breaks before the end.
         if int(headers.get("content-length", 0)) > len(body):
             self.close_connection = True
         else:

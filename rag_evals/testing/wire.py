@@ -1,4 +1,4 @@
-"""What can a scripted judge receive and answer? Requests, replies, and all that can go wrong."""
+"""Requests and answers of a scripted judge, including everything that can go wrong."""
 
 import json
 import re
@@ -27,13 +27,13 @@ class Reply:
     """A reply of the model.
 
     Attributes:
-        content: A mapping is sent as JSON, a string as it is: malformed JSON for instance.
+        content: A mapping is sent as JSON, a string unchanged, such as malformed JSON.
         finish_reason: `length` says that the reply was cut off.
-        refusal: The model's words when it declines; then there is no content.
-        prompt_tokens: What the usage record says was sent.
-        completion_tokens: What the usage record says was generated.
-        model: Model that the reply says it is from; None repeats the name that was asked.
-        system_fingerprint: Of the provider's system, as OpenAI sends it; None sends none.
+        refusal: The model's words if it refuses; then there is no content.
+        prompt_tokens: Sent tokens in the usage record.
+        completion_tokens: Generated tokens in the usage record.
+        model: Model that the reply names; None repeats the name of the request.
+        system_fingerprint: Fingerprint of the provider's system, as OpenAI sends it, or None.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -50,11 +50,11 @@ class HttpError:
     """An error status with the body that OpenAI would send.
 
     Attributes:
-        status: 400, 401, 404, 429, 500 and so on.
-        message: Text of the error.
+        status: HTTP status, such as 400, 429 or 500.
+        message: Message of the error.
         headers: Further headers, such as `{"retry-after": "1"}`.
-        code: OpenAI's word for the error, such as `insufficient_quota`.
-        param: The parameter that the error is about.
+        code: OpenAI's code of the error, such as `insufficient_quota`.
+        param: Parameter that the error is about.
     """
 
     status: int
@@ -66,25 +66,25 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """No reply for some seconds; then `then` is sent, or the connection closed for None."""
+    """Wait some seconds, then send `then`, or close the connection if it is None."""
 
     seconds: float
     then: Reply | Mapping[str, Any] | None = None
 
 
 class Reset:
-    """The connection is reset instead of a reply."""
+    """Reset the connection instead of a reply."""
 
 
 class EmptyBody:
-    """Status 200 and nothing in it."""
+    """Status 200 without a body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Any raw reply, sent unchanged: a proxy's page, an error with status 200, a redirect.
+    """A raw reply, such as a proxy's page, an error with status 200, or a redirect.
 
-    A mapping or a list is sent as JSON, text as UTF-8; `headers` come before the server's own.
+    A mapping or list is sent as JSON, text as UTF-8; `headers` replace the server's own.
     """
 
     body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""
@@ -97,14 +97,14 @@ Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | Emp
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """How a provider is asked, and how it answers.
+    """The form of a provider's requests and replies.
 
     Attributes:
         messages: Reads the chat messages of a request, in OpenAI's form.
-        schema: Reads the JSON schema that was asked for; empty when none was.
+        schema: Reads the JSON schema of the reply; empty without one.
         reply: Wraps a reply for a request.
         error: Wraps an error.
-        path: What follows the host in the address that a client takes.
+        path: Path in a client's address.
     """
 
     messages: Callable[[Body], Messages]
@@ -128,7 +128,7 @@ def _schema(body: Body) -> Body:
 
 
 def _schema_in_words(messages: Messages) -> Body:
-    """Read the schema that ends the last message, as JSON mode is asked; empty where none does."""
+    """Read the schema at the end of the last message, as in JSON mode; empty without one."""
     _, _, tail = str(messages[-1].get("content") if messages else "").rpartition("\n{")
     try:
         found = json.loads("{" + tail)
@@ -169,19 +169,19 @@ def _error(error: HttpError) -> Body:
 
 
 OPENAI = Wire(_messages, _schema, _reply, _error)
-"""OpenAI's chat completions, which Ollama, vLLM, LiteLLM, Groq and xAI speak too."""
+"""OpenAI's chat completions, also of Ollama, vLLM, LiteLLM, Groq and xAI."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One request as the server saw it, read back into the parts of its data block.
+    """One request to the server, with the parts of its data block.
 
     Attributes:
-        number: From 0, in the order of arrival.
-        path: Such as `/v1/chat/completions`.
-        headers: Names in lower case.
-        body: The JSON that was sent.
-        wire: How the body is read.
+        number: Number from 0, in order of arrival.
+        path: Path, such as `/v1/chat/completions`.
+        headers: Headers, names in lower case.
+        body: The JSON body.
+        wire: The wire that reads the body.
     """
 
     number: int
@@ -197,18 +197,18 @@ class JudgeRequest:
 
     @property
     def schema(self) -> Body:
-        """The JSON schema of the reply that was asked for; empty when none was."""
+        """The JSON schema of the reply; empty without one."""
         return self.wire.schema(self.body)
 
     @property
     def data(self) -> str:
-        """The first user message, without few-shot examples: the graded data."""
+        """The graded data: the first user message without few-shot examples."""
         texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
         return texts[0].rpartition("</examples>")[2] if texts else ""
 
     @property
     def instructions(self) -> str:
-        """The system message, or nothing."""
+        """The system message; may be empty."""
         return "\n".join(str(m["content"]) for m in self.messages if m["role"] == "system")
 
     @property
@@ -228,7 +228,7 @@ class JudgeRequest:
 
     @property
     def sentences(self) -> list[str]:
-        """The numbered sentences, in order; empty where neither answer nor reference has any."""
+        """The numbered sentences of answer or reference, in order; may be empty."""
         return [text for _, text in _SENTENCE.findall(self.data)]
 
     def _unnumbered(self, tag: str) -> str | None:
@@ -238,7 +238,7 @@ class JudgeRequest:
 
     @property
     def statements(self) -> list[str]:
-        """The numbered statements, in order; empty where none are sent."""
+        """The numbered statements, in order; may be empty."""
         return [text for _, text in _ITEMS["statement"].findall(self.data)]
 
     @property
@@ -248,13 +248,13 @@ class JudgeRequest:
 
     @property
     def texts(self) -> list[str]:
-        """The texts whose vectors are asked for; empty in any other request."""
+        """The texts of an embeddings request; empty for other requests."""
         given = self.body.get("input", [])
         return [given] if isinstance(given, str) else list(given)
 
     @property
     def is_reask(self) -> bool:
-        """True when the client says that an earlier reply was invalid."""
+        """True if the request says that an earlier reply was invalid."""
         return any(message["role"] in ("assistant", "tool") for message in self.messages)
 
     def _field(self, tag: str) -> str | None:

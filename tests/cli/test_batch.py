@@ -50,7 +50,7 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     os.chdir("elsewhere")
 
     assert (
-        "batch_0: completed, 2 of 2 requests worked off"
+        "batch_0: completed, 2 of 2 requests processed"
         in run("batch", "collect", "../run", "--status")[1]
     )
     code, said = run("batch", "collect", "../run")
@@ -77,7 +77,7 @@ def test_one_command_waits_for_all(scripted: Start) -> None:
 
     assert code == 0, said
     assert said.count("sent: batch") == 2
-    assert "batches: 1 of 1 ended, 2 of 2 requests worked off" in said
+    assert "batches: 1 of 1 ended, 2 of 2 requests processed" in said
 
 
 @pytest.mark.usefixtures("data")

@@ -256,7 +256,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a tuning that is a number": ({"tuned": 5}, "tuned has 5; expected a file that"),
     "no folder": ({"checkpoint": "", "id_column": "id"}, "checkpoint is ''; expected a folder"),
-    "a list of rows": ({"dataset": [sample(1)]}, "dataset is list; expected a data set of Ray's"),
+    "a list of rows": ({"dataset": [sample(1)]}, "dataset is list; expected a Ray data set"),
     "an id that is not there": ({"id_column": "key"}, "no column 'key'"),
     "data without answers": ({"columns": {"answer": "reply"}}, "no column 'reply'"),
     "a column that outcomes have": ({"id_column": "score"}, "'score' has the name of a column"),

@@ -203,7 +203,7 @@ REPLIES = [
     fails("content null", Raw(message()), "the reply is empty"),
     fails("content empty", Reply(" \n"), "the reply is empty"),
     fails("content of no parts", Raw(message(content=[])), "the reply is empty"),
-    fails("thoughts alone", Raw(message(reasoning_content="Hm.")), "is its thoughts; allow more"),
+    fails("thoughts alone", Raw(message(reasoning_content="Hm.")), "wrote thoughts; allow more"),
     fails("refusal in a part", Raw(message(content=[{"type": "refusal", "refusal": "No."}])),
           "the judge refused: No."),
     *(
@@ -215,7 +215,7 @@ REPLIES = [
     ),
     *(
         fails(f"an error in a choice: {name}", Raw({"choices": [choice]}),
-              "an error came in place of the reply: upstream sank")
+              "an error came instead of a reply: upstream sank")
         for name, choice in {
             "no message": {"error": {"message": "upstream sank"}},
             "a message": {"error": {"code": 502, "message": "upstream sank"},
@@ -318,9 +318,9 @@ ADDRESSES: Mapping[str, str] = {
     "http://hunter2@127.0.0.1:9/v1": "holds a user name or a password",
     "http://127.0.0.1:9/v1\n": "a space or a control character",
     "http://127.0.0.1:9/v 1": "a space or a control character",
-    "http://..": "'..' is no name of a host",
-    "http://h\\n/v1": "is no name of a host",
-    "http://h,http://g": "'h,http' is no name of a host",
+    "http://..": "'..' is not a host name",
+    "http://h\\n/v1": "is not a host name",
+    "http://h,http://g": "'h,http' is not a host name",
     "http://127.0.0.1:9/v1?api-version=1": "a '?' or a '#' in it",
     "http://127.0.0.1:9/v1#here": "a '?' or a '#' in it",
     "http://127.0.0.1:9/v1/chat/completions": "leave out '/chat/completions', which is added",

@@ -113,7 +113,7 @@ _FAULTS: list[tuple[str, Exception, type[Exception], str]] = [
      errors.JudgeRejectedError, "does not know this model"),
     ("bedrock 429", _aws(429, "ThrottlingException", "Slow down", **{"retry-after": "7"}),
      errors.JudgeUnavailableError, "HTTP 429: Slow down"),
-    ("bedrock no key", _raised("NoCredentialsError"), errors.JudgeRejectedError, "no key"),
+    ("bedrock no key", _raised("NoCredentialsError"), errors.JudgeRejectedError, "no valid cred"),
     ("httpx time-out", _raised("ReadTimeout", (type("TimeoutException", (Exception,), {}),)),
      errors.JudgeUnavailableError, "no reply within the time-out"),
     ("httpx refused", _raised("ConnectError", (type("TransportError", (Exception,), {}),)),

@@ -88,7 +88,7 @@ def _show_states(run: Path, *, json_output: bool) -> NoReturn:
     else:
         for part in parts:
             name = part.batch or f"part {part.number}"
-            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests worked off")
+            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests processed")
         echo(batch_words(parts))
         echo(f"{pending} gradings pending, {failed} failed")
     if pending or parts:

@@ -1,1 +1,1 @@
-"""Who is asked? Strings, SDKs, and clients of the user's own."""
+"""Clients of judges: strings, SDKs and a user's own clients."""

@@ -1,4 +1,4 @@
-"""How does "openai/gpt-4o-mini" become a client? The only place that builds one."""
+"""Judges from strings such as "openai/gpt-4o-mini", or from a user's own client."""
 
 import atexit
 import os
@@ -56,24 +56,24 @@ _COMPILED = ReplyForm(padded=True, lengths=False)
 REPLY_FORMS: Mapping[str, ReplyForm] = {
     "api.openai.com": _COMPILED,
     "azure_openai": _COMPILED,
-    # Their schemas take no bounds at all.
+    # Their schemas allow no bounds.
     "anthropic": _COMPILED._replace(counts=False),
     "bedrock": _COMPILED._replace(counts=False),
-    # They make a grammar of each schema, within milliseconds.
+    # They make a grammar from a schema within milliseconds.
     "vllm": EXACT,
     "ollama": EXACT,
-    # A choice is one of texts there.
+    # There, choices must be texts.
     **dict.fromkeys(
         ("gemini", "genai", "google", "vertexai"), ReplyForm(lengths=False, choices=False)
     ),
 }
-"""Which form of a reply by sentence a host gets, by its name or by that of its provider."""
+"""Forms of a reply by sentence, by name of host or provider."""
 
-# Bounds of texts are what hosts refuse most often.
+# Bounds of text lengths are refused most often.
 _ANY_HOST = ReplyForm(lengths=False, known=False)
 
 STRICT_HOSTS = frozenset({"api.openai.com"})
-"""Hosts known to take strict schemas; any other gets the plain form, which all understand."""
+"""Hosts known to take strict schemas; others get the plain form."""
 
 _USE = ClientUse(DEFAULT_TIMEOUT_SECONDS)
 
@@ -83,10 +83,10 @@ class BuiltClient:
     """A client that we made for a judge string, in one event loop.
 
     Attributes:
-        client: Of instructor's.
-        strict: Whether its host takes strict schemas.
-        post: Sends a request past instructor; None where only instructor knows the wire.
-        direct: Holds the connections of `post`.
+        client: An instructor client.
+        strict: True if its host takes strict schemas.
+        post: Sends a request without instructor; None if only instructor knows the wire.
+        direct: The connections of `post`.
     """
 
     client: Any
@@ -104,7 +104,7 @@ class BuiltClient:
 
 _Clients = dict[tuple[str, ...], BuiltClient]
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients]" = WeakKeyDictionary()
-# Kept alive here: a generator that nobody holds would end, and close its clients, at once.
+# Without this reference a generator would end, and close its clients, at once.
 _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
@@ -130,7 +130,7 @@ _loop: LoopThread | None = None
 
 
 def _shared_loop() -> LoopThread:
-    """Return the event loop in which sync callers have judge strings asked."""
+    """Return the event loop that asks judges for sync callers."""
     global _loop
     with _lock:
         if _loop is None:
@@ -149,7 +149,7 @@ def close_shared_loop() -> None:
 
 
 def _forget_shared_loop() -> None:
-    """Begin anew in a forked process, which has no thread of its parent."""
+    """Start again in a forked process, which has no threads of its parent."""
     global _loop, _lock
     _loop, _lock = None, threading.Lock()
 
@@ -166,11 +166,11 @@ def judge_for(
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.
         model: Model to ask; None leaves it to the client.
-        options: Settings of its calls, and how often it is asked again.
+        options: Settings of its calls, and how often to ask again.
 
     Raises:
-        ConfigurationError: An async client, no client at all, a string that names none, or a
-            setting that the provider does not take.
+        ConfigurationError: The client is async or no client, the string names no judge, or the
+            provider does not take a setting.
     """
     loop = _shared_loop()
     if isinstance(client, str):
@@ -186,7 +186,7 @@ def judge_for(
 async def async_judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
 ) -> JudgeHost:
-    """Make a judge that answers when awaited, for the running loop; as `judge_for` otherwise."""
+    """Make a judge to await in the running loop; otherwise as `judge_for`."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         built = await _client_in_loop(endpoint, *_wire_of(endpoint))
@@ -201,7 +201,7 @@ async def async_judge_for(
 async def _client_in_loop(
     endpoint: Endpoint, path: str, read: Callable[[bytes], Any]
 ) -> BuiltClient:
-    """Return the running loop's client: it holds connections, which fail in any other loop."""
+    """Return the running loop's client; its connections would fail in another loop."""
     import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
     loop = asyncio.get_running_loop()
@@ -210,7 +210,7 @@ async def _client_in_loop(
         kept = _clients[loop] = {}
         closer = _closers[loop] = _closed_with_the_loop(kept)
         await anext(closer)
-    # All that shapes a client.
+    # Everything that shapes a client.
     address, key = endpoint.address or "", endpoint.key or ""
     name = (endpoint.provider, endpoint.model, address, key, path)
     if name not in kept:
@@ -219,7 +219,7 @@ async def _client_in_loop(
 
 
 async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
-    """Wait, as a started generator: `asyncio.run` ends those before it closes its loop."""
+    """Wait as a started generator: `asyncio.run` ends these before it closes its loop."""
     try:
         yield
     finally:
@@ -234,7 +234,7 @@ def _wire_of(endpoint: Endpoint) -> tuple[str, Callable[[bytes], Any]]:
 def client_judge(
     client: Client, model: str | None, options: AskOptions, *, repeats: bool = True
 ) -> InstructorJudge:
-    """Make a judge over a client of the user's own, sync or async."""
+    """Make a judge over a user's own client, sync or async."""
     is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
@@ -244,14 +244,14 @@ def client_judge(
 
 
 def model_of(client: Client) -> str | None:
-    """Return the model that a client asks by itself; None when it does not say."""
+    """Return a client's default model; None if unknown."""
     if isinstance(client, str):
         return read_endpoint(client).model
     return own_model(client)
 
 
 def endpoint_of(client: Client) -> str:
-    """Name where a client's calls go, and how: both may change the answer to the same call."""
+    """Return where and how a client asks: both may change the answer to the same call."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         wire = " decisions" if endpoint.decides else ""
@@ -260,14 +260,8 @@ def endpoint_of(client: Client) -> str:
 
 
 def address_of(client: Client) -> str:
-    """Return the address that a client's calls go to; empty where its SDK does not say.
-
-    A user name, a password or a key in it is left out.
-
-    Raises:
-        ConfigurationError: The client that the string names cannot be made.
-    """
-    # Without a client of a string's own: it takes seconds to load, and a key.
+    """Return the address that a client asks, without credentials; empty if unknown."""
+    # Making a client for a string would take seconds, and a key.
     if isinstance(client, str):
         address = read_endpoint(client).address or ""
     else:
@@ -281,10 +275,7 @@ def address_of(client: Client) -> str:
 async def own_async_judge(
     spec: str, model: str | None, options: AskOptions, use: ClientUse
 ) -> AsyncIterator[JudgeHost]:
-    """Make a judge for one run, and close its client behind it.
-
-    Its arguments are those of `judge_for`.
-    """
+    """Open a judge for one run, and close its client; arguments as for `judge_for`."""
     endpoint = read_endpoint(spec)
     built = _build(endpoint, use, *_wire_of(endpoint))
     try:
@@ -326,7 +317,7 @@ def _settings(client: Any, model: str | None, options: AskOptions) -> AskSetting
         )
     return AskSettings(
         model,
-        # Handlers that use nothing of a model but schema and validation.
+        # These handlers use only schema and validation of a model.
         schema_only=client.provider.value == "openai"
         and client.mode.name in ("TOOLS", "JSON_SCHEMA"),
         reasks=options.reasks,
@@ -348,7 +339,7 @@ def _host_of(client: Any) -> str | None:
 def _build(
     endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
 ) -> BuiltClient:
-    """Make the client of an endpoint; where it is OpenAI-like, for a path of it."""
+    """Make the client of an endpoint; of an OpenAI-like one for this path."""
     _check_endpoint(endpoint)
     if endpoint.provider not in OPENAI_HOSTS:
         return BuiltClient(build_own_sdk(endpoint, use))
@@ -376,7 +367,7 @@ def _build(
 
 
 _SENT_BY_THE_LIBRARY = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-"""OpenAI's library sends them in headers, whichever host it asks."""
+"""OpenAI's library sends them in headers, to any host."""
 
 _LIKE = "expected an address such as 'http://localhost:8000/v1'"
 _ADDED_PATHS = ("/chat/completions", "/responses", "/v1/messages")
@@ -385,12 +376,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
 
 def check_endpoint(client: object) -> None:
-    """Find what no request could get past: an address or a key that HTTP cannot carry.
-
-    Raises:
-        ConfigurationError: It says which of the two is wrong, and never shows a key; also where
-            the address is missing.
-    """
+    """Raise `ConfigurationError` for a missing address, or one or a key that HTTP cannot carry."""
     if isinstance(client, str):
         _check_endpoint(read_endpoint(client))
         return
@@ -432,7 +418,7 @@ def _check(address: str | None, address_name: str, key: str | None, key_name: st
 
 
 def _fault_of_address(address: str) -> str | None:
-    # Of all white space only the plain space is printable.
+    # The plain space is the only printable white space.
     if " " in address or not address.isprintable():
         return "it holds a space or a control character"
     try:
@@ -445,7 +431,7 @@ def _fault_of_address(address: str) -> str | None:
     if not parts.hostname:
         return "it names no host"
     if not _is_host(parts.hostname):
-        return f"{parts.hostname!r} is no name of a host"
+        return f"{parts.hostname!r} is not a host name"
     if port == 0:
         return "port 0 cannot be asked"
     if parts.username is not None or parts.password is not None:
@@ -485,7 +471,7 @@ _TEXTS_A_REQUEST = 256
 
 
 def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
-    """Ask `/v1/embeddings` of the endpoint of a judge string.
+    """Return the vectors of texts from `/v1/embeddings` at the endpoint of a judge string.
 
     Raises:
         GradingError: The endpoint does not answer, refuses, or returns another number of vectors.
@@ -502,12 +488,12 @@ async def _embed(endpoint: Endpoint, texts: Sequence[str]) -> list[list[float]]:
     vectors: list[list[float]] = []
     for first in range(0, len(texts), _TEXTS_A_REQUEST):
         batch = list(texts[first : first + _TEXTS_A_REQUEST])
-        # As numbers: packed text is not spoken by every server.
+        # Not every server returns packed text.
         body = {"input": batch, "encoding_format": "float"}
         try:
             found = await built.post(**body)
         except openai.OpenAIError as error:
-            # Not `from error`: it may hold the request.
+            # Not `from error`, which may contain the request.
             raise translate(error, attempts=1, key=endpoint.key) from None
         if len(found) != len(batch):
             raise JudgeOutputError(

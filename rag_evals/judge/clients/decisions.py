@@ -1,7 +1,7 @@
-"""How is a decision model asked? In OpenAI's shape, `POST /decisions`, with every answer checked.
+"""Decision models, on OpenAI's wire `POST /decisions`, with every answer checked.
 
-A decision model answers typed questions about a text with probabilities, and writes nothing. An
-answer that is wrong is asked for again, that question alone; one that stays wrong fails the call.
+A decision model answers typed questions about a text with probabilities, and writes no text. After
+a wrong answer that question alone is asked again; if the answer stays wrong, the call fails.
 """
 
 import json
@@ -22,10 +22,10 @@ from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
 from rag_evals.text import shortened
 
-# What OpenAI publishes; a host that publishes nothing is treated the same.
+# OpenAI's limit; also for hosts that publish none.
 _MOST_QUESTIONS = 400
 MOST_OPTIONS = 208
-"""Options of one choice, at most: those of Fireworks; OpenAI takes 255."""
+"""Most options of one choice: Fireworks' limit; OpenAI takes 255."""
 
 _MOST_SHOWN = 200
 DECISIONS_PATH = "/decisions"
@@ -33,9 +33,9 @@ DECISIONS_PATH = "/decisions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question to a decision model: true or not, or a choice where it has options.
+    """One question to a decision model: a predicate, or a choice if it has options.
 
-    Its name is that in request and reply; no two of a call share one.
+    Names are unique in a call.
     """
 
     name: str
@@ -49,13 +49,13 @@ class Question:
 
 
 class DecisionAnswer(BaseModel):
-    """What a decision model says to one question.
+    """A decision model's answer to one question.
 
     Attributes:
-        probability: How likely a predicate is true, or the choice right, 0 to 1; None of a choice
-            where the host does not say.
-        choice: Of a choice: the likeliest option.
-        refusal: Why the model declines to answer; None where it answers.
+        probability: Chance that a predicate is true or a choice right, 0 to 1; None for a choice if
+            the host does not say.
+        choice: The likeliest option of a choice.
+        refusal: Why the model refuses to answer; None if it answers.
     """
 
     probability: float | None = None
@@ -64,7 +64,7 @@ class DecisionAnswer(BaseModel):
 
 
 class Decisions(BaseModel):
-    """The answers to all questions of a call, by the question's name."""
+    """The answers of a call by the question's name."""
 
     answers: dict[str, DecisionAnswer] = Field(default_factory=dict)
 
@@ -87,17 +87,17 @@ class DecisionCall(JudgeCall[Decisions]):
         """Make the call that asks questions about a text."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
-        # Validators look for the number of chunks to know that a judge was asked.
+        # Validators conclude from the number of chunks that a judge was asked.
         facts = {"questions": [question.name for question in questions], "chunk_count": 0}
         return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
 
     @property
     def state(self) -> str:
-        """The text that the questions are about."""
+        """The text to ask about."""
         return self.messages[0]["content"]
 
     def in_requests(self) -> Iterator["DecisionCall"]:
-        """Yield a call for each request that it takes; every one repeats the state."""
+        """Yield a call for each request; every one repeats the state."""
         for first in range(0, len(self.questions), _MOST_QUESTIONS):
             part = self.questions[first : first + _MOST_QUESTIONS]
             yield DecisionCall.of(self.state, part, str(self.endpoint))
@@ -107,7 +107,7 @@ class DecisionJudge:
     """Asks a decision model when awaited.
 
     Raises:
-        ConfigurationError: There are settings, and a decision model takes none.
+        ConfigurationError: There are settings, which a decision model does not take.
     """
 
     lessons: Mapping[str, Sequence[str]] = {}
@@ -132,13 +132,13 @@ class DecisionJudge:
         return f"{self._client.client.base_url}\n{self._model}\ndecisions"
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Refuse none: those of a grader belong to its calls of other judges."""
+        """Accept all: settings of a grader belong to its calls of other judges."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Ask all questions of a call.
 
         Raises:
-            GradingError: No reply, or a question has no answer that could be used.
+            GradingError: No reply, or a question without a usable answer.
         """
         if not isinstance(call, DecisionCall):
             raise ConfigurationError(
@@ -160,7 +160,7 @@ class DecisionJudge:
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Ask the questions of one request, wrong answers again; return what stayed wrong."""
+        """Ask the questions of one request, wrong ones again; return the faults that stay."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.reasks + 1):
             listed = [_as_sent(question) for question in asked]
@@ -181,14 +181,10 @@ def _as_sent(question: Question) -> dict[str, Any]:
 
 
 def read_decisions(content: bytes) -> dict[str, Any]:
-    """Read the body of a reply.
-
-    Raises:
-        JudgeUnavailableError: It has no list of answers.
-    """
+    """Read the body of a reply; raise `JudgeUnavailableError` if it has no list of answers."""
     try:
         found = json.loads(content)
-    # Brackets within brackets, thousands deep, end a parser as surely as a broken text.
+    # Thousands of nested brackets break a parser too.
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("answers"), list):
@@ -197,23 +193,23 @@ def read_decisions(content: bytes) -> dict[str, Any]:
 
 
 class _FaultError(ValueError):
-    """Why an answer cannot be used, in words that follow "the answer"."""
+    """Why an answer cannot be used; follows the words "the answer"."""
 
 
 def _read_answers(
     reply: Mapping[str, Any], questions: Sequence[Question], key: str | None
 ) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
-    """Read a reply: each question exactly once, and nothing else; the key is taken out of it.
+    """Read the answers of a reply, without the key; each question must have exactly one.
 
     Returns:
-        Answers, and why a question has none, each by the question's name.
+        Answers and faults, both by the question's name.
     """
     given = [one if isinstance(one, dict) else {} for one in reply["answers"]]
     asked = {question.name: question for question in questions}
     names = [one.get("name") for one in given]
     foreign = [name for name in names if not isinstance(name, str) or name not in asked]
     if foreign:
-        # Nobody knows whose answer that is, so that all of them are in doubt.
+        # If one answer belongs to no question, all of them are in doubt.
         fault = f"came with one to {_shown(foreign[0])}, which was not asked"
         return {}, dict.fromkeys(asked, redact(fault, key))
     answers: dict[str, DecisionAnswer] = {}
@@ -236,7 +232,7 @@ def _read_answer(question: Question, given: Mapping[str, Any], key: str | None) 
     if kind == "refusal":
         said = given.get("refusal") or given.get("message") or "no reason said"
         return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
-    # Hosts may leave the type out, and may not answer another question.
+    # Hosts may omit the type, but must not answer another kind of question.
     if kind in ("predicate", "choice", "score") and kind != question.kind:
         raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
     if not question.options:
@@ -250,12 +246,12 @@ def _read_answer(question: Question, given: Mapping[str, Any], key: str | None) 
 
 def _probability(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    # Written so that NaN is refused as well.
+    # Also rejects NaN.
     if not is_number or not 0 <= value <= 1:
         raise _FaultError(f"has the probability {_shown(value)}; expected a number from 0 to 1")
     return float(value)
 
 
 def _shown(value: object) -> str:
-    """Quote what a server sent, on one line of limited length."""
+    """Return a quotation of limited length."""
     return shortened(repr(value), _MOST_SHOWN)

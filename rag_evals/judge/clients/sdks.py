@@ -1,9 +1,8 @@
-"""How is a client made of a string, and which clients of a user's own are taken?
+"""Clients made from judge strings, and the kinds of user's own clients.
 
-Each function for an SDK of a provider's own makes its client and says how it sends a request; all
-else is shared. The types of these SDKs are unknown here: none of them need be installed. All other
-providers are asked in OpenAI's language, past its SDK. Retries are ours, because only we know the
-whole run.
+For each provider with its own SDK, a function makes the client and says how it sends a request.
+These SDKs need not be installed, so their types are unknown here. All other providers are asked on
+OpenAI's wire, without its SDK. Retries are ours, because only we know the whole run.
 """
 
 import inspect
@@ -42,7 +41,7 @@ _FILE_SECONDS = 600.0
 
 
 class Made(NamedTuple):
-    """An async client of an SDK, what sends a request through it, and instructor's names for it."""
+    """An async client of an SDK, its function that sends, and instructor's names for both."""
 
     sdk: Any
     send: Callable[[dict[str, Any]], Any]
@@ -58,7 +57,7 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        ConfigurationError: There is no key, or the SDK makes no client.
+        ConfigurationError: There is no key, or the SDK fails to make a client.
     """
     made = _made(endpoint, use)
     import instructor  # noqa: PLC0415 - loads its runtime
@@ -76,9 +75,9 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
 
 
 def _require_usable(endpoint: Endpoint) -> None:
-    """Refuse a provider whose library is missing, or its key."""
+    """Reject a provider whose library or key is missing."""
     module, package, _ = OWN_SDKS[endpoint.provider]
-    # Looked for, not loaded: that takes seconds.
+    # Not imported, which would take seconds.
     if not _is_installed(module):
         raise MissingExtraError(
             f"provider {endpoint.provider!r} needs its own library; run: pip install {package}"
@@ -100,7 +99,7 @@ def _made(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 def no_key(where: str) -> ConfigurationError:
-    """Say where a key that is missing is looked for."""
+    """Return the error for a missing key."""
     return ConfigurationError(
         f"no API key: set {where}, or use the judge 'embedded', which needs no key"
     )
@@ -163,10 +162,10 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
         )
     config = Config(
         connect_timeout=5,
-        # The row's own time ends a call before; here nothing can be said of one request.
+        # The row's own time ends a call earlier; no time-out can be set for a single request.
         read_timeout=max(use.seconds, _FILE_SECONDS),
         retries={"total_max_attempts": 1},
-        # A run asks from more threads at a time than there are connections otherwise.
+        # The default is fewer connections than a run has threads.
         max_pool_connections=64,
     )
     region = session.region_name or os.environ.get("AWS_REGION") or "us-east-1"
@@ -175,24 +174,24 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
     async def send(body: dict[str, Any]) -> Any:
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
-        # The SDK is sync: in this thread it would stop the whole run.
+        # The SDK is sync: in this thread it would block the whole run.
         return await asyncio.wrap_future(call_in_thread(lambda: sdk.converse(**body)))
 
-    # As instructor has it: what other models do with tools is unknown.
+    # As in instructor; other models may not support tools.
     takes_tools = "anthropic" in endpoint.model or "claude" in endpoint.model
     mode = "TOOLS" if takes_tools else "MD_JSON"
     return Made(sdk, send, "bedrock", mode)
 
 
 def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
-    # Else the import itself asks the network for a list of prices.
+    # Otherwise the import downloads a list of prices.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     import litellm  # noqa: PLC0415 - only where it is asked
 
     missing = litellm.validate_environment(endpoint.model)
     if not missing["keys_in_environment"] and missing["missing_keys"]:
         raise no_key(" and ".join(missing["missing_keys"]))
-    # Else it prints advice on every error.
+    # Otherwise it prints advice on every error.
     litellm.suppress_debug_info = True
 
     def send(body: dict[str, Any]) -> Any:
@@ -205,18 +204,18 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
     "anthropic": ("anthropic", "anthropic", _anthropic),
     "bedrock": ("boto3", "boto3", _bedrock),
     "google": ("google.genai", "google-genai jsonref", _genai),
-    # Which key it needs depends on the model; it says so itself.
+    # The key depends on the model; the library checks it.
     "litellm": ("litellm", "litellm", _litellm),
     "vertexai": ("google.genai", "google-genai jsonref", _genai),
 }
 """Providers with an SDK of their own: what is imported, what `pip install` takes, the maker."""
 
 
-# A library that need not be installed has no types here.
+# Types of a library that need not be installed are unknown here.
 def _answering_http(answer: Answering) -> Any:
-    """Return an HTTP client of Anthropic's that answers by itself.
+    """Return an HTTP client for Anthropic's SDK that answers without a network.
 
-    What `answer` raises, the library raises.
+    Exceptions of `answer` pass through the SDK.
     """
     import anthropic  # noqa: PLC0415 - loaded by now
 
@@ -233,18 +232,18 @@ def _answering_http(answer: Answering) -> Any:
     return client(transport=http.MockTransport(handle))
 
 
-# The oldest one that takes schemas of replies; `OPENAI_API_VERSION` names another.
+# The oldest version with schemas of replies; `OPENAI_API_VERSION` names another.
 _AZURE_API_VERSION = "2024-10-21"
 
 
 def build_openai(
     endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
 ) -> tuple[Any, DirectPost, Post]:
-    """Make what asks a host in OpenAI's language, and an instructor client that describes it.
+    """Make the transport to a host with OpenAI's wire, and an instructor client that describes it.
 
     Returns:
-        The client, which names address, mode and key; what holds the connections; and what sends
-        a request body to the path, and reads the reply.
+        The client with address, mode and key; the transport; and a function that posts a request
+        body to the path and reads the reply.
 
     Raises:
         openai.OpenAIError: There is no key.
@@ -257,7 +256,7 @@ def build_openai(
     is_azure = endpoint.provider == "azure_openai"
     kind: Any = openai.AsyncAzureOpenAI if is_azure else openai.AsyncOpenAI
     sdk = kind(timeout=timeout, max_retries=0, http_client=unsent(), **_where(endpoint))
-    # Read now: what cannot be used is found before the first row.
+    # Read now, so that faults are found before the first row.
     trusted_certificates()
     direct = DirectPost(
         sdk,
@@ -269,7 +268,7 @@ def build_openai(
     )
     post = repeating(direct.send, use.limiter, teaches=True)
     mode = instructor.Mode[endpoint.host.mode]
-    # Its own words for settings are all that differs.
+    # Mistral differs only in the names of settings.
     named = "mistral" if endpoint.provider == "mistral" else "openai"
     provider = instructor.Provider(named)
     client = instructor.AsyncInstructor(client=sdk, create=post, mode=mode, provider=provider)
@@ -277,11 +276,7 @@ def build_openai(
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
-    """Make the SDK's sync client for what is no chat: files and batches.
-
-    Raises:
-        ConfigurationError: There is no key.
-    """
+    """Make the SDK's sync client for files and batches; raises as `no_key`."""
     if endpoint.provider in OWN_SDKS:
         _require_usable(endpoint)
         import anthropic  # noqa: PLC0415 - an optional library; no other takes batches
@@ -301,12 +296,12 @@ def client_for_files(endpoint: Endpoint) -> Any:
 
 
 def _where(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the arguments of an SDK client that say where it asks, and with which key."""
+    """Return the arguments of an SDK client for address and key."""
     if endpoint.provider != "azure_openai":
         return {"base_url": endpoint.address, "api_key": endpoint.key}
     return {
         "azure_endpoint": endpoint.address,
-        # Part of the path; else the SDK would look for it in a body that it cannot read.
+        # Part of the path; otherwise the SDK would look for it in the body, which is bytes here.
         "azure_deployment": endpoint.model,
         "api_version": os.environ.get("OPENAI_API_VERSION") or _AZURE_API_VERSION,
         "api_key": endpoint.key,
@@ -314,7 +309,7 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
 
 
 class AnthropicClient(Protocol):
-    """What a checker may see of a client of Anthropic, whose library need not be installed."""
+    """Type of a client of Anthropic, whose library need not be installed."""
 
     @property
     def messages(self) -> Any:
@@ -322,7 +317,7 @@ class AnthropicClient(Protocol):
 
 
 class GoogleClient(Protocol):
-    """What a checker may see of `genai.Client`, whose library need not be installed."""
+    """Type of `genai.Client`, whose library need not be installed."""
 
     @property
     def models(self) -> Any:
@@ -330,7 +325,7 @@ class GoogleClient(Protocol):
 
     @property
     def aio(self) -> Any:
-        """Its async kind."""
+        """The async client."""
 
 
 if TYPE_CHECKING:
@@ -341,16 +336,12 @@ else:
 
 
 def is_async(client: object) -> bool:
-    """Say which kind of instructor client this is.
-
-    Raises:
-        ConfigurationError: It is none.
-    """
+    """True for an async instructor client, False for a sync one; else `ConfigurationError`."""
     from instructor import AsyncInstructor, Instructor  # noqa: PLC0415 - loads instructor's runtime
 
     sdk = getattr(client, "client", client)
     if type(sdk).__module__.partition(".")[0] == "xai_sdk":
-        # Its replies and errors are gRPC's; the same models answer at a compatible address.
+        # It speaks gRPC; the same models answer at an OpenAI-compatible address.
         raise ConfigurationError(
             "clients of xai-sdk are not used here: pass 'xai/MODEL', or "
             "OpenAI(base_url='https://api.x.ai/v1', api_key=...)"
@@ -366,8 +357,8 @@ def is_async(client: object) -> bool:
     )
 
 
-# By library: the function of instructor that wraps its clients, how the reply is asked for (by
-# schema where the library can, else by tool call), and the names of the clients.
+# By library: instructor's function for its clients, the mode (by schema if the library can, else
+# by tool call), and the names of the clients.
 _WRAPPINGS = {
     "openai": ("from_openai", "JSON_SCHEMA", "OpenAI AsyncOpenAI AzureOpenAI AsyncAzureOpenAI"),
     "anthropic": ("from_anthropic", "TOOLS", "Anthropic AsyncAnthropic"),
@@ -375,7 +366,7 @@ _WRAPPINGS = {
 }
 _NO_WRAPPING = ("", "", "")
 
-# By client and kind: what was learned of a model is kept with the wrapped client.
+# By client and kind; lessons about models are kept with the wrapped client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 
@@ -383,14 +374,14 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
     """Wrap a provider's own client: `OpenAI()`, `AzureOpenAI()`, `Anthropic()`, `genai.Client()`.
 
     Args:
-        client: What a user passed; anything else is returned as it is.
-        asynchronous: Which kind to make of a client that is both sync and async, as Google's is.
+        client: The user's client; anything else is returned unchanged.
+        asynchronous: The kind to make of a client that is both sync and async, like Google's.
     """
     library, name = type(client).__module__.partition(".")[0], type(client).__name__
     function, mode, classes = _WRAPPINGS.get(library, _NO_WRAPPING)
     if name not in classes.split():
         return client
-    # The class says which kind it is, where it can.
+    # Other classes are either sync or async.
     is_both = name == "Client"
     kind = asynchronous and is_both
     made = _wrapped.setdefault(client, {})
@@ -404,7 +395,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
 
 def load_handlers(client: Any) -> None:
-    """Load what instructor and the SDK load with the first call, whose row would pay for it."""
+    """Load now what instructor and the SDK would load during the first call."""
     from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - loads its runtime
 
     mode_registry.get_handlers(client.provider, client.mode)
@@ -419,9 +410,9 @@ _built: set[type[BaseModel]] = set()
 
 
 def _build_reply_types(client: Any) -> None:
-    """Build the classes of a sync client's replies, once; threads wait for the first that asks.
+    """Build the reply classes of a sync client once, before several threads need them.
 
-    Those of SDKs other than openai and anthropic are built with their modules.
+    Only openai and anthropic defer this.
     """
     sdk = type(getattr(client, "client", None)).__module__.partition(".")[0]
     if sdk == "anthropic":
@@ -457,20 +448,17 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 _log = logging.getLogger(__name__)
 
 
-# Clients of SDKs that may not be installed have no type here.
+# Clients of SDKs that need not be installed have no types here.
 async def close_client(client: Any) -> None:
-    """Close a client's connections; that this fails can cost nothing that was graded."""
-    for close in _closers_of(getattr(client, "client", None)):
+    """Close a client's connections; a failure is only logged."""
+    sdk = getattr(client, "client", None)
+    # Gemini's client has an async half.
+    for owner, name in ((sdk, "close"), (getattr(sdk, "aio", None), "aclose")):
+        if not callable(close := getattr(owner, name, None)):
+            continue
         try:
             ended = close()
             if inspect.isawaitable(ended):
                 await ended
         except Exception as error:  # noqa: BLE001 - the work is done, and nobody can mend it
             _log.debug("closing %s failed: %r", client, error)
-
-
-def _closers_of(sdk: Any) -> Iterator[Callable[[], Any]]:
-    """Find what closes a provider's client; Gemini's has an async half."""
-    for owner, name in ((sdk, "close"), (getattr(sdk, "aio", None), "aclose")):
-        if callable(close := getattr(owner, name, None)):
-            yield close

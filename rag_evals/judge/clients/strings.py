@@ -1,4 +1,4 @@
-"""Which provider, model and address does `vllm/MODEL@http://host/v1` name? And its list price."""
+"""Judge strings, such as `vllm/MODEL@http://host/v1`, and the list prices of models."""
 
 import json
 import os
@@ -15,15 +15,15 @@ from rag_evals.errors import ConfigurationError, UnknownNameError
 
 
 class Host(NamedTuple):
-    """Where a provider is asked; of several variables, with spaces between, the first set counts.
+    """Address and key of a provider; of several variables, separated by spaces, the first set wins.
 
     Attributes:
-        address_variables: Of the environment, with the address.
-        key_variables: Of the environment, with the key; empty where its SDK looks for it.
-        default_address: Where neither the string nor a variable says; None where its SDK knows
-            one, or the user has to say it.
-        default_key: Used where the variable has none; None where a key is needed.
-        mode: How a reply is asked for where OpenAI's language is spoken; a name of instructor's.
+        address_variables: Environment variables with the address.
+        key_variables: Environment variables with the key; empty if the SDK finds it.
+        default_address: Address if neither string nor variable has one; None if the SDK has it or
+            the user must set it.
+        default_key: Key if no variable has one; None if a key is required.
+        mode: instructor's name for the form of requests on OpenAI's wire.
     """
 
     address_variables: str
@@ -34,14 +34,14 @@ class Host(NamedTuple):
 
 
 NO_KEY = "none"
-"""Replaces a key where a server has none."""
+"""Placeholder for servers without keys."""
 _OLLAMA_PORT = 11434
 _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
 
 
 def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
-    """Describe a host; whether it takes schemas depends on its models, which all take tools."""
+    """Return a host that is asked with tools; its models may not support schemas."""
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
@@ -69,18 +69,18 @@ OPENAI_HOSTS: dict[str, Host] = {
     "writer": _hosted("WRITER", "https://api.writer.com/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
-"""Providers that are asked in OpenAI's language: we make their clients, at any address."""
+"""Providers on OpenAI's wire, at any address."""
 
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
     "bedrock": Host("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""),
     "google": Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY"),
-    # Which address and key it takes depends on the model.
+    # Address and key depend on the model.
     "litellm": Host("", ""),
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
 }
 PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
-"""Names of all providers: OpenAI's language, and those with an SDK of their own (`sdks.py`)."""
+"""Names of all providers: on OpenAI's wire, or with their own SDK (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
     "azure": "azure_openai",
@@ -91,7 +91,7 @@ ALIASES: Mapping[str, str] = {
     "grok": "xai",
     "vertex": "vertexai",
 }
-"""What many call a provider, and its name here."""
+"""Common names of providers, and their names here."""
 
 DECISIONS = "decisions:"
 """The prefix of a decision model."""
@@ -99,7 +99,7 @@ DECISIONS = "decisions:"
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-# What else somebody writes for an address. Versions and names behind an @ are none: `claude@2024`,
+# Probable mistakes in addresses. Versions and names after an @ are none: `claude@2024`,
 # `@cf/meta/llama`.
 _NO_ADDRESS = re.compile(
     r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
@@ -109,10 +109,10 @@ _NO_ADDRESS = re.compile(
 
 
 class Endpoint(NamedTuple):
-    """What a judge string names; `url` is the address in it, or None.
+    """The parts of a judge string; `url` is the address in it, or None.
 
-    The provider has its name here, such as `azure_openai` for `azure/...`; the model is named as
-    the provider does. One that `decides` is a decision model, which writes nothing.
+    The provider has our name, such as `azure_openai` for `azure/...`; the model has the provider's.
+    `decides` marks a decision model.
     """
 
     provider: str
@@ -122,19 +122,19 @@ class Endpoint(NamedTuple):
 
     @property
     def host(self) -> Host:
-        """What is known of its provider."""
+        """The provider's host."""
         host = OPENAI_HOSTS.get(self.provider) or _OWN_HOSTS[self.provider]
         if self.provider != "litellm":
             return host
         first, slash, _ = self.model.partition("/")
         behind = (first if slash else "openai").upper().replace("-", "_")
         names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
-        # The order in which it reads them: for OpenAI another one than for all others.
+        # In LiteLLM's order, which differs for OpenAI.
         return Host(" ".join(names[::-1] if behind == "OPENAI" else names), "")
 
     @property
     def address(self) -> str | None:
-        """Where it is asked; None where nobody says, or only its own SDK knows."""
+        """The address; None if unknown or known only to the SDK."""
         host = self.host
         given = self.url
         if given is None:
@@ -145,39 +145,39 @@ class Endpoint(NamedTuple):
             return f"{given.rstrip('/').removesuffix(_DATABRICKS_PATH)}{_DATABRICKS_PATH}"
         if self.provider not in OPENAI_HOSTS:
             return given or None
-        # Set and empty is no address, and said so; it does not mean the default.
+        # An empty variable is reported as an error; it does not mean the default.
         return host.default_address if given is None else given
 
     @property
     def address_name(self) -> str:
-        """What a user changes to have another address."""
+        """What a user changes to ask another address."""
         if self.url is not None:
             return "the address in the judge"
         return _first_set(self.host.address_variables) or "the one that its library has"
 
     @property
     def key_name(self) -> str:
-        """Which variable holds the key; empty where its SDK looks for it."""
+        """The variable with the key; empty if the SDK finds it."""
         return _first_set(self.host.key_variables)
 
     @property
     def key(self) -> str | None:
-        """The key; None where one is needed and none is set, or its SDK looks for it."""
-        # A server that the string names may check no key.
+        """The key; None if it is missing, or if the SDK finds it."""
+        # A server named in the string may not check keys.
         stand_in = self.host.default_key if self.url is None else NO_KEY
         return os.environ.get(self.key_name) or stand_in
 
 
 def _first_set(variables: str) -> str:
-    """Return the first variable that is set, else the first; empty where there is none."""
+    """Return the first variable that is set, else the first; empty without variables."""
     names = variables.split()
     return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
 def read_endpoint(spec: str) -> Endpoint:
-    """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers that speak OpenAI's language.
+    """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers with OpenAI's API.
 
-    `decisions:` before it names a decision model; there `MODEL@URL` is enough.
+    With the prefix `decisions:` it is a decision model, and `MODEL@URL` is enough.
 
     Raises:
         ConfigurationError: A part is missing, the provider is unknown, or it takes no address.
@@ -196,8 +196,8 @@ def read_endpoint(spec: str) -> Endpoint:
     _check_parts(spec, model, address, "vllm/MODEL")
     if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
-            f"judge {spec!r}: provider {named!r} takes no address; for a server that speaks "
-            "OpenAI's language use 'openai/MODEL@URL'"
+            f"judge {spec!r}: provider {named!r} takes no address; for a server with OpenAI's API "
+            "use 'openai/MODEL@URL'"
         )
     return Endpoint(provider, model, address[0] if address else None)
 
@@ -218,12 +218,12 @@ def _check_parts(spec: str, model: str, address: Sequence[str], example: str) ->
 
 
 def _decision_endpoint(spec: str, after: str) -> Endpoint:
-    """Read what follows `decisions:`."""
+    """Read the part after `decisions:`."""
     path, *address = _ADDRESS.split(after, maxsplit=1)
     named, slash, rest = path.partition("/")
     provider, model = ALIASES.get(named.lower(), named), rest
     if not slash or (address and provider not in OPENAI_HOSTS):
-        # A model's own name may have a slash, as names on a hub have.
+        # A model's name may have a slash, as on a hub.
         provider, model = "openai", path
     _check_parts(spec, model, address, "decisions:MODEL")
     if not model:
@@ -234,27 +234,27 @@ def _decision_endpoint(spec: str, after: str) -> Endpoint:
     if not address and provider not in _DECISION_HOSTS:
         raise ConfigurationError(
             f"judge {spec!r}: no host {named!r} is known to serve /decisions; known are: "
-            f"{', '.join(_DECISION_HOSTS)}; for any other name its address: "
+            f"{', '.join(_DECISION_HOSTS)}; for any other host give its address, as in "
             "'decisions:MODEL@https://HOST/v1'"
         )
     return Endpoint(provider, model, address[0] if address else None, decides=True)
 
 
 def _ollama_address(given: str) -> str:
-    """Make an address of what `OLLAMA_HOST` may hold: a host, a port, with or without `http://`."""
+    """Return an address from `OLLAMA_HOST`: a host, a port, with or without `http://`."""
     address = given if "://" in given else f"http://{given}"
     scheme, _, rest = address.partition("://")
     host, _, path = rest.partition("/")
     name, colon, port = host.rpartition(":")
     if not colon or "]" in port:
         name, port = host, "443" if scheme == "https" else str(_OLLAMA_PORT)
-    # What a server listens on is not where it is asked.
+    # A server's listening address is not where it is asked.
     name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]"}.get(name, name)
     return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
 
 
 PRICES_VARIABLE = "RAG_EVALS_PRICES"
-"""Environment variable with a file of prices that come before the shipped ones."""
+"""Environment variable with a file of prices that override the shipped ones."""
 
 _TOKENS = 1_000_000
 
@@ -264,9 +264,9 @@ class Price:
     """List price of one model, in US dollars for a million tokens.
 
     Attributes:
-        prompt: Tokens sent.
-        completion: Tokens received.
-        cached: Tokens sent that the provider had cached.
+        prompt: Price of sent tokens.
+        completion: Price of received tokens.
+        cached: Price of sent tokens that the provider had cached.
         as_of: Month of the price list, such as `2026-06`.
     """
 
@@ -276,17 +276,17 @@ class Price:
     as_of: str
 
     def cost_usd(self, usage: Usage) -> float:
-        """Return what some usage costs, in US dollars."""
+        """Return the cost of some usage in US dollars."""
         fresh = usage.prompt_tokens - usage.cached_tokens
         spent = fresh * self.prompt + usage.cached_tokens * self.cached
         return (spent + usage.completion_tokens * self.completion) / _TOKENS
 
 
 def price_of(model: str | None) -> Price | None:
-    """Find the price of a model; a dated name such as `gpt-4o-mini-2024-07-18` has its family's.
+    """Return the price of a model; a dated name such as `gpt-4o-mini-2024-07-18` has its family's.
 
     Returns:
-        None when the model is not in the tables: no price is guessed.
+        None if the model is not in the tables.
 
     Raises:
         ConfigurationError: The user's file cannot be read.

@@ -1,1 +1,1 @@
-"""How fast is an endpoint asked, how often again, and for how long at most?"""
+"""Rate limits, retries and time-outs."""

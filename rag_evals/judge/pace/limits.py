@@ -1,7 +1,7 @@
-"""How fast may a judge be asked? All gradings of a process pass one limiter, which learns.
+"""The rate limiter of a run, which learns from replies.
 
-It holds three things: a pause that a 429 asked for, two budgets (requests and tokens a minute), and
-the number of calls in flight, which is halved by a 429 and raised again while replies succeed.
+It has a pause that a 429 asked for, two budgets (requests and tokens a minute), and a number of
+calls in flight, which a 429 halves and successful replies raise again.
 """
 
 import asyncio
@@ -18,23 +18,23 @@ from rag_evals.judge.pace.retry import (
 )
 
 _TOO_MANY_REQUESTS = 429
-# A smaller limit is more likely one of a second or a day; refusals tell which.
+# A smaller limit is more likely one per second or per day.
 _LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """So many units a minute, spent as they come; a debt is waited off. None is no limit."""
+    """A budget of units a minute, which may go below zero; None is no limit."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.per_minute = per_minute
-        # One second's worth at once, so that the first minute does not get two minutes' worth.
+        # It begins with one second's worth, or the first minute would get two minutes' worth.
         self._left = max(1.0, (per_minute or 0) / 60)
         self._refilled_at = clock()
 
     def seconds_until(self, units: float) -> float:
-        """Return how long to wait before `units` may be spent; 0 when they may be now."""
+        """Return the seconds to wait before `units` may be spent; 0 for now."""
         if self.per_minute is None:
             return 0.0
         rate = self.per_minute / 60
@@ -42,28 +42,28 @@ class RateBudget:
         most = max(1.0, rate)
         self._left = min(most, self._left + (now - self._refilled_at) * rate)
         self._refilled_at = now
-        # More than the budget ever holds cannot be waited for: it goes through, and leaves a debt.
+        # Waiting for more than the budget can hold would never end: it passes, and leaves a debt.
         missing = min(units, most) - self._left
-        # A rest of rounding would be waited for again and again.
+        # A rounding error would be waited for again and again.
         return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
-        """Take units, below zero if need be; a negative number gives some back."""
+        """Take units, below zero if necessary; a negative number returns some."""
         self._left -= units
 
 
 class RequestLimiter:
-    """What all calls of a run pass.
+    """Limits the calls of a run.
 
     Args:
-        concurrency: The most calls in flight.
-        requests_per_minute: None learns it from the endpoint's headers, where it sends any.
+        concurrency: Most calls in flight.
+        requests_per_minute: None learns it from the endpoint's headers, if it sends any.
         tokens_per_minute: As above.
-        max_wait_seconds: The longest single wait that the endpoint may ask for.
-        clock: Seconds, from any start; tests bring their own.
+        max_wait_seconds: Longest single wait that the endpoint may ask for.
+        clock: Seconds from any start; for tests.
 
     Attributes:
-        answered: Requests that succeeded.
+        answered: Number of successful requests.
     """
 
     def __init__(
@@ -90,27 +90,27 @@ class RequestLimiter:
 
     @property
     def allowed(self) -> int:
-        """Calls that may be in flight now, at least 1."""
+        """Calls that may be in flight, at least 1."""
         return max(1, int(self._allowed))
 
     @property
     def is_paused(self) -> bool:
-        """True while the endpoint has asked to wait."""
+        """True during a pause that the endpoint asked for."""
         return self._paused_until > self._clock()
 
     @property
     def waiting_seconds(self) -> float:
-        """How long nobody will be let through, from now; 0 when somebody may be."""
+        """Seconds until the next call may begin; 0 for now."""
         return max(0.0, max(self._paused_until, self._spent_until) - self._clock())
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """Wait for a place, and hold it; `tokens` are an estimate, prompt and reply.
+        """Wait for a slot, and hold it; `tokens` is an estimate of prompt and reply.
 
         Yields:
-            A function to call with the tokens that were used in the end.
+            A function to call with the tokens that were really used.
         """
-        # In order of arrival: only the first in line looks at the budgets.
+        # In order of arrival: only the first in line reads the budgets.
         async with self._turn:
             await self._wait(tokens)
             self._in_flight += 1
@@ -123,14 +123,14 @@ class RequestLimiter:
             self._freed.set()
 
     async def before_request(self, *, is_retry: bool) -> None:
-        """Let one HTTP request go when the endpoint has not asked for a pause."""
+        """Wait until the end of any pause that the endpoint asked for."""
         if is_retry:
             self._requests.spend(1)
         while (left := self._paused_until - self._clock()) > 0:
             await asyncio.sleep(left)
 
     def after_response(self, status: int, headers: Mapping[str, str]) -> None:
-        """Learn from a reply: its status, `Retry-After`, and `x-ratelimit-*`."""
+        """Learn from a reply: status, `Retry-After` and `x-ratelimit-*`."""
         asked = retry_after_seconds(headers)
         if status == _TOO_MANY_REQUESTS:
             self.slow_down(asked)
@@ -144,17 +144,17 @@ class RequestLimiter:
             self._learn(headers)
 
     def slow_down(self, seconds: float | None) -> None:
-        """Pause all calls and halve those in flight; once for a burst of refusals.
+        """Pause all calls and halve those in flight, once for a burst of refusals.
 
-        `seconds` is what the endpoint asked for; None when it did not say.
+        `seconds` is what the endpoint asked for; None if it did not say.
         """
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        # Without a word too: else one burst of refusals would be counted many times.
+        # Also without a number: else one burst of refusals would count many times.
         self._pause_all(retry.WAITS.pause if seconds is None else seconds)
 
     def _pause_all(self, seconds: float) -> None:
-        # Longer than that is not waited for: the row fails, and says how long it was asked to wait.
+        # A longer wait fails the row, whose error names it.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
 

@@ -1,8 +1,8 @@
-"""Is something that failed asked again, and after how long?
+"""The retry policy: which failures are retried, and after how long.
 
-The one policy, and every wait of ours: requests that we send, calls through a user's own client,
-and requests for batches follow it. What an endpoint asks for with `Retry-After` comes before the
-waits here. The layers do not multiply: what a client's own SDK repeats is not repeated as a call.
+It applies to requests that we send, calls through a user's own client, and requests about batches.
+An endpoint's `Retry-After` wins over the waits here. Retries do not multiply: a call is not
+retried if the client's own SDK retries requests.
 """
 
 import json
@@ -17,10 +17,10 @@ from rag_evals.errors import EventLoopError, JudgeUnavailableError, RagEvalsErro
 
 T = TypeVar("T")
 DEFAULT_MAX_WAIT_SECONDS = 600.0
-"""The longest single wait that an endpoint may ask of a run."""
+"""The longest single wait that an endpoint may ask for."""
 
 
-# Names, because no SDK but OpenAI's need be installed. Each is a class or a base of classes.
+# Names of classes or of their bases: no SDK but OpenAI's need be installed.
 _TIMED_OUT = frozenset(
     "APITimeoutError TimeoutException ReadTimeoutError ConnectTimeoutError TimeoutError".split()
 )
@@ -32,11 +32,17 @@ _NOT_CONNECTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SdkFault:
-    """What an exception of any SDK says: status of the reply, or None, and the provider's words.
+    """The content of an exception of any SDK.
 
-    `code` is its word for the fault, such as `insufficient_quota`, `parameter` what that is about;
-    either may be empty. `wait_seconds` is None when it does not say. Headers are in lower case.
-    Without a reply in time `timed_out`, without any `not_connected`.
+    Attributes:
+        status: HTTP status; None without a reply.
+        message: The provider's words.
+        code: The provider's code, such as `insufficient_quota`; may be empty.
+        parameter: The parameter that the fault is about; may be empty.
+        wait_seconds: The wait that the endpoint asks for, if any.
+        headers: Headers of the reply, names in lower case.
+        timed_out: No reply came in time.
+        not_connected: No reply came at all.
     """
 
     status: int | None
@@ -50,7 +56,7 @@ class SdkFault:
 
 
 def beneath_litellm(error: BaseException) -> BaseException:
-    """Return the broken connection that LiteLLM calls an answer with status 500; else the error."""
+    """Return the broken connection that LiteLLM reports as status 500; else the error itself."""
     below: BaseException | None = error
     while below is not None and type(below).__module__.startswith("litellm."):
         below = below.__cause__ or below.__context__
@@ -61,18 +67,18 @@ def beneath_litellm(error: BaseException) -> BaseException:
 
 
 def distrusts(error: BaseException | None) -> bool:
-    """Say whether no connection was made because nobody trusted knows the endpoint."""
+    """True if the endpoint's certificate is not trusted."""
     while error is not None:
-        # OpenSSL's word, which every library passes on.
+        # OpenSSL's error, as every library quotes it.
         if "CERTIFICATE_VERIFY_FAILED" in str(error):
             return True
         error = error.__cause__ or error.__context__
     return False
 
 
-# Exceptions of SDKs that may not be installed have no type here.
+# Exceptions of SDKs that need not be installed have no types here.
 def read_fault(error: Any) -> SdkFault:
-    """Read what an SDK raised."""
+    """Read an SDK's exception."""
     error = beneath_litellm(error)
     names = {kind.__name__ for kind in type(error).__mro__}
     response = getattr(error, "response", None)
@@ -110,7 +116,7 @@ def read_fault(error: Any) -> SdkFault:
 
 
 def _inner(error: Any, response: Any) -> dict[str, Any]:
-    """Find the dictionary in the body that has the provider's words."""
+    """Return the dictionary in the body that describes the error."""
     own = response if isinstance(response, dict) else None
     for body in (getattr(error, "body", None), getattr(error, "details", None), own):
         if isinstance(body, str | bytes):
@@ -138,7 +144,7 @@ def _code(error: Any, inner: Mapping[str, Any]) -> str:
 
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
-    """Read Gemini's `retryDelay`: it is in the body, not in a header."""
+    """Read Gemini's `retryDelay`, which is in the body, not in a header."""
     details = inner.get("details")
     for detail in details if isinstance(details, list) else ():
         if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
@@ -148,7 +154,7 @@ def _google_delay(inner: Mapping[str, Any]) -> float | None:
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-# `float` takes more than headers may hold: "nan", "1_000", digits of any script.
+# `float` also reads "nan", "1_000" and digits of any script.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 
 
@@ -156,7 +162,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
     """Read `retry-after-ms` or `retry-after`, seconds or an HTTP date.
 
     Returns:
-        At least 0; None when there is neither, or nothing that can be read.
+        At least 0; None if there is neither, or it cannot be read.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         number = read_number(headers.get(name, ""))
@@ -198,16 +204,17 @@ def _seconds_until(date: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How often something is tried again, and the waits that no endpoint asked for, in seconds.
+    """The number of retries, and the waits that no endpoint asked for, in seconds.
 
     Attributes:
         retries: Further tries after the first.
-        first: Before the second try; each further wait is twice as long.
-        longest: No wait between tries is longer.
-        least_share: A wait is drawn between this share of it and all of it.
-        pause: Of a whole run, after a 429 that does not say how long.
-        first_poll: Before a batch is asked for again; each further wait is `poll_factor` as long.
-        longest_poll: No wait for a batch is longer.
+        first: Wait before the second try; each further wait is twice as long.
+        longest: Longest wait between tries.
+        least_share: Each wait is drawn between this share of it and all of it.
+        pause: Pause of a whole run after a 429 without `Retry-After`.
+        first_poll: Wait before the second look at a batch; each further one is `poll_factor` times
+            as long.
+        longest_poll: Longest wait for a batch.
     """
 
     retries: int = 4
@@ -220,7 +227,7 @@ class Waits:
     longest_poll: float = 60.0
 
     def before_try(self, number: int) -> float:
-        """Return how long to wait before a try, the second being number 2."""
+        """Return the seconds to wait before a try; the second try has number 2."""
         import random  # noqa: PLC0415 - only after a failure
 
         longest: float = min(self.first * 2 ** (number - 2), self.longest)
@@ -228,11 +235,11 @@ class Waits:
 
 
 WAITS = Waits()
-"""Those of this process. Tests put others here, without waits: see `tests/conftest.py`."""
+"""The waits of this process; tests replace them, see `tests/conftest.py`."""
 
 
 def seconds_before_poll(number: int) -> float:
-    """Return how long to wait before a batch is asked for again, the first time being 1."""
+    """Return the seconds to wait before the next look at a batch; the first wait has number 1."""
     longest: float = WAITS.first_poll * WAITS.poll_factor ** min(number - 1, 100)
     return min(longest, WAITS.longest_poll)
 
@@ -241,13 +248,13 @@ _RETRIED = frozenset({408, 409, 429})
 _OK = 200
 _TOO_MANY_REQUESTS = 429
 _NOT_IMPLEMENTED = 501
-# What no second try can mend: the request itself cannot be sent like this.
+# No retry helps: the request itself cannot be sent.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 _ONCE_ONLY = frozenset({"genai", "mistral"})
 
 
 class PacedRun(Protocol):
-    """What all requests of a run pass; it keeps the waits that the endpoint asks for."""
+    """The limiter of a run, which keeps the waits that the endpoint asks for."""
 
     answered: int
     max_wait_seconds: float
@@ -257,9 +264,9 @@ class Tries:
     """The tries of one request, or of one call.
 
     Args:
-        gate: What the requests of a run pass: it knows whether the endpoint answers others. None
+        gate: The limiter of a run, which knows whether the endpoint answers other requests. None
             for a single grading, which waits by itself.
-        seconds_left: How long a single grading may still wait; None: no row waits for it.
+        seconds_left: How long a single grading may still wait; None without a limit.
     """
 
     def __init__(
@@ -271,11 +278,11 @@ class Tries:
         self._answered = 0 if gate is None else gate.answered
 
     def after_request(self, error: Exception) -> float:
-        """Return how long to wait after a request failed.
+        """Return the seconds to wait after a request failed.
 
         Raises:
-            Exception: The same error, when there is no next try.
-            JudgeUnavailableError: The endpoint asks to wait longer than is waited for.
+            Exception: The same error, if there is no next try.
+            JudgeUnavailableError: The endpoint asks to wait too long.
         """
         fault = read_fault(error)
         if not may_pass(error, fault):
@@ -283,11 +290,11 @@ class Tries:
         return self._wait(error, fault.status, fault.wait_seconds)
 
     def after_call(self, error: Exception, client: object) -> float:
-        """Return how long to wait after a call failed; raises as for `after_request`."""
+        """Return the seconds to wait after a call failed; raises like `after_request`."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
-        # What no SDK repeats is a reply with status 200 that is none; in a run we do. And the
-        # connection that belonged to another loop is gone after the first try.
+        # No SDK repeats a status 200 without a reply; in a run we do. A connection of another event
+        # loop is gone after the first try.
         is_ours = never or (status == _OK and self._gate is not None)
         passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
@@ -303,13 +310,24 @@ class Tries:
             raise error
         if asked is None:
             return WAITS.before_try(self._number)
-        if asked > (most := self._most_wait()):
-            raise self._too_long(status, asked, most)
-        # The gate keeps the whole run waiting, this request among it.
+        left = None if self._seconds_left is None else self._seconds_left()
+        limit, most = "time that the row has left (timeout)", left
+        if self._gate is not None:
+            limit, most = "limit (max_wait)", self._gate.max_wait_seconds
+        if most is None:
+            most = DEFAULT_MAX_WAIT_SECONDS
+        if asked > most:
+            longer = JudgeUnavailableError(
+                f"the endpoint asks to wait {asked:.0f} s (HTTP {status}), and the {limit} is "
+                f"{max(0.0, most):.0f} s"
+            )
+            longer.status, longer.retry_after_seconds = status, asked
+            raise longer
+        # The gate keeps the whole run waiting, including this request.
         return asked if self._gate is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
-        # Refused for the rate while others are answered: that is a queue, not a fault.
+        # A 429 while other requests are answered is a queue, not a fault.
         if (
             self._gate is not None
             and status == _TOO_MANY_REQUESTS
@@ -320,35 +338,20 @@ class Tries:
         self._number += 1
         return self._number <= WAITS.retries + 1
 
-    def _most_wait(self) -> float:
-        if self._gate is not None:
-            return self._gate.max_wait_seconds
-        left = None if self._seconds_left is None else self._seconds_left()
-        return DEFAULT_MAX_WAIT_SECONDS if left is None else left
-
-    def _too_long(self, status: int | None, asked: float, most: float) -> JudgeUnavailableError:
-        limit = "time that the row has left (timeout)" if self._gate is None else "limit (max_wait)"
-        error = JudgeUnavailableError(
-            f"the endpoint asks to wait {asked:.0f} s (HTTP {status}), and the {limit} is "
-            f"{max(0.0, most):.0f} s"
-        )
-        error.status, error.retry_after_seconds = status, asked
-        return error
-
 
 def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
-    """Do some work, and again where that may help: `wait`, of a `Tries`, says when, or raises."""
+    """Do some work with retries; `wait`, of a `Tries`, returns the seconds to wait or raises."""
     while True:
         try:
             return work()
-        except Exception as error:  # noqa: BLE001 - raised again where there is no next try
+        except Exception as error:  # noqa: BLE001 - raised again if there is no next try
             time.sleep(wait(error))
 
 
 async def try_again_async(
     work: Callable[[], Awaitable[T]], wait: Callable[[Exception], float]
 ) -> T:
-    """Await some work; as `try_again` otherwise."""
+    """Await some work; otherwise as `try_again`."""
     import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
     while True:
@@ -359,7 +362,7 @@ async def try_again_async(
 
 
 def may_pass(error: Exception, fault: SdkFault) -> bool:
-    """Say whether the same request may be answered the next time."""
+    """True if a retry of the same request may succeed."""
     status = fault.status
     told = fault.headers.get("x-should-retry")
     if told in ("true", "false"):
@@ -370,7 +373,7 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
     if status == _TOO_MANY_REQUESTS and "insufficient_quota" in fault.code + fault.message:
         return False
     if status == _NOT_IMPLEMENTED:
-        # No server learns to do it in a few seconds.
+        # Not implemented: a retry does not help.
         return False
     return status in _RETRIED or status >= 500 or status == _OK
 
@@ -379,9 +382,9 @@ def _is_hopeless(cause: BaseException | None) -> bool:
     return isinstance(cause, RagEvalsError) or type(cause).__name__ in _HOPELESS
 
 
-# Anything may come here: a client of instructor's over any SDK.
+# An instructor client over any SDK.
 def never_repeats(client: Any) -> bool:
-    """Say whether a client's SDK sends each request once, unless told otherwise."""
+    """True if a client's SDK does not retry."""
     sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
     if getattr(provider, "value", None) in _ONCE_ONLY:
         return True

@@ -1,7 +1,7 @@
-"""How long may the calls of a row take, and which thread waits for them?
+"""The time-out of a row, and threads for sync calls and sync callers.
 
-A row's time is counted while its calls run, not while they wait. A sync call cannot be stopped from
-outside: it runs in a thread, which is abandoned when its time is up.
+A row's time is counted while its calls run, not while they wait for the limiter. A sync call cannot
+be stopped from outside: it runs in a thread, which is abandoned when the row's time is up.
 """
 
 import threading
@@ -26,9 +26,9 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 
 
 class RowTime:
-    """Limits the awaited calls inside to the row's remaining time, and counts the time they take.
+    """Limits the calls inside to the row's remaining time, and counts the time that they take.
 
-    All calls of the row together have `seconds`; its meter knows the time that earlier ones took.
+    All calls of the row together have `seconds`; its meter has the time of earlier ones.
     """
 
     def __init__(self, meter: "Meter", seconds: float) -> None:
@@ -51,27 +51,29 @@ class RowTime:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the clock.
-
-        Raises:
-            JudgeUnavailableError: The time is up.
-        """
+        """Stop the clock; raise `JudgeUnavailableError` if the time is up."""
         _row_time.reset(self._token)
         self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
         try:
             await self.timeout.__aexit__(kind, error, trace)
         except TimeoutError:
-            raise _too_late(self._seconds, self._meter) from None
+            fault = self._meter.last_fault
+            late = JudgeUnavailableError(
+                f"no valid reply within the {self._seconds:g} s that a row has (timeout)"
+                + (f"; the last fault: {fault}" if fault else "")
+            )
+            late.row_is_over = True
+            raise late from None
 
 
 def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
-    """Limit awaited calls to their row's remaining time; without limit where a session does it."""
+    """Limit calls to their row's remaining time, unless a session does that."""
     return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
 
 
 @contextmanager
 def row_clock_stopped() -> Iterator[None]:
-    """Stop the clock of the row inside: the endpoint has asked to wait."""
+    """Stop the row's clock inside: the endpoint has asked to wait."""
     clock = _row_time.get()
     ends_at = None if clock is None else clock.timeout.when()
     if clock is None:
@@ -89,14 +91,11 @@ def row_clock_stopped() -> Iterator[None]:
 
 
 def call_in_thread(work: Callable[[], T]) -> "Future[T]":
-    """Call a function in a new thread, with this context's variables.
-
-    The thread ends with the call; a program that ends does not wait for it.
-    """
+    """Call a function in a new thread with this context; a program that ends does not wait."""
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
-    # Nobody may cancel it any more: the thread would have nowhere to put what it gets.
+    # Not cancellable: the thread sets its result.
     future.set_running_or_notify_cancel()
 
     def carry_out() -> None:
@@ -112,17 +111,8 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     return future
 
 
-def _too_late(seconds: float | None, meter: "Meter") -> JudgeUnavailableError:
-    fault = f"; the last fault: {meter.last_fault}" if meter.last_fault else ""
-    error = JudgeUnavailableError(
-        f"no valid reply within the {seconds:g} s that a row has (timeout){fault}"
-    )
-    error.row_is_over = True
-    return error
-
-
 class LoopThread:
-    """An event loop in a thread of its own, for any number of threads; close it at the end."""
+    """An event loop in its own thread, which any thread may use; close it at the end."""
 
     def __init__(self) -> None:
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
@@ -135,22 +125,18 @@ class LoopThread:
             started.set_result((asyncio.get_running_loop(), end))
             await end.wait()
 
-        # A daemon: a program that ends without closing must not hang.
+        # A daemon, so that a program which does not close it can end.
         self._thread = threading.Thread(
             target=lambda: asyncio.run(stay()), name="rag-evals-loop", daemon=True
         )
         self._thread.start()
         self._loop, self._end = started.result()
-        # Work that is handed over while the loop ends would never begin, and be waited for.
+        # Work that is submitted while the loop ends would never begin.
         self._handing_over = threading.Lock()
         self._is_closed = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine in the loop and wait for it; an interrupt of the wait cancels it.
-
-        Raises:
-            ConfigurationError: The loop was closed.
-        """
+        """Run a coroutine in the loop and wait for it; an interrupt cancels it."""
         from concurrent.futures import CancelledError  # noqa: PLC0415 - loaded by now
 
         future = self.begin(work)
@@ -163,11 +149,7 @@ class LoopThread:
             raise
 
     def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Begin a coroutine in the loop, and do not wait for it.
-
-        Raises:
-            ConfigurationError: The loop was closed.
-        """
+        """Start a coroutine in the loop; raise `ConfigurationError` if the loop was closed."""
         import asyncio  # noqa: PLC0415 - loaded by now
 
         with self._handing_over:
@@ -177,7 +159,7 @@ class LoopThread:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """End the loop: what still runs in it is cancelled."""
+        """End the loop, and cancel whatever runs in it."""
         with self._handing_over:
             if not self._is_closed:
                 self._is_closed = True
@@ -186,7 +168,7 @@ class LoopThread:
 
 
 def closed_too_soon() -> ConfigurationError:
-    """Say that a session was closed while it graded."""
+    """Return the error for a session that was closed while it graded."""
     return ConfigurationError(
         "the session was closed while a row was graded; wait for all rows inside its with block"
     )

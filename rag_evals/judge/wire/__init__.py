@@ -1,1 +1,1 @@
-"""What is sent to an endpoint, and what does its reply say?"""
+"""Requests to endpoints, and their replies."""

@@ -1,8 +1,8 @@
-"""How is a judge asked, and with what? The only place that calls an instructor client.
+"""Judges over an instructor client, and the settings of their calls.
 
-The user's settings and a temperature of 0 go in a provider's words. A model that refuses our
-temperature, or calls the most tokens otherwise, says so in an error; it is asked again without, and
-that is learned once for each client.
+Settings are translated to the provider's names, and the temperature is 0 by default. A model that
+refuses it, or has another name for `max_tokens`, returns an error: it is asked again without, and
+that is remembered for the client.
 """
 
 import json
@@ -57,12 +57,11 @@ from rag_evals.judge.wire.sending import (
 from rag_evals.response_models import KeyedReply
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
-# A provider's own places for a temperature: who fills one has chosen it.
+# Fields of providers that may hold a temperature: a user who fills one has chosen it.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
-# The one provider that takes no request without this limit.
+# The only provider that requires this limit.
 _ANTHROPIC_TOKENS = 4096
-# Its newer libraries have no words for these, which older models take: sent as they are, they
-# reach the endpoint through any of its libraries.
+# Its newer libraries lack these parameters, which older models take; as extra fields they pass.
 _ANTHROPIC_EXTRA = ("temperature", "top_p")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "mistral": {"seed": "random_seed"},
@@ -79,44 +78,44 @@ _NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
     "vertexai": ("reasoning_effort",),
 }
 
-# A run's summary has words for the first two.
+# A run's summary has phrases for the first two.
 NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# By client: a run has one, and a client of the user's own is asked again and again.
+# Lessons by client, which outlives a run if it is the user's own.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 
 def wanted_settings(
     call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Put settings together: those that a call names, those of a run, and a temperature of 0.
+    """Merge the settings of a call and of a run, and a temperature of 0.
 
-    Those `given` for all calls come before the call's; `own` is what the client is made with.
+    Those `given` for the run win over the call's; `own` are those that the client was made with.
     """
     settings = {**call, **given}
-    # Some models take one of the two only.
+    # Some models take either a temperature or top_p.
     owned = {*own, *(own.get("extra_body") or ())}
     chosen = not owned.isdisjoint(_OWN_PLACES) or "top_p" in {*settings, *owned}
     if "temperature" not in settings and not chosen:
-        # The likeliest reply: a judge that is asked twice should say the same.
+        # A judge that is asked twice should say the same.
         settings["temperature"] = 0
     return settings
 
 
 def described(settings: Mapping[str, Any]) -> str:
-    """Write settings for a key: equal settings, equal words."""
+    """Return settings as text for a key; equal settings give equal text."""
     return json.dumps(settings, sort_keys=True, default=str)
 
 
 class CallSettings:
-    """The settings of one call; entered for each try, it takes note of what is refused.
+    """The settings of one call; a context manager for each attempt, which learns what is refused.
 
     Attributes:
-        in_words: The messages that ask again for a reply that missed its schema.
-        last_fault: Of that reply.
-        other_form: The form in which they ask; empty for that of the client.
+        in_words: The messages that ask again after a reply that did not fit the schema.
+        last_fault: Fault of that reply.
+        other_form: The form in which they ask; empty for the client's form.
     """
 
     def __init__(
@@ -135,13 +134,9 @@ class CallSettings:
         self.other_form = ""
 
     def to_send(self) -> dict[str, Any]:
-        """Return the keyword arguments that carry the settings.
-
-        Raises:
-            ConfigurationError: The provider does not take one of them.
-        """
+        """Return the keyword arguments that carry the settings; raises as `check_taken`."""
         settings = dict(self._wanted)
-        # It decides what is asked, and is nothing to send.
+        # It shapes the prompt, and is not sent.
         settings.pop("window", None)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         no_temperature = self._ours and NO_TEMPERATURE in lessons
@@ -177,7 +172,7 @@ class CallSettings:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Say whether to try again: the endpoint refuses what may be left out."""
+        """Return True to try again: the endpoint refused something that may be left out."""
         lessons = _learned.setdefault(self._client, set())
         if error is not None and self._takes_other_form(error):
             lessons.add((IN_WORDS, self._model))
@@ -188,12 +183,12 @@ class CallSettings:
             lessons.add((what, self._model))
             return True
         if error is not None and not isinstance(error, PendingError):
-            # It did not help, so it was no lesson.
+            # It did not help, so forget it.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
 
     def _takes_other_form(self, error: BaseException) -> bool:
-        """Ask in JSON mode where the schema was missed, and as text where that mode is refused."""
+        """Switch to JSON mode after a reply that missed the schema, then to text if refused."""
         refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
         if self.in_words and not self.other_form:
             self.other_form = OTHER_FORMS[0]
@@ -214,13 +209,9 @@ class CallSettings:
 
 
 def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
-    """Refuse a setting that the client's provider does not have.
-
-    Raises:
-        ConfigurationError: It names the provider and the setting.
-    """
+    """Raise `ConfigurationError` for a setting that the client's provider does not take."""
     provider = provider_of(client)
-    # That is a function, and no client is kept.
+    # LiteLLM is a function: instructor keeps no client of it.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
     for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
@@ -234,15 +225,15 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
 
 
 def _litellm_takes(model: str, setting: str) -> bool:
-    """Say whether LiteLLM passes a setting on to a model; True where it does not know the model."""
-    # Who asks through it has loaded it; a function of the user's own is asked in the same way.
+    """True if LiteLLM passes a setting to a model, or does not know the model."""
+    # It is loaded by now.
     litellm = sys.modules.get("litellm")
     known = None if litellm is None else litellm.get_supported_openai_params(model)
     return known is None or setting in known
 
 
 def provider_of(client: Any) -> str:
-    """Name the provider of a client by the settings that it takes."""
+    """Return the name under which the tables here have a client's provider."""
     if client.mode.name == "RESPONSES_TOOLS":
         return "responses"
     return str(client.provider.value)
@@ -252,31 +243,30 @@ _MEANS_NOTHING = frozenset(
     {"accept", "accept-encoding", "connection", "content-type", "host", "idempotency-key"}
     | {"traceparent", "tracestate", "user-agent", "x-request-id"}
 )
-# Of a key only its owner knows more than that there is one; a new key must not cost a new run.
+# A new key must not cost a new run.
 _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
 def client_settings(client: object) -> dict[str, Any]:
-    """Return the settings that a client was made with; each of its calls carries them."""
+    """Return the settings that a client was made with, and sends with each call."""
     kept = getattr(client, "kwargs", None)
     return dict(kept) if isinstance(kept, dict) else {}
 
 
 def own_model(client: Any) -> str | None:
-    """Return the model that an instructor client asks by itself; None when it does not say."""
+    """Return the default model of an instructor client; None if unknown."""
     model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
-        # `from_openai(client, model="m")` leaves it nowhere else.
+        # `from_openai(client, model="m")` keeps it nowhere else.
         model = getclosurevars(create).nonlocals.get("default_model")
     return model if isinstance(model, str) else None
 
 
 def settings_of(client: Any) -> str:
-    """Return a hash of what a client sends with each call, its model, address and keys left out.
+    """Return a hash of what a client sends with each call, without model, address and keys.
 
-    Its mode, its own arguments such as `temperature`, and the headers and the query of the
-    provider's client below it count.
+    It covers the mode, arguments such as `temperature`, and headers and query of the SDK's client.
     """
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
@@ -306,23 +296,19 @@ def _public(values: object) -> dict[str, Any]:
 
 
 DEFAULT_REASKS = 3
-"""How often an invalid reply is asked again; four attempts in all."""
+"""Further attempts after an invalid reply; four attempts in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """Settings of all calls, before a grader's, and how often an invalid reply is asked again."""
+    """Settings of all calls, which win over a grader's, and the number of re-asks."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
 
     @classmethod
     def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
-        """Check what a user gave.
-
-        Raises:
-            ConfigurationError: A setting is unknown or out of its range, or `reasks` is.
-        """
+        """Check the values of a user; raise `ConfigurationError` for a wrong one."""
         return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
 
 
@@ -330,18 +316,14 @@ DEFAULT_OPTIONS = AskOptions()
 
 
 def check_timeout(seconds: float) -> None:
-    """Refuse a time that no call could keep.
-
-    Raises:
-        ConfigurationError: Not above 0, or not finite.
-    """
-    # Written so that NaN is refused as well.
+    """Raise `ConfigurationError` unless a time-out is above 0 and finite."""
+    # Also rejects NaN.
     if not 0 < seconds < math.inf:
         raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
 
 
 class Judge(Protocol):
-    """Something that answers a call at once."""
+    """Answers a call at once."""
 
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
@@ -349,7 +331,7 @@ class Judge(Protocol):
 
 
 class AsyncJudge(Protocol):
-    """Something that answers a call when awaited."""
+    """Answers a call when awaited."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
@@ -361,30 +343,30 @@ class JudgeHost(AsyncJudge, Protocol):
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers, for keys of caches; None when nobody knows."""
+        """Which model of which endpoint answers, for keys of caches; None if unknown."""
 
     @property
     def lessons(self) -> Mapping[str, Sequence[str]]:
-        """What was learned of which models, by a name that a run's summary has words for."""
+        """Models by what was learned about them, for a run's summary."""
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Refuse settings that the provider does not take; they are of a grader's later calls."""
+        """Reject settings of later calls that the provider does not take."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskSettings:
-    """How a client is used.
+    """Settings of a judge's calls.
 
     Attributes:
-        model: Model to ask whatever a call wants; None lets the call choose.
-        default_model: Model to ask where neither says; None leaves it to the client.
+        model: Model for all calls; None takes the call's.
+        default_model: Model for calls that name none; None leaves it to the client.
         strict: Send the strict form of the schema; only for hosts known to take it.
         schema_only: The client's handlers need no fields of the model; see `prepared`.
-        reasks: How often an invalid reply is asked again.
-        given: Settings of every call, such as `temperature`; they come before a call's own.
-        address_name: What a user changes to have another address asked.
-        repeats: A call that failed is made again, where the client's SDK repeats nothing.
-        form: In which form the host is asked for a reply by sentence.
+        reasks: How often to ask again after an invalid reply.
+        given: Settings of every call, such as `temperature`; they win over a call's own.
+        address_name: What a user changes to ask another address.
+        repeats: Retry a failed call if the client's SDK does not.
+        form: Form of a reply by sentence for this host.
     """
 
     model: str | None = None
@@ -428,11 +410,11 @@ class InstructorJudge:
         }
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Refuse settings that the provider does not take."""
+        """Reject settings that the provider does not take."""
         check_taken(self._client, settings, model)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask, and ask again while the reply is invalid.
+        """Ask, and ask again after an invalid reply.
 
         Raises:
             GradingError: No valid reply; the subclass says why.
@@ -474,11 +456,11 @@ class InstructorJudge:
         else:
             import asyncio  # noqa: PLC0415 - loaded by now
 
-            # One that is past its row's time holds neither the run nor its end.
+            # A call beyond its row's time blocks neither the run nor its end.
             returned = await asyncio.wrap_future(call_in_thread(work))
         if not isinstance(returned, Parsed):
             raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
-        # The plain instance, without what instructor put around it.
+        # The plain instance, without instructor's wrapping.
         return JudgeReply(returned.value, exchange.usage)
 
 
@@ -486,7 +468,7 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
     if exchange.fault is not None:
         return cleaned(exchange.fault, exchange.key)
     attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
-    # The one before it was in the client's own form.
+    # One more: the attempt before was in the client's own form.
     attempts += exchange.mode in OTHER_FORMS
     repeated = exchange.is_repeated
     return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
@@ -502,9 +484,9 @@ def exchanged(
     *,
     enveloped: bool = True,
 ) -> Iterator[Exchange]:
-    """Make one call: what came of it is counted, and what failed is raised as one of our errors.
+    """Count one call, and raise its failure as one of our errors.
 
-    `enveloped` says that failures of the endpoint come in an exception of instructor's.
+    With `enveloped`, failures of the endpoint come in an exception of instructor.
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -512,15 +494,10 @@ def exchanged(
     known = _windows.setdefault(client, {})
     asked = model_for(call, settings)
     _check_window(call, known.get(asked))
-    exchange = Exchange(
-        call,
-        meter,
-        mode=mode,
-        reasks=settings.reasks,
-        key=_key_of(client),
-        has_other_form=has_other_form,
-        last_fault="" if of_call is None else of_call.last_fault,
-    )
+    key = getattr(getattr(client, "client", None), "api_key", None)
+    exchange = Exchange(call, meter, mode, settings.reasks, has_other_form=has_other_form)
+    exchange.key = key if isinstance(key, str) else None
+    exchange.last_fault = "" if of_call is None else of_call.last_fault
     token = current_exchange.set(exchange)
     named = address_name.set(settings.address_name)
     try:
@@ -535,7 +512,7 @@ def exchanged(
             of_call.in_words, of_call.last_fault = exchange.in_words(), exchange.last_fault
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
-        # Not `from error`: instructor's exception holds the whole prompt and cannot be pickled.
+        # Not `from error`: instructor's exception contains the whole prompt and cannot be pickled.
         raise failed from None
     finally:
         address_name.reset(named)
@@ -555,21 +532,21 @@ def _in_its_form(
     of_call: CallSettings | None,
     enveloped: bool,
 ) -> tuple[JudgeCall[Any], str, bool]:
-    """Return a call in the form for its host, the mode, and whether there is another form."""
+    """Return a call in the form for its host, its mode, and whether there is another form."""
     mode: str = client.mode.name
     if not issubclass(call.reply_model, KeyedReply):
         return call, mode, False
     call = replace(call, reply_model=call.reply_model.for_host(settings.form))
     if of_call is not None and of_call.other_form:
         return replace(call, messages=tuple(of_call.in_words)), of_call.other_form, False
-    # Through instructor another mode needs another client, and other SDKs have other words.
+    # In other modes and SDKs, instructor cannot ask in JSON mode with the same client.
     takes_words = not enveloped or (mode == "JSON_SCHEMA" and provider_of(client) == "openai")
     return call, mode, takes_words and not settings.form.known
 
 
-# Tokens that a model reads, where its endpoint has said so, by client and model.
+# Windows in tokens that endpoints have named in errors, by client and model.
 _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
-# No language has longer tokens on average, so that what could fit is always sent.
+# No language has longer tokens on average, so anything that could fit is sent.
 _MOST_CHARACTERS_PER_TOKEN = 8
 
 
@@ -585,7 +562,7 @@ def _check_window(call: JudgeCall[Any], window: int | None) -> None:
 
 
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
-    """Return the model that a call is put to; None leaves it to the client."""
+    """Return the model to ask; None leaves it to the client."""
     return settings.model or call.model or settings.default_model
 
 
@@ -627,7 +604,7 @@ def _arguments(
 def _reasking(
     times: int, may_ask_again: Callable[[BaseException], bool], *, asynchronous: bool
 ) -> Any:
-    """Make instructor's controller of one call's re-asks, which no two calls may share."""
+    """Return instructor's controller of re-asks; each call needs its own."""
     from tenacity import (  # noqa: PLC0415 - only a client of instructor's takes one
         AsyncRetrying,
         Retrying,
@@ -645,7 +622,7 @@ def _reasking(
 
 @cache
 def wrong_replies() -> tuple[type[Exception], ...]:
-    """Return the exceptions that instructor itself asks again for."""
+    """Return the exceptions after which instructor asks again."""
     from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
         AsyncValidationError,
         ResponseParsingError,
@@ -655,10 +632,5 @@ def wrong_replies() -> tuple[type[Exception], ...]:
 
 
 def model_in(identity: str) -> str:
-    """Return the model in a judge's identity; empty where it says none."""
+    """Return the model in a judge's identity; empty if it has none."""
     return identity.partition("\n")[2].partition("\n")[0]
-
-
-def _key_of(client: Any) -> str | None:
-    key = getattr(getattr(client, "client", None), "api_key", None)
-    return key if isinstance(key, str) else None

@@ -1,14 +1,14 @@
-"""How is an OpenAI-like endpoint asked for next to nothing? Without instructor's layers around it.
+"""Calls to OpenAI-like endpoints without the cost of instructor and the SDK.
 
-What is sent, read and asked again is what instructor sends and reads, byte for byte: a test
-compares the two for every call. In order: the body of a request, the reply, the judge, and what
-carries a body there. The SDK writes one request, which is not sent: it decides on address, headers
-and key, and all requests have the same. TLS, time-outs, limits of connections, proxies and errors
-are as there.
+Requests, replies and re-asks are those of instructor, byte for byte: a test compares the two for
+every call. In order: the body of a request, the reply, the judge, and the transport. The SDK writes
+one request, which is not sent: all others have its address, headers and key. TLS, time-outs, limits
+of connections, proxies and errors are those of the SDK.
 """
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
@@ -52,20 +52,16 @@ TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
 EMBEDDINGS_PATH = "/embeddings"
 
-# In the order in which instructor writes them again.
+# The order in which instructor repeats these fields.
 _OF_A_TOOL_CALL = ("id", "function", "type")
 _OF_A_FUNCTION = ("arguments", "name")
 
 
 class ChatReply(dict[str, Any]):
-    """An object in a reply; its fields can be read as attributes, as those of an SDK's reply."""
+    """An object in a reply, with its fields as attributes, as in an SDK's reply."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field.
-
-        Raises:
-            AttributeError: It has none of that name.
-        """
+        """Return a field, or raise `AttributeError`."""
         try:
             return self[name]
         except KeyError:
@@ -75,7 +71,7 @@ class ChatReply(dict[str, Any]):
 def request_body(
     call: JudgeCall[Any], *, mode: str, strict: bool, model: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Write the request of a call; `strict` is for hosts known to take strict schemas."""
+    """Return the request of a call; `strict` is for hosts known to take strict schemas."""
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
     if mode in OTHER_FORMS:
@@ -93,11 +89,7 @@ def request_body(
 
 
 def read_reply(content: bytes) -> ChatReply:
-    """Read the body of a reply with status 200.
-
-    Raises:
-        JudgeUnavailableError: It is no object of JSON.
-    """
+    """Read a body with status 200; raise `JudgeUnavailableError` if it is no object."""
     try:
         found = from_json(content)
     except ValueError:
@@ -113,8 +105,8 @@ def answer_in(reply: ChatReply, mode: str) -> str:
     """Return the text in a reply that fills the response model.
 
     Raises:
-        ResponseParsingError: There is none; it is asked again with these words.
-        AssertionError: The model declined.
+        ResponseParsingError: There is none; the re-ask quotes this error.
+        AssertionError: The model refused.
     """
     message = reply.choices[0].message
     if mode != TOOLS:
@@ -132,7 +124,7 @@ def answer_in(reply: ChatReply, mode: str) -> str:
 
 
 def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
-    """Word the messages that follow a reply that is not what was asked for, and say its fault."""
+    """Return the messages that repeat a wrong reply and name its fault."""
     message = reply.choices[0].message
     said = _said(message)
     if mode != TOOLS:
@@ -156,7 +148,7 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
 
 
 def _said(message: ChatReply) -> dict[str, Any]:
-    """Write a message of the model as one of a request."""
+    """Return a message of the model as one of a request."""
     said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
     if message.get("tool_calls") is not None:
         said["tool_calls"] = [
@@ -173,7 +165,7 @@ def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _with_attributes(value: Any) -> Any:
-    # Parsed JSON has no other containers; a call for each text and number would be felt in a run.
+    # Parsed JSON has no other containers; a call for each text and number would be slow.
     if type(value) is dict:
         return ChatReply(
             {
@@ -193,11 +185,11 @@ def _unreadable(what: str, reply: ChatReply) -> Exception:
 
 
 Post = Callable[..., Awaitable[Any]]
-"""Sends the fields of a request body, again where that may help, and returns the reply."""
+"""Sends the fields of a request body, with retries, and returns the reply."""
 
 
 class DirectJudge(InstructorJudge):
-    """Asks without instructor; the client that it replaces knows address, mode and key."""
+    """Asks without instructor; the client only knows address, mode and key."""
 
     _enveloped = False
 
@@ -206,13 +198,13 @@ class DirectJudge(InstructorJudge):
         self._post = post
 
     def posting(self, post: Post) -> "DirectJudge":
-        """Return a judge that asks alike, over something else that sends."""
+        """Return the same judge with another transport."""
         return DirectJudge(self._client, self._settings, post)
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
         call, mode = exchange.call, exchange.mode
         model = model_for(call, self._settings)
-        assert model is not None, "the string of an endpoint names its model"
+        assert model is not None, "a judge string names its model"
         body = request_body(
             call,
             mode=mode,
@@ -233,80 +225,71 @@ class DirectJudge(InstructorJudge):
 
 def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
-    # What broke off is not asked again: it would break off there once more.
-    if fault is not None and (not reply.choices or _is_cut_off(reply)):
+    # A reply that was cut off is not asked for again: it would be cut off once more.
+    if fault is not None and (
+        not reply.choices or reply.choices[0].get("finish_reason") == "length"
+    ):
         raise fault
     asked: Any = prepared(call.reply_model, schema_only=True, mode=mode)  # type: ignore[arg-type]  # mypy: a class is hashable
     return asked.model_validate_json(answer_in(reply, mode), strict=True).value
 
 
-def _is_cut_off(reply: ChatReply) -> bool:
-    return bool(reply.choices[0].get("finish_reason") == "length")
-
-
 _MOST_CONNECTIONS = 1000
 _KEPT_ALIVE_SECONDS = 5.0
 _PART_BYTES = 65536
-# The connection's own affair, or said again for each body.
+# Headers of the connection, or of each body.
 _NOT_REPEATED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
 
 
 def read_chat(content: bytes) -> ChatReply:
-    """Read the body of a reply that must have a message; raises as `read_reply`."""
+    """Read the body of a reply that must have a message; raises like `read_reply`."""
     return usable(read_reply(content))
 
 
 def unsent() -> "httpx2.AsyncClient":
-    """Make the HTTP client of an SDK client that only writes requests; nothing leaves it."""
+    """Return an HTTP client for an SDK that only writes requests and sends nothing."""
     import httpx2  # noqa: PLC0415 - loaded by now
 
     taken = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"{}"))
     return httpx2.AsyncClient(transport=taken)
 
 
+@dataclass(eq=False)
 class DirectPost:
-    """Posts bodies to a path of the endpoint of an SDK's async client, in one event loop.
+    """Posts bodies to one path of an endpoint, in one event loop.
 
     Args:
-        sdk: Writes the request whose address, headers and key all others have.
-        reply_seconds: A reply may take so long, or the time that its row has left if that is more.
-        path: Below the SDK's address.
+        sdk: Async client that writes the request with the address, headers and key of all others.
+        reply_seconds: Time-out of a reply, unless its row has more time left.
+        path: Path below the SDK's address.
         read: Reads the body of a reply with status 200.
-        model: Asked where a body names none.
-        limiter: Learns from each reply.
-        connect_seconds: For a connection.
+        model: Model of bodies that name none.
+        limiter: Limiter that learns from each reply.
+        connect_seconds: Time-out of a connection.
 
     Raises:
         ValueError: The environment names a proxy that does not speak HTTP.
     """
 
-    def __init__(
-        self,
-        sdk: Any,
-        *,
-        reply_seconds: float,
-        path: str = CHAT_PATH,
-        read: Callable[[bytes], Any] = read_chat,
-        model: str = "",
-        limiter: "RequestLimiter | None" = None,
-        connect_seconds: float = CONNECT_SECONDS,
-    ) -> None:
-        self._sdk = sdk
-        self._path = path
-        self._read = read
-        self._model = model
-        self._limiter = limiter
-        self._connect_seconds = connect_seconds
-        self._reply_seconds = reply_seconds
-        self._most_bytes = MAX_VECTOR_BYTES if path == EMBEDDINGS_PATH else MAX_REPLY_BYTES
-        self._timeout: ClientTimeout | None = None
-        self._proxy = _proxy_for(sdk.base_url)
-        self._request: httpx2.Request | None = None
+    sdk: Any
+    reply_seconds: float
+    path: str = CHAT_PATH
+    read: Callable[[bytes], Any] = read_chat
+    model: str = ""
+    limiter: "RequestLimiter | None" = None
+    connect_seconds: float = CONNECT_SECONDS
+
+    def __post_init__(self) -> None:
+        """Look for a proxy; connections are opened with the first request."""
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
-        # A run begins with many requests at once, and the SDK takes 1 ms to write one.
+        self._most_bytes = MAX_VECTOR_BYTES if self.path == EMBEDDINGS_PATH else MAX_REPLY_BYTES
+        self._timeout: ClientTimeout | None = None
+        self._proxy = _proxy_for(self.sdk.base_url)
+        self._request: httpx2.Request | None = None
+        # Many requests begin a run at once, and the SDK takes 1 ms to write one.
         self._writing = asyncio.Lock()
         self._session: ClientSession | None = None
         self._url: Any = None
@@ -315,15 +298,15 @@ class DirectPost:
         """Send a request body, and read the reply.
 
         Raises:
-            openai.APIError: As the SDK raises.
+            openai.APIError: As in the SDK.
             JudgeOutputError: The reply is too long.
-            JudgeRejectedError: The endpoint leads elsewhere.
+            JudgeRejectedError: The endpoint redirects.
             JudgeUnavailableError: The reply cannot be read.
         """
-        return self._read(await self.post(packed(body, self._model)))
+        return self.read(await self.post(packed(body, self.model)))
 
     async def post(self, content: bytes) -> bytes:
-        """Post one body, and return that of the reply; raises as `send`."""
+        """Post one body, and return the body of the reply; raises like `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
@@ -352,7 +335,7 @@ class DirectPost:
 
         async with self._writing:
             if self._session is None:
-                written = await self._sdk.post(self._path, cast_to=httpx2.Response, content=b"{}")
+                written = await self.sdk.post(self.path, cast_to=httpx2.Response, content=b"{}")
                 self._request = written.request
                 self._session = self._session_for(written.request)
             return self._session
@@ -377,12 +360,12 @@ class DirectPost:
 
     def _times(self) -> "ClientTimeout":
         left = seconds_left()
-        seconds = self._reply_seconds if left is None else max(self._reply_seconds, left)
+        seconds = self.reply_seconds if left is None else max(self.reply_seconds, left)
         if self._timeout is None or self._timeout.sock_read != seconds:
             from aiohttp import ClientTimeout  # noqa: PLC0415 - loaded by now
 
             self._timeout = ClientTimeout(
-                total=None, connect=seconds, sock_connect=self._connect_seconds, sock_read=seconds
+                total=None, connect=seconds, sock_connect=self.connect_seconds, sock_read=seconds
             )
         return self._timeout
 
@@ -402,10 +385,10 @@ class DirectPost:
 
     def _checked(self, response: "ClientResponse", content: bytes) -> bytes:
         if 200 <= response.status < 300:
-            if self._limiter is not None:
-                self._limiter.after_response(response.status, limit_headers(response.raw_headers))
+            if self.limiter is not None:
+                self.limiter.after_response(response.status, limit_headers(response.raw_headers))
             return content
-        # The body has been unpacked: what the headers say of its length is true no more.
+        # The body is decompressed: its headers no longer fit.
         headers = [
             (name, value)
             for name, value in response.raw_headers
@@ -414,7 +397,7 @@ class DirectPost:
         raise status_error(response.status, content, headers, self._request)
 
     def _as_sdk(self, error: Exception) -> Exception:
-        """Put a fault of a connection into the exceptions in which the SDK reports it."""
+        """Return the SDK's exception for a fault of a connection."""
         import aiohttp  # noqa: PLC0415 - as above
         import httpx2  # noqa: PLC0415 - as above
         import openai  # noqa: PLC0415 - as above
@@ -438,7 +421,7 @@ class DirectPost:
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
     """Return the proxy that the environment names for an address."""
-    # Brings http.client and ssl, which importing this package must not cost.
+    # Imports http.client and ssl, which are slow.
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
     proxies = getproxies()
@@ -446,7 +429,7 @@ def _proxy_for(url: "httpx2.URL") -> str | None:
     if proxy is None or proxy_bypass(url.host):
         return None
     if not proxy.startswith(("http://", "https://")):
-        raise ValueError(f"proxy {proxy!r} is no address that begins with http:// or https://")
+        raise ValueError(f"proxy {proxy!r} does not begin with http:// or https://")
     return proxy
 
 
@@ -456,7 +439,7 @@ def status_error(
     headers: Iterable[tuple[bytes, bytes]] = (),
     request: "httpx2.Request | None" = None,
 ) -> Exception:
-    """Make the exception in which the SDK reports a status of HTTP that is no success."""
+    """Return the SDK's exception for an HTTP status that is no success."""
     import httpx2  # noqa: PLC0415 - loaded by now
     import openai  # noqa: PLC0415 - as above
 

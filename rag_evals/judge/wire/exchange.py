@@ -1,13 +1,13 @@
-"""What is known of a running call, and what does each reply say? Faults, tokens, and its form.
+"""Replies: their faults, their tokens, and the object in them.
 
-Validators and the transport find the call in `current_exchange`. A response with status 200 may be
-no reply: a proxy's page, an error, or empty; or it stopped early, for which each provider has its
-own place and its own word. Local models put their JSON into a code fence, after their thoughts, or
-between words: it is read when only one object can be meant.
+Validators and the transport find the running call in `current_exchange`. A response with status 200
+may be a proxy's page, an error, or empty; or the reply stopped early, which each provider says in
+its own field. Local models put their JSON into a code fence, after their thoughts, or between
+words: it is read when only one object can be meant.
 
 instructor makes a new class and a new JSON schema on every call; a model prepared once skips both.
-Values that differ from the schema and can mean only one thing are read: "0" for a number is 0,
-"true" for a yes or no is True. All else is a fault: "1.5" is not an id.
+A value of the wrong type is read when it can mean only one thing: "0" for a number is 0, "true" for
+a boolean is True. Anything else is a fault: "1.5" is not an id.
 """
 
 import copy
@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from json import JSONDecodeError
 from typing import Any, TypeVar, get_args, get_origin
@@ -37,60 +37,58 @@ from rag_evals.text import shortened
 OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
-"""Of the call that is being made, in this thread or task: a variable, or where else it is."""
+"""The source of the running call's address, such as a variable, for messages."""
 
 OTHER_FORMS = ("json_object", "text")
-"""How a reply is asked for where a host did not keep to the schema; it is in words then."""
+"""Forms of a request to a host that did not keep to the schema; words then give the schema."""
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 
 
+@dataclass(slots=True, eq=False)
 class Exchange:
-    """One call while it is being made: what was sent, and what came back so far.
+    """A running call and its replies so far.
 
     Attributes:
-        meter: Of the row, which keeps the last fault: its time may run out before a reply.
-        mode: Of the client, as instructor names it.
-        key: Of the endpoint, which no message may show.
-        fault: Why the last reply cannot be asked for again; None where it can.
-        requests: HTTP requests that were sent, where the transport counts them.
-        usage: Sum over the replies so far; each is counted once, where instructor accumulates.
-        answered_by: Models that the replies so far say they are from.
-        is_repeated: The last two replies have the same fault; a third one would have it as well.
-        missed_schema: The reply did not fit the schema, and the call may be made in another form.
-        last_fault: Of the reply before, in words.
+        meter: Meter of the row; it keeps the last fault for the error after a time-out.
+        mode: Mode of the client, as instructor names it.
+        reasks: Further attempts after an invalid reply.
+        key: Key of the endpoint, which no message may show.
+        has_other_form: True if the call can be made in another form.
+        fault: Fault of the last reply that no re-ask can fix, or None.
+        requests: Sent HTTP requests, if the transport counts them.
+        usage: Sum over the replies so far.
+        answered_by: Models that the replies name.
+        is_repeated: True if the last two replies have the same fault, as a third would.
+        missed_schema: True if the reply did not fit the schema, and the call has another form.
+        last_fault: Fault of the previous reply.
     """
 
-    def __init__(
-        self,
-        call: JudgeCall[Any],
-        meter: Meter,
-        *,
-        mode: str,
-        reasks: int,
-        key: str | None = None,
-        has_other_form: bool = False,
-        last_fault: str = "",
-    ) -> None:
-        self.call = call
-        self.meter = meter
-        self.mode = mode
-        self.key = key
-        self._reasks = reasks
-        self._has_other_form = has_other_form
-        self.last_fault = last_fault
-        self.fault: GradingError | None = None
-        self.requests = 0
-        self.usage = Usage()
-        self.answered_by: dict[str, None] = {}
-        self.is_repeated = self.missed_schema = self._is_answered = False
-        self._reply: Any = None
-        seconds = meter.seconds_left
-        self._ends_at = None if seconds is None else time.monotonic() + seconds
+    call: JudgeCall[Any]
+    meter: Meter
+    mode: str
+    reasks: int
+    key: str | None = None
+    has_other_form: bool = False
+    last_fault: str = ""
+    fault: GradingError | None = None
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+    answered_by: dict[str, None] = field(default_factory=dict)
+    is_repeated: bool = False
+    missed_schema: bool = False
+    _is_answered: bool = False
+    _reply: Any = None
+    _ends_at: float | None = None
+
+    def __post_init__(self) -> None:
+        """Start the row's remaining time."""
+        if (seconds := self.meter.seconds_left) is not None:
+            self._ends_at = time.monotonic() + seconds
 
     def count_reply(self, response: Any, *, again: bool) -> None:
-        """Count the tokens of one reply, and note which model says that it answered."""
+        """Count the tokens of one reply, and note which model it names."""
         used = usage_of(response)
         if again:
             used = replace(used, reasks=1)
@@ -99,7 +97,7 @@ class Exchange:
             self.answered_by[model] = None
 
     def take_response(self, response: Any) -> None:
-        """Take one reply before it is validated: its usage, and the faults of its form."""
+        """Count one reply before it is validated, and look for faults in its form."""
         self.count_reply(response, again=self.mode in OTHER_FORMS or self.usage.calls > 0)
         self._is_answered = True
         self._reply = response
@@ -114,20 +112,20 @@ class Exchange:
             complete_text(message)
 
     def may_ask_again(self, error: BaseException) -> bool:
-        """Say whether the judge can do better: what it sent was a reply."""
+        """True if asking again may help: the judge did reply."""
         if isinstance(error, JSONDecodeError) and not self._is_answered:
             # The client itself could not read the body.
             self.fault = no_reply(error.doc)
         self._is_answered = False
-        # The judge has read these words, and answered with the same fault.
+        # The judge has read this fault, and repeated it.
         self.is_repeated, self.last_fault = self.repeats(error), str(error)
-        may_change = self._has_other_form and self.fault is None
+        may_change = self.has_other_form and self.fault is None
         has_message = bool(getattr(self._reply, "choices", None))
         self.missed_schema = may_change and has_message and _is_of_form(error)
         return self.fault is None and not self.is_repeated and not self.missed_schema
 
     def in_words(self) -> list[Message]:
-        """Word what asks again for a reply that missed the schema, with the schema in words."""
+        """Return the messages that ask again, with the schema in words."""
         message = self._reply.choices[0].message
         said = getattr(message, "content", None) or next(filter(None, _arguments_in(message)), "{}")
         schema = json.dumps(self.call.reply_model.model_json_schema(), ensure_ascii=False)
@@ -142,20 +140,16 @@ class Exchange:
         ]
 
     def repeats(self, error: BaseException) -> bool:
-        """Say whether the reply before had the same fault."""
+        """True if the reply before had the same fault."""
         return str(error) == self.last_fault
 
     @property
     def is_last_attempt(self) -> bool:
-        """True for a reply after which nothing is asked again."""
-        return self.usage.reasks >= self._reasks
+        """True if nothing is asked again after the next reply."""
+        return self.usage.reasks >= self.reasks
 
     def check_one_call(self) -> None:
-        """Refuse a reply whose parts contradict each other: instructor would read the first.
-
-        Raises:
-            ResponseParsingError: It is asked again with these words.
-        """
+        """Raise `ResponseParsingError` for different tool calls: only the first would be read."""
         choices = getattr(self._reply, "choices", None)
         calls = differing_calls(choices[0].message) if choices else 1
         if calls > 1:
@@ -175,9 +169,9 @@ class Exchange:
         return None if self._ends_at is None else self._ends_at - time.monotonic()
 
     def count_request(self) -> bool:
-        """Count one HTTP request; True when it repeats one that failed."""
+        """Count one HTTP request; return True for a retry."""
         self.requests += 1
-        # Every reply, a re-ask among them, needs one request; what is more was sent again.
+        # Every reply, also to a re-ask, needs one request; any further one is a retry.
         is_retry = self.requests > self.usage.calls + self.usage.retries + 1
         if is_retry:
             self.usage = replace(self.usage, retries=self.usage.retries + 1)
@@ -185,7 +179,7 @@ class Exchange:
 
 
 def _is_of_form(error: BaseException) -> bool:
-    """Say whether the fault is one of the schema, and not of a value that code checks."""
+    """True if the reply does not fit the schema; a value that code rejects does fit."""
     if not isinstance(error, ValidationError):
         return True
     faults = error.errors(include_url=False, include_context=False, include_input=False)
@@ -193,17 +187,17 @@ def _is_of_form(error: BaseException) -> bool:
 
 
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
-"""The exchange whose reply is being validated, in this thread or task."""
+"""The running call of this thread or task."""
 
 
 _LONGEST_NAME = 200
 
 
 def answering_model(completion: object) -> str | None:
-    """Return the model that a reply says it is from; None where it does not say.
+    """Return the model that a reply names, with the provider's system fingerprint, if any.
 
-    Providers move a name such as `gpt-4o-mini` to another model, and their replies name the new one
-    (OpenAI `gpt-4o-mini-2024-07-18`). With it the fingerprint of the provider's system, if any.
+    Providers point a name such as `gpt-4o-mini` to newer models, and replies name the real one
+    (OpenAI: `gpt-4o-mini-2024-07-18`).
     """
     model = _text_at(completion, "model") or _text_at(completion, "model_version")
     if model is None:
@@ -217,15 +211,15 @@ def _text_at(completion: Any, name: str) -> str | None:
     return _shown_name(said) if isinstance(said, str) and said.strip() else None
 
 
-# Each of a million replies says the same.
+# A million replies say the same.
 @lru_cache(maxsize=100)
 def _shown_name(name: str) -> str:
     return shortened(name, _LONGEST_NAME)
 
 
-# Replies of SDKs that may not be installed have no type here.
+# Replies of SDKs that need not be installed have no types here.
 def _at(source: Any, path: Sequence[str | int]) -> Any:
-    """Follow a path into objects, dictionaries and lists; None where it ends early."""
+    """Follow a path into objects, dictionaries and lists; None if it ends early."""
     for name in path:
         if isinstance(source, dict):
             source = source.get(name)
@@ -242,9 +236,9 @@ def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(path.split(".")) for path in written)
 
 
-# What each provider calls it; a dot leads into an object or a dictionary.
+# The field of each provider; a dot leads into an object or a dictionary.
 _SENT = _paths(
-    "usage.prompt_tokens",  # OpenAI, and those who speak as it does; Mistral; LiteLLM
+    "usage.prompt_tokens",  # OpenAI and compatible hosts; LiteLLM
     "usage.input_tokens",  # Anthropic; OpenAI's Responses
     "usage_metadata.prompt_token_count",  # Gemini
     "usage.inputTokens",  # Bedrock
@@ -264,14 +258,14 @@ _CACHED = _paths(
     "usage_metadata.cached_content_token_count",
     "usage.cacheReadInputTokens",
 )
-# Sent as well, and not within what the provider calls its input.
+# Tokens sent that the provider does not count as its input.
 _SENT_BESIDE = _paths(
     "usage.cache_read_input_tokens",
     "usage.cache_creation_input_tokens",
     "usage.cacheReadInputTokens",
     "usage.cacheWriteInputTokens",
 )
-# No reply has so many tokens; infinity is above it, and what is no number is not below it.
+# No reply has so many tokens. Infinity and NaN are not below it either.
 _NO_COUNT = 2**53
 _THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
@@ -280,7 +274,7 @@ def usage_of(completion: object) -> Usage:
     """Read the tokens of a provider's reply, an object or a dictionary."""
     sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
     thoughts = _count(completion, _THOUGHTS) or 0
-    # LiteLLM repeats Anthropic's counts next to an OpenAI-like sum that holds them.
+    # LiteLLM repeats Anthropic's counts next to an OpenAI-like sum that includes them.
     is_sum = _count(completion, _SENT[0]) is not None
     beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
     return Usage(
@@ -299,7 +293,7 @@ def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None
 
 def _count(completion: object, path: tuple[str, ...]) -> int | None:
     found = _at(completion, path)
-    # Cohere counts in floats. A count below zero, or without an end, is none.
+    # Cohere counts in floats.
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return int(found) if is_number and 0 <= found < _NO_COUNT else None
 
@@ -311,7 +305,7 @@ _ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
-    """Say what is wrong with a client's reply object, before it is read; None where nothing is."""
+    """Return what is wrong with a client's reply object before it is read; None if nothing is."""
     if (missing := missing_message(response)) is not None:
         return missing
     choices: Any = getattr(response, "choices", None)
@@ -320,7 +314,7 @@ def fault_of(response: object) -> GradingError | None:
     message = choices[0].message
     if (failed := _error_in(choices[0])) is not None:
         return failed
-    # LiteLLM keeps it with what it calls the provider's own fields.
+    # LiteLLM keeps it in "provider_specific_fields".
     kept = getattr(message, "provider_specific_fields", None) or {}
     refusal = _join_parts(message) or getattr(message, "refusal", None) or kept.get("refusal")
     if refusal:
@@ -331,27 +325,23 @@ def fault_of(response: object) -> GradingError | None:
 
 
 def packed(body: dict[str, Any], model: str) -> bytes:
-    """Write a request body as bytes; `model` is asked where it names none."""
+    """Return a request body as bytes; `model` is used if the body names none."""
     body |= body.pop("extra_body", {})
     body.setdefault("model", model)
     return to_json(body)
 
 
 def usable(reply: T) -> T:
-    """Return a reply that a judge has given.
-
-    Raises:
-        JudgeUnavailableError: It is none.
-    """
+    """Return a reply that has a message; else raise `JudgeUnavailableError`."""
     if (missing := missing_message(reply)) is not None:
         raise missing
     return reply
 
 
 def missing_message(response: object) -> GradingError | None:
-    """Say why a client's reply object holds no message, though its status was 200.
+    """Return why a reply object has no message, though its status was 200.
 
-    None where it holds one, or is of a provider that keeps it elsewhere.
+    None if it has one, or comes from a provider that keeps it elsewhere.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
@@ -366,7 +356,7 @@ def missing_message(response: object) -> GradingError | None:
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:
-    """Name a body that is no reply: what it is, and how it begins."""
+    """Describe a body that is no reply: what it is, and how it begins."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     start = " ".join(text[: 4 * _SHOWN_CHARS].split())
     if not start:
@@ -386,13 +376,13 @@ def _words(error: Any) -> Any:
 
 
 def _error_in(choice: Any) -> JudgeOutputError | None:
-    """Say what a router reports of the model behind it; None where it reports no error."""
+    """Return the error that a router reports for the model behind it, if any."""
     said = _words(getattr(choice, "error", None))
-    return JudgeOutputError(f"an error came in place of the reply: {said}") if said else None
+    return JudgeOutputError(f"an error came instead of a reply: {said}") if said else None
 
 
 def _join_parts(message: Any) -> str | None:
-    """Put the text of a message's parts in their place; return the refusal among them, if any."""
+    """Join the text parts of a message into its content; return a refusal among them, if any."""
     parts = getattr(message, "content", None)
     if not isinstance(parts, list):
         return None
@@ -423,7 +413,7 @@ _REFUSALS = re.compile(
 
 
 def _unreadable(message: Any) -> GradingError | None:
-    """Say that a reply is empty, or a refusal in plain words: it would come back the same."""
+    """Return the fault of an empty reply, or of a refusal in plain words."""
     calls = _arguments_in(message)
     text = getattr(message, "content", None)
     said = text.strip() if isinstance(text, str) else ""
@@ -432,8 +422,8 @@ def _unreadable(message: Any) -> GradingError | None:
     if not said:
         thought = any(getattr(message, name, None) for name in ("reasoning", "reasoning_content"))
         return JudgeOutputError(
-            "the reply is empty, and all the model wrote is its thoughts; allow more output "
-            "tokens, or ask it to think less"
+            "the reply is empty, the model only wrote thoughts; allow more output tokens, or "
+            "ask it to think less"
             if thought
             else "the reply is empty"
         )
@@ -460,16 +450,16 @@ def _unusable(what: str) -> JudgeUnavailableError:
 
 
 def one_object(text: str | bytes) -> str | None:
-    """Find the JSON object in a text that holds exactly one, and no other brace.
+    """Find the JSON object in a text that has exactly one, and no other brace.
 
-    Thoughts that end with `</think>` are left out. None where more than one could be meant.
+    Thoughts that end with `</think>` are skipped. None if more than one could be meant.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     before, end, after = text.partition(_THOUGHTS_END)
     said = after if end else before
     start = said.find("{")
-    # A list around the object, or a piece of a broken one, is not the object that was asked for.
+    # Not an object in a list, or a piece of a broken one.
     if start < 0 or "[" in said[:start] or "}" in said[:start]:
         return None
     try:
@@ -481,7 +471,7 @@ def one_object(text: str | bytes) -> str | None:
 
 
 def one_list(text: str) -> str | None:
-    """Find the JSON list that is all of a text, but for thoughts and a code fence around it."""
+    """Return the JSON list of a text that has nothing else but thoughts and a code fence."""
     before, end, after = text.partition(_THOUGHTS_END)
     said = (after if end else before).strip().removeprefix("```json").strip("`").strip()
     try:
@@ -491,7 +481,7 @@ def one_list(text: str) -> str | None:
 
 
 def complete_text(message: Any) -> None:
-    """Put the arguments of a message's one tool call where text was asked for and none came."""
+    """Read one tool call as the text that was asked for, if no text came."""
     arguments = _arguments_in(message)
     text = getattr(message, "content", None)
     if not text and len(arguments) == 1 and isinstance(arguments[0], str):
@@ -499,7 +489,7 @@ def complete_text(message: Any) -> None:
 
 
 def complete_tool_call(message: Any) -> None:
-    """Put the one JSON object of a message's text where a tool call was asked for and none came.
+    """Read a JSON object in the text as the tool call that was asked for, if none came.
 
     Servers without tools answer with text, whatever `tool_choice` says.
     """
@@ -518,7 +508,7 @@ def complete_tool_call(message: Any) -> None:
 
 
 def differing_calls(message: Any) -> int:
-    """Count the different tool calls of a message; instructor reads the first and no other."""
+    """Count the different tool calls of a message; instructor reads only the first."""
     calls = getattr(message, "tool_calls", None) or ()
     return len({getattr(call.function, "arguments", None) for call in calls})
 
@@ -529,7 +519,7 @@ _REFUSED = frozenset(
     "prohibited_content blocklist recitation spii".split()
 )
 _PLACES = (
-    ("choices", 0, "finish_reason"),  # OpenAI, and those who speak as it does; Mistral
+    ("choices", 0, "finish_reason"),  # OpenAI and compatible hosts
     ("stop_reason",),  # Anthropic
     ("stopReason",),  # Bedrock
     ("candidates", 0, "finish_reason"),  # Gemini
@@ -539,11 +529,11 @@ _PLACES = (
 )
 
 
-# Replies of SDKs that may not be installed have no type here.
+# Replies of SDKs that need not be installed have no types here.
 def early_stop(response: Any) -> GradingError | None:
-    """Say why a reply stopped before its end; None where it did not."""
+    """Return why a reply stopped before its end; None if it did not."""
     for place in _PLACES:
-        # Most places are of other providers; this is asked for every reply.
+        # Most places belong to other providers; this runs for every reply.
         if isinstance(response, dict) and place[0] not in response:
             continue
         word = _word(response, place)
@@ -564,7 +554,7 @@ def _word(response: Any, place: tuple[str | int, ...]) -> str:
 
 
 def _refusal(response: Any) -> str | None:
-    """Find the words of a refusal in the parts of a reply of OpenAI's Responses."""
+    """Find a refusal in the parts of a reply of OpenAI's Responses API."""
     output = getattr(response, "output", None)
     for item in output if isinstance(output, list) else ():
         for part in getattr(item, "content", None) or ():
@@ -578,9 +568,9 @@ _MOST_MODELS = 1024
 
 
 class Parsed:
-    """Carries a plain instance past instructor, which would mark or wrap a model."""
+    """Carries a plain instance through instructor, which would mark or wrap a model."""
 
-    # instructor sets the second on whatever Gemini's, Vertex' and Grok's replies were read into.
+    # instructor sets `_raw_response` on replies of Gemini, Vertex and Grok.
     __slots__ = ("_raw_response", "value")
 
     def __init__(self, value: BaseModel) -> None:
@@ -589,16 +579,16 @@ class Parsed:
 
 @lru_cache(maxsize=_MOST_MODELS)
 def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> type[BaseModel]:
-    """Return the class that instructor is given in place of `model`; one for each model.
+    """Return the class to give instructor instead of `model`; there is one for each model.
 
-    `schema_only` leaves the model itself out of the class. instructor walks through every member of
-    a model and of all models in it, five times a call, to find async validators; OpenAI's handlers
-    need only the schema and the validation, other providers' may need more. In the `mode`
-    JSON_SCHEMA the name of the reply is next to its schema, and not in it.
+    `schema_only` leaves the model itself out of the class: instructor walks through all members of
+    all nested models five times a call, to find async validators. OpenAI's handlers need only the
+    schema and the validation; those of other providers may need more. In mode JSON_SCHEMA the name
+    of the reply is next to its schema, not in it.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
-    # The name of the reply; the models of this package leave it out of nested schemas.
+    # The name of the reply, which models of this package leave out of nested schemas.
     schema = model.model_json_schema()
     if mode != "JSON_SCHEMA":
         schema = {**schema, "title": model.__name__}
@@ -625,7 +615,7 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
 
 
 def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) -> Parsed:
-    """Read a reply, with the facts of its call for validators."""
+    """Read a reply; validators get the facts of its call."""
     exchange = current_exchange.get()
     if exchange is None:
         return Parsed(read(options))
@@ -635,7 +625,7 @@ def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) 
     try:
         return Parsed(read({**options, "context": context}))
     except ValidationError as error:
-        # No further attempt follows, so that what the last one allows is allowed here.
+        # No further attempt follows, so what is allowed in the last one is allowed here.
         if exchange.repeats(error):
             with suppress(ValidationError):
                 return Parsed(read({**options, "context": facts_for(facts, is_last=True)}))
@@ -646,29 +636,17 @@ def _from_text(model: type[M], text: str | bytes, options: Mapping[str, Any]) ->
     try:
         return validated_json(model, text, options)
     except ValidationError as error:
-        found = _one_value(text) if _is_no_json(error) else None
-        if found is None:
+        said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        is_json = faults[0]["type"] != "json_invalid"
+        if is_json or (found := one_object(said) or one_list(said)) is None:
             raise
     return validated_json(model, found, options)
 
 
-def _one_value(text: str | bytes) -> str | None:
-    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return one_object(said) or one_list(said)
-
-
-def _is_no_json(error: ValidationError) -> bool:
-    faults = error.errors(include_url=False, include_context=False, include_input=False)
-    return faults[0]["type"] == "json_invalid"
-
-
 @lru_cache(maxsize=_MOST_MODELS)
 def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
-    """Build the strict form of `response_format`.
-
-    Returns:
-        None when the model has an open dictionary, which strict schemas do not allow.
-    """
+    """Return the strict `response_format`; None for a model with an open dictionary."""
     schema: Any = model.model_json_schema()
     schema = _alone(schema, schema.get("$defs", {}), ())
     if not _close(schema):
@@ -678,18 +656,17 @@ def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
 
 
 def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
-    """Copy a schema, with a definition in place of each reference that has words next to it.
+    """Copy a schema, with the definition in place of each reference that has other keywords.
 
-    OpenAI refuses these: "$ref cannot have keywords {'description'}".
-
-    In a definition that holds itself, which `within` names, the reference stays and the words go.
+    OpenAI refuses these: "$ref cannot have keywords {'description'}". In a recursive definition,
+    which `within` names, the reference stays and the other keywords go.
     """
     if isinstance(node, list):
         return [_alone(element, named, within) for element in node]
     if not isinstance(node, dict):
         return node
     beside = dict(node)
-    # How older versions of pydantic write such a reference.
+    # Older versions of pydantic write a reference this way.
     if isinstance(parts := beside.get("allOf"), list) and len(parts) == 1:
         beside |= beside.pop("allOf")[0]
     reference = str(beside.get("$ref", ""))
@@ -703,7 +680,7 @@ def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
 
 
 def _close(node: Any) -> bool:
-    """Require every property and forbid others, all the way down; False where that cannot be."""
+    """Require every property and forbid others at all levels; False if that is impossible."""
     if isinstance(node, list):
         return all(_close(element) for element in node)
     if not isinstance(node, dict):
@@ -718,30 +695,30 @@ def _close(node: Any) -> bool:
     return all(_close(value) for value in node.values())
 
 
-# As many digits as a float holds: nothing is lost on the way.
+# No more digits than a float keeps.
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,7})\.\d{1,7}", re.ASCII)
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
-# What models repeat of a schema, with the values in place of the descriptions.
+# Models repeat the schema with values instead of descriptions.
 _SCHEMA_WORDS = frozenset(
     "$defs additionalProperties description properties required title type".split()
 )
 
 
-# Keys and indexes that lead to a value, and what to put there.
+# Path to a value, and the value to put there.
 _Mend = tuple[tuple[int | str, ...], int | float | bool]
 
 
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
-    """Validate a reply that an SDK has parsed; as `validated_json`."""
+    """Validate a reply that an SDK has parsed; otherwise as `validated_json`."""
     return validated_json(model, to_json(reply, fallback=str), options)
 
 
 def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    """Validate the JSON of a reply; values that differ in form only are read.
+    """Validate the JSON of a reply, also if the types of values differ in form only.
 
     Raises:
-        ValidationError: The reply is wrong in any other way.
+        ValidationError: The reply has another fault.
     """
 
     def validate(said: str | bytes) -> M:
@@ -754,7 +731,7 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
         fault = None
         try:
             reply = validate(text)
-            # A model without required fields takes any object, one around the reply as well.
+            # A model without required fields accepts any object, also one around the reply.
             if reply.model_fields_set:
                 return reply
         except ValidationError as error:
@@ -775,7 +752,7 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
-    """Refuse a name that has two values: a parser takes the last one without a word."""
+    """Reject a name with two values: a parser would silently take the last one."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -793,10 +770,10 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
 
 
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
-    """Return what is in a wrapping that can mean one thing only; the reply where there is none.
+    """Return what a wrapping holds, if that can mean only one thing; else the reply itself.
 
-    That is the name of the model or of a tool call around it, the schema with values in it, a list
-    around the one object, or the list of the only field that must be there.
+    A wrapping is the name of the model or a tool call around the object, the schema with values in
+    it, a list around the one object, or the bare list of the only required field.
     """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]
@@ -805,7 +782,12 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
         if isinstance(only, dict) and fields.keys() & only.keys() and only.keys() >= set(needed):
             return only
         # A model that is keyed by sentence also reads the list of statements.
-        lists = [name for name in needed or fields if _may_be_list(fields[name].annotation)]
+        kinds = {name: fields[name].annotation for name in needed or fields}
+        lists = [
+            name
+            for name, kind in kinds.items()
+            if any(get_origin(one) is list for one in (kind, *get_args(kind)))
+        ]
         return {lists[0]: reply} if len(lists) == 1 and len(needed) <= 1 else reply
     if not isinstance(reply, dict) or not fields.keys().isdisjoint(reply):
         return reply
@@ -817,10 +799,6 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
     if _plain_name(str(reply.get("name"))) == _plain_name(model.__name__):
         inner = reply.get("arguments", reply.get("parameters", reply))
     return inner if isinstance(inner, dict | list) else reply
-
-
-def _may_be_list(annotation: Any) -> bool:
-    return any(get_origin(one) is list for one in (annotation, *get_args(annotation)))
 
 
 def _plain_name(name: str) -> str:
@@ -840,7 +818,7 @@ def _mends(error: ValidationError) -> list[_Mend]:
 def _mended(reply: Any, mends: list[_Mend]) -> Any:
     for path, value in mends:
         place = reply
-        # A path may go through a choice of types, which the reply does not have.
+        # A path may name a member of a union, which the reply does not have.
         with suppress(KeyError, IndexError, TypeError):
             for step in path[:-1]:
                 place = place[step]

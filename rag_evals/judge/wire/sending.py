@@ -1,8 +1,8 @@
-"""How is a request sent, and sent again, and what does its failure mean? In one way for every SDK.
+"""Retries, redirects, size limits, and the errors that failures of any SDK become.
 
 The SDKs' own retries are off. No client follows a redirect with a prompt, not even a user's own,
-and replies are bounded. Failures are read from names and status codes of any SDK, and keys are
-removed from what other libraries say, in errors and logs.
+and replies have a largest size. Failures are read from names and status codes of any SDK, and keys
+are removed from errors and logs of other libraries.
 """
 
 import logging
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
     from rag_evals.judge.pace.limits import RequestLimiter
 
 
-# What an SDK takes and returns has no type here: it need not be installed.
+# Arguments and results of SDKs that need not be installed have no types here.
 Send = Callable[[dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """How the async client of a judge string is used.
+    """Settings of the client of a judge string.
 
-    `seconds` is the time-out of one try where no row has a time. `answer` comes in place of the
-    network of a client of a provider's own library; each request is sent once.
+    `seconds` is the time-out of one try if the row has no limit. `answer` replaces the network of a
+    client of a provider's own library; then nothing is retried.
     """
 
     seconds: float
@@ -64,14 +64,14 @@ class ClientUse:
     answer: "Answering | None" = None
 
     def one_try(self) -> float:
-        """Return the time-out of a request: the time its row has left."""
+        """Return the time-out of a request: the time that its row has left."""
         left = seconds_left()
-        # A little more: the row's own clock ends it, and says what went wrong before.
+        # A little more: the row's own clock ends it with a better message.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
 class Answered(NamedTuple):
-    """Status and body of a reply that comes from elsewhere than the network."""
+    """Status and body of a reply that does not come from the network."""
 
     status: int
     content: bytes
@@ -84,9 +84,9 @@ Answering = Callable[[bytes], Awaitable[Answered]]
 def repeating(
     send: Send, limiter: "RequestLimiter | None", *, teaches: bool = False
 ) -> Callable[..., Awaitable[Any]]:
-    """Return a function that sends a request, and sends it again where that may help.
+    """Return a function that sends a request, and retries where that may help.
 
-    `teaches` says that `send` tells the limiter of each reply; else the function returned does.
+    With `teaches`, `send` reports each reply to the limiter; else the returned function does.
     """
 
     async def create(**body: Any) -> Any:
@@ -94,7 +94,7 @@ def repeating(
             exchange = current_exchange.get()
             is_retry = exchange is not None and exchange.count_request()
             if limiter is not None:
-                # The time that the endpoint asked for is not the row's.
+                # A pause that the endpoint asked for does not count against the row.
                 with row_clock_stopped() if limiter.is_paused else nullcontext():
                     await limiter.before_request(is_retry=is_retry)
             try:
@@ -117,7 +117,7 @@ def repeating(
 
 
 def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Pick the headers that a limiter reads; looking each up by name would decode all of them."""
+    """Return the headers that a limiter reads; a look-up by name would decode all of them."""
     lowered = ((name.lower(), value) for name, value in raw)
     return {
         name.decode("ascii"): value.decode("latin-1")
@@ -133,24 +133,24 @@ def _fault_words(error: Exception, fault: SdkFault, key: str | None) -> str:
 
 
 def seconds_left() -> float | None:
-    """Return what the row of the running call has left; None where none has a time."""
+    """Return the seconds that the row of the running call has left; None without a limit."""
     exchange = current_exchange.get()
     return None if exchange is None else exchange.seconds_left
 
 
 CONNECT_SECONDS = 5.0
 MAX_REPLY_BYTES = 16_000_000
-# Vectors are numbers in words: a batch of them is far longer than any judgement.
+# Vectors are numbers in text, far longer than any judgement.
 MAX_VECTOR_BYTES = 256_000_000
 _BAD_REQUEST = 400
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def trusted_certificates() -> "ssl.SSLContext":
-    """Return what connections to an endpoint trust, as the SDKs do.
+    """Return the certificates that connections trust, as in the SDKs.
 
-    That is what they ship with, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. Reading it takes
-    30 ms, so it is read once, and again when these say something else or their files change.
+    They ship some; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others. Reading them takes 30 ms, so it
+    is done again only when these variables or their files change.
     """
     named = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return _certificates(*((name, _changed_at(name)) for name in named))
@@ -170,7 +170,7 @@ def _changed_at(path: str | None) -> int | None:
         return None
 
 
-# Where the SDKs keep their HTTP clients: OpenAI's and its kind, Cohere's, Mistral's, Gemini's.
+# HTTP clients in SDKs: OpenAI and similar ones, Cohere, Mistral, Gemini.
 _HTTP_CLIENTS = (
     "_client",
     "_client_wrapper.httpx_client.httpx_client",
@@ -182,10 +182,9 @@ _HTTP_CLIENTS = (
 
 
 def bind_to_policy(sdk: Any) -> None:
-    """Have the HTTP clients of an SDK's client, a user's own too, keep our policy in our calls.
+    """Make the HTTP clients of an SDK client refuse redirects and endless replies in our calls.
 
-    They follow no redirect, and read no reply without an end. What else the client is used for is
-    left as it is.
+    Any other use of a user's client stays unchanged.
     """
     for path in _HTTP_CLIENTS:
         http = sdk
@@ -193,7 +192,7 @@ def bind_to_policy(sdk: Any) -> None:
             http = getattr(http, name, None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             _bind(http)
-    # Gemini's, async, has aiohttp too, which has no such hook.
+    # Gemini's async client can use aiohttp, which has no such hook.
     gemini: Any = getattr(sdk, "_api_client", None)
     if (on_aiohttp := getattr(gemini, "_use_aiohttp", None)) and not hasattr(on_aiohttp, "bound"):
         gemini._use_aiohttp = _outside_our_calls(on_aiohttp)
@@ -207,7 +206,7 @@ def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
     return on_aiohttp
 
 
-# Packed bytes that are unpacked at once: gzip makes at most a thousand of one.
+# Compressed bytes to decompress at once: gzip makes at most a thousand of each.
 _PIECE = 4096
 
 
@@ -216,23 +215,23 @@ def _bind(http: Any) -> None:
     before = http.event_hooks.get("response", [])
     if hook not in before:
         http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
-        # Gemini's makes a client of its own for each event loop, of these arguments.
+        # Gemini's makes a client for each event loop from these arguments.
         if isinstance(arguments := getattr(http, "_client_kwargs", None), dict):
             arguments["event_hooks"] = http.event_hooks
 
 
-# An HTTP client of httpx's kind calls these with each reply, before it reads it.
+# An httpx client calls these with each reply before it reads it.
 def _check(response: Any) -> None:
     if (exchange := current_exchange.get()) is None:
         return
     try:
         _refuse_redirect_of(response)
-        # Another hook, or the replay of a batch, may have read it.
+        # Another hook, or a replayed batch, may have read it.
         if not response.is_stream_consumed:
             body = _Body(response)
             for part in response.iter_raw():
                 body.add(part)
-            # As its own `read` does, which has no limit: few bytes may unpack to many.
+            # As its own `read` does, but with a limit: few bytes may decompress to many.
             response._content = body.unpacked()
         _note_status(response, exchange)
     except GradingError as fault:
@@ -257,7 +256,7 @@ async def _check_async(response: Any) -> None:
 
 
 def _note_status(response: Any, exchange: Exchange) -> None:
-    """Note a fault that the SDK of the user's own will repeat by itself."""
+    """Note a fault that a user's own SDK will retry by itself."""
     if response.status_code >= _BAD_REQUEST:
         said = response.content.decode("utf-8", "replace")
         exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
@@ -269,7 +268,7 @@ def _refuse_redirect_of(response: Any) -> None:
 
 
 class _Body:
-    """What a reply brings, unpacked in pieces so small that none of them can fill the memory."""
+    """The body of a reply, decompressed in pieces too small to fill the memory."""
 
     def __init__(self, response: Any) -> None:
         self._decoder = response._get_content_decoder()
@@ -284,7 +283,7 @@ class _Body:
         return bytes(self._unpacked)
 
     def _append(self, pieces: bytes | Iterable[bytes]) -> None:
-        # Newer versions of httpx2 yield pieces, older ones and httpx return one.
+        # Newer versions of httpx2 yield pieces; older ones and httpx return bytes.
         for piece in (pieces,) if isinstance(pieces, bytes) else pieces:
             self._unpacked += piece
             if len(self._unpacked) > MAX_REPLY_BYTES:
@@ -292,20 +291,16 @@ class _Body:
 
 
 def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
-    """Have a call end with a fault, after one request."""
+    """End a call with a fault, after one request."""
     exchange.fault = fault
-    # Every SDK raises this, and none repeats it, as they would repeat a broken connection.
+    # Every SDK raises this without a retry; a broken connection would be retried.
     response.status_code = _BAD_REQUEST
     response.headers = type(response.headers)({"x-should-retry": "false"})
     response._content = b""
 
 
 def refuse_redirect(url: str, status: int, location: str | None) -> None:
-    """Refuse to send the prompt where an endpoint leads, be it on the same host.
-
-    Raises:
-        JudgeRejectedError: It names both places.
-    """
+    """Raise `JudgeRejectedError` for a redirect, even on the same host."""
     if status not in _REDIRECTS or location is None:
         return
     here = urlsplit(url)
@@ -320,7 +315,7 @@ def refuse_redirect(url: str, status: int, location: str | None) -> None:
 
 
 def too_long(most_bytes: int) -> JudgeOutputError:
-    """Say that a reply was not read to its end."""
+    """Return the error for a reply that was not read to its end."""
     return JudgeOutputError(
         f"the reply is longer than {most_bytes // 1_000_000} MB and was not read to its end"
     )
@@ -344,7 +339,7 @@ _OTHER_LOOP = (
     "own), or pass a string such as 'openai/gpt-4o-mini'"
 )
 
-_CLOSED = "this client has been closed; grade before it is closed, or make another"
+_CLOSED = "this client has been closed; grade before you close it, or make a new one"
 
 
 def _invalid(attempts: int, fault: str, *, repeated: bool) -> JudgeOutputError:
@@ -358,10 +353,13 @@ def _invalid(attempts: int, fault: str, *, repeated: bool) -> JudgeOutputError:
 def translate(
     error: BaseException, *, attempts: int, key: str | None = None, repeated: bool = False
 ) -> RagEvalsError:
-    """Turn what a client raised, after so many replies, into the error that says what to do.
+    """Turn an exception of a client into the error that says what to do.
 
-    `key` is the client's own, which the message will not hold; `repeated` says that the last two
-    replies have the same fault.
+    Args:
+        error: What the client raised.
+        attempts: Replies so far.
+        key: The client's own, which is removed from the message.
+        repeated: The last two replies have the same fault.
     """
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
@@ -376,7 +374,7 @@ def translate(
     if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
         return _invalid(attempts, _short(str(cause), key), repeated=repeated)
     if isinstance(cause, UnicodeDecodeError | RecursionError):
-        # The client itself could not read the body.
+        # The client could not read the body.
         return no_reply(getattr(cause, "object", "JSON of too many levels"))
     if isinstance(cause, AssertionError):
         return _by_assertion(_short(str(cause), key))
@@ -384,14 +382,14 @@ def translate(
         return ConfigurationError(_NO_MODEL)
     fault = read_fault(cause)
     if names & _NO_CREDENTIALS:
-        return JudgeRejectedError(f"no key that the endpoint takes: {_short(fault.message, key)}")
+        return JudgeRejectedError(f"no valid credentials: {_short(fault.message, key)}")
     if fault.not_connected:
         return _by_connection(cause, fault, key)
     return _by_status(cause, fault, key)
 
 
 def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
-    """Take the key out of the words of an error that holds some of the endpoint's."""
+    """Remove the key from an error that quotes the endpoint."""
     if error.args and isinstance(error.args[0], str):
         error.args = (redact(error.args[0], key), *error.args[1:])
     return error
@@ -400,7 +398,7 @@ def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
 def _by_assertion(said: str) -> GradingError:
     if "Unable to generate" in said:
         return JudgeRefusedError(f"the judge refused: {said}")
-    # What instructor's handlers ask of a reply of Gemini or Vertex: one function call.
+    # instructor's handlers assert that a reply of Gemini or Vertex has one function call.
     return JudgeOutputError(f"the reply is not what was asked for: {said}")
 
 
@@ -416,9 +414,9 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
     if distrusts(reason):
         return JudgeUnreachableError(
             f"the endpoint's certificate is not trusted: {said}; SSL_CERT_FILE names a file with "
-            "the certificates of those to trust"
+            "the certificates to trust"
         )
-    # The aiohttp transport reports every fault of a connection as a time-out of connecting.
+    # The aiohttp transport reports every connection fault as a connect time-out.
     names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
@@ -433,7 +431,7 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
 
 
 def _is_about_the_loop(reason: BaseException | None) -> bool:
-    """Say whether connections of one event loop were used in another."""
+    """True if connections of one event loop were used in another."""
     while reason is not None:
         words = ("Event loop is closed", "different loop", "different event loop")
         if isinstance(reason, RuntimeError) and any(word in str(reason) for word in words):
@@ -448,13 +446,13 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     if status is None:
         return GradingError(f"{type(cause).__name__}: {message}")
     said = f"HTTP {status}: {message}"
-    if status in (401, 403) or (status == 400 and _is_about_the_key(fault)):
+    if status in (401, 403) or (status == 400 and _is_about("key", fault)):
         return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
     if status in _REDIRECTS:
         return JudgeRejectedError(
             f"the endpoint redirects elsewhere; nothing was sent there ({said})"
         )
-    if status in (404, 405, 410, 501) or (status in (400, 422) and _is_about_the_model(fault)):
+    if status in (404, 405, 410, 501) or (status in (400, 422) and _is_about("model", fault)):
         return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
     if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
         return JudgeRejectedError(f"the account has no quota left ({said})")
@@ -463,7 +461,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
         failing.status = status
         failing.retry_after_seconds = fault.wait_seconds
         return failing
-    if status in (400, 413, 422) and _is_about_the_window(fault):
+    if status in (400, 413, 422) and _is_about("window", fault):
         error = too_long_for(said)
         window = _WINDOW.search(fault.message)
         error.window_tokens = int(window[1].replace(",", "")) if window else None
@@ -473,18 +471,31 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
     return JudgeRequestError(f"the endpoint refuses this request ({said})")
 
 
-def _is_about_the_key(fault: SdkFault) -> bool:
-    """Say whether a 400 is Gemini's word for a key that is none, or Bedrock's for an old one."""
-    words = ("api key not valid", "api_key_invalid", "api key expired", "security token")
-    return any(word in fault.message.lower() for word in words)
+_WORDS = {
+    # Gemini and Bedrock send 400 instead of 401.
+    "key": ("api key not valid", "api_key_invalid", "api key expired", "security token"),
+    # Mistral and Bedrock send 400 instead of 404.
+    "model": (
+        "invalid_model",
+        "model_not_found",
+        "invalid model",
+        "model identifier is invalid",
+        "unknown model",
+    ),
+    "window": (
+        "context_length_exceeded",
+        "maximum context length",
+        "context window",
+        "prompt is too long",
+        "context size",
+    ),
+}
 
 
-def _is_about_the_model(fault: SdkFault) -> bool:
-    """Say whether a 400 is Mistral's or Bedrock's word for a model that does not exist."""
-    said = fault.message.lower()
-    return fault.code in ("invalid_model", "model_not_found") or any(
-        word in said for word in ("invalid model", "model identifier is invalid", "unknown model")
-    )
+def _is_about(what: str, fault: SdkFault) -> bool:
+    """True if a provider's error is about the key, the model or the window."""
+    said = f"{fault.code} {fault.message}".lower()
+    return any(word in said for word in _WORDS[what])
 
 
 _WINDOW = re.compile(
@@ -494,34 +505,28 @@ _WINDOW = re.compile(
 
 
 def too_long_for(said: str) -> JudgeRequestError:
-    """Say that a prompt does not fit, and what to do."""
+    """Return the error for a prompt that does not fit into the window."""
     return JudgeRequestError(
         f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
         "name a judge with a larger window"
     )
 
 
-def _is_about_the_window(fault: SdkFault) -> bool:
-    said = fault.message.lower()
-    words = ("maximum context length", "context window", "prompt is too long", "context size")
-    return fault.code == "context_length_exceeded" or any(word in said for word in words)
-
-
 def _is_about_every_call(fault: SdkFault) -> bool:
-    """Say whether a 400 speaks of the schema, the tools or a setting, which every row shares."""
+    """True if a 400 is about the schema, the tools or a setting, which all rows share."""
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
     return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Unwrap instructor's and tenacity's envelopes; what they hold was raised `from` its cause."""
+    """Unwrap the exceptions of instructor and tenacity."""
     while type(error).__name__ in ("InstructorRetryException", "RetryError") and error.__cause__:
         error = error.__cause__
     return beneath_litellm(error)
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Say where and what, without the input: it may quote the user's data."""
+    """Describe the first fault, without the input: it may quote the user's data."""
     faults = error.errors(include_input=False, include_url=False)
     place = ".".join(str(part) for part in faults[0]["loc"]) or "reply"
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -533,13 +538,13 @@ def _short(message: str, key: str | None) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"
 
 
-# A shorter one is a stand-in for a server without keys ("k", "none"), and stands inside words.
+# A shorter key is a placeholder such as "k" or "none", which also occurs inside words.
 _KEY_CHARS = 8
 _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bAIza[\w-]{10,}")
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """Replace what looks like a key, and every secret that is known; None is skipped."""
+    """Replace anything that looks like a key, and every known secret; None is skipped."""
     for secret in secrets:
         if secret and len(secret) >= _KEY_CHARS:
             text = text.replace(secret, "[key]")
@@ -556,10 +561,9 @@ class _Redacting(logging.Filter):
 
 
 def clean_instructor_logs() -> None:
-    """Keep instructor's error lines off the screen, and keys out of them where someone listens.
+    """Keep instructor's log of failed attempts off the screen, and remove keys from it.
 
-    It logs every failed attempt as an error, with the provider's message in full; each failure
-    reaches the caller as one of our errors anyway.
+    Each failure reaches the caller as one of our errors anyway.
     """
     listener = logging.getLogger("instructor")
     if any(isinstance(handler, logging.NullHandler) for handler in listener.handlers):

@@ -1,1 +1,1 @@
-"""How is a plan carried out? Sessions, the loop over rows, streams, and batches."""
+"""Execution of plans: sessions, the loop over rows, streams and batches."""

@@ -1,8 +1,8 @@
-"""What was sent in batches, and what has come back? A SQLite file in the run folder.
+"""The batches of a run and their results, in a SQLite file in the run folder.
 
-Requests are named by a key made of all that is asked. What came of each is a row of `attempts`: a
-reply or a fault. A part is a file of requests for one endpoint and one model, and the batch that
-the provider made of it; each step of sending it is written down first, so that a kill loses none.
+A request has a key made of its content. Each of its results, a reply or a fault, is a row of
+`attempts`. A part is a file of requests for one endpoint and one model, and the batch that the
+provider made of it. Each step of sending it is noted first, so a kill loses nothing.
 """
 
 import os
@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -43,8 +43,8 @@ _ATTEMPT = "INSERT OR REPLACE INTO attempts (key, n, reply, status, fault) VALUE
 _COLUMNS = "number, name, endpoint, model, requests, ended, status, file, batch"
 
 WRITTEN, SENDING, GIVEN = "written", "sending", "given"
-"""A part that was not sent; one that may have been, as a program was sending it; and one whose
-file was given to a program of the user's."""
+"""States of a part: not sent; perhaps sent, since a program was sending it; and given as a file to
+a program of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +52,15 @@ class BatchPart:
     """A file of requests.
 
     Attributes:
-        number: From 1.
-        name: What it is called at the provider; no other part has it.
+        number: Number from 1.
+        name: Unique name at the provider.
         endpoint: The judge string.
-        model: Who is asked.
-        requests: How many.
-        ended: How many of them were worked off, when last asked.
-        status: `written`, `sending`, or the provider's word for the state of its batch.
-        file: The provider's name of the file; None before it was uploaded.
-        batch: The provider's name of the batch; None before there is one.
+        model: Model to ask.
+        requests: Number of requests.
+        ended: Number of processed requests, as last reported.
+        status: `written`, `sending`, `given`, or the provider's word.
+        file: The provider's id of the file; None before the upload.
+        batch: The provider's id of the batch; None before there is one.
     """
 
     number: int
@@ -82,11 +82,7 @@ class BatchTable:
         self._lock = FileLock(self.folder / ".lock", timeout=0)
 
     def __enter__(self) -> Self:
-        """Take the folder.
-
-        Raises:
-            ConfigurationError: Another process holds it, or its file is damaged.
-        """
+        """Lock and open the folder; raise `ConfigurationError` if it is in use or damaged."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
@@ -109,16 +105,16 @@ class BatchTable:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the folder back."""
+        """Close and unlock the folder."""
         self._connection.close()
         self._lock.release()
 
     def path_of(self, part: int, kind: str = "") -> Path:
-        """Name the file of a part; with `.out` that of its results, where a program writes it."""
+        """Return the file of a part; with `.out` the file of its results."""
         return self.folder / f"part-{part}{kind}.jsonl"
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return what came of a request, the last time; None where nothing has come."""
+        """Return the latest result of a request; None without one."""
         rows = self._read(
             "SELECT key, reply, status, fault, n FROM attempts WHERE key = ? "
             "ORDER BY n DESC LIMIT 1",
@@ -127,24 +123,24 @@ class BatchTable:
         return BatchResult(*rows[0]) if rows else None
 
     def owner(self, key: str) -> str | None:
-        """Return the grading that a request was first sent for; None for one never sent."""
+        """Return the grading for which a request was first sent; None if it was never sent."""
         rows = self._read("SELECT owner FROM requests WHERE key = ?", key)
         return rows[0][0] if rows else None
 
     def waits(self, key: str) -> bool:
-        """Say whether a request is in a part whose results have not been taken."""
+        """True if a request is in a part whose results have not been taken."""
         rows = self._read(
             "SELECT 1 FROM requests JOIN parts ON part = number WHERE key = ? AND NOT is_taken", key
         )
         return bool(rows)
 
     def keys(self, part: BatchPart) -> frozenset[str]:
-        """Return the names of a part's requests."""
+        """Return the keys of a part's requests."""
         found = self._read("SELECT key FROM requests WHERE part = ?", part.number)
         return frozenset(key for (key,) in found)
 
     def drop_written(self) -> None:
-        """Forget parts that were not sent: what is still missing is written again."""
+        """Forget parts that were not sent; missing requests are written again."""
         unsent = "(SELECT number FROM parts WHERE status = ? AND NOT is_taken)"
         with self._connection as connection:
             connection.execute(
@@ -158,7 +154,7 @@ class BatchTable:
         return int(row[0])
 
     def add_part(self, part: BatchPart, requests: Iterable[tuple[str, str]]) -> None:
-        """Note a part that was written: its requests, each with the grading that asks."""
+        """Note a written part and its requests, each with the grading that asks."""
         with self._connection as connection:
             connection.execute(
                 f"INSERT INTO parts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -176,7 +172,7 @@ class BatchTable:
         return [BatchPart(*row) for row in self._read(query)]
 
     def note(self, part: int, **columns: object) -> None:
-        """Write down the state of a part; names of columns are those of `BatchPart`."""
+        """Update columns of a part, named as in `BatchPart`."""
         names = ", ".join(f"{name} = ?" for name in columns)
         with self._connection as connection:
             connection.execute(
@@ -184,7 +180,7 @@ class BatchTable:
             )
 
     def take(self, part: BatchPart, status: str, results: Iterable[BatchResult]) -> None:
-        """Keep what came of a part, all of it or nothing."""
+        """Store all results of a part, or nothing."""
         with self._connection as connection:
             rows = connection.execute(
                 "SELECT r.key, coalesce(max(n), 0) + 1 FROM requests r LEFT JOIN attempts a "
@@ -194,7 +190,7 @@ class BatchTable:
             asked: dict[str, int] = dict(rows.fetchall())
             read: dict[str, bool] = {}
             for found in results:
-                # Each request counts once; a reply is worth more than an error.
+                # Each request counts once; a reply wins over an error.
                 if found.key in asked and not read.get(found.key):
                     read[found.key] = found.reply is not None
                     row = (found.key, asked[found.key], *found[1:4])
@@ -205,7 +201,7 @@ class BatchTable:
             self._end(connection, part.number, status)
 
     def release(self, part: BatchPart, status: str) -> None:
-        """Note that nothing of a part was worked off; its requests go into another one."""
+        """Note that nothing of a part was processed; its requests go into another one."""
         with self._connection as connection:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             self._end(connection, part.number, status)
@@ -232,15 +228,15 @@ class BatchTable:
 
 
 def has_batches(folder: Path) -> bool:
-    """Say whether a run folder has batches."""
+    """True if a run folder has batches."""
     try:
         return (folder / BATCH / _FILE).exists()
     except OSError:
-        return False  # Such as a name that is too long: whoever makes the folder says so.
+        return False  # Such as a name that is too long, which is reported when the folder is made.
 
 
 def parts_under_way(folder: Path) -> Sequence[BatchPart]:
-    """Return the parts of a run folder that were sent, and whose results were not taken."""
+    """Return the sent parts of a run folder whose results were not taken."""
     if not has_batches(folder):
         return ()
     with BatchTable(folder) as table:
@@ -249,11 +245,7 @@ def parts_under_way(folder: Path) -> Sequence[BatchPart]:
 
 @contextmanager
 def open_batches(folder: Path) -> Iterator[BatchTable]:
-    """Open the batches of a run folder that has some.
-
-    Raises:
-        ConfigurationError: It has none.
-    """
+    """Open the batches of a run folder; raise `ConfigurationError` if it has none."""
     if not has_batches(folder):
         raise ConfigurationError(
             f"{str(folder)!r} has no batch; `rag-evals grade DATA --judge PROVIDER/MODEL --batch` "
@@ -264,11 +256,11 @@ def open_batches(folder: Path) -> Iterator[BatchTable]:
 
 
 grading_now: ContextVar[str] = ContextVar("grading_now", default="")
-"""The grading that runs in this task: the id of its sample, and its grader."""
+"""The grading of the current task: the id of its sample, and its grader."""
 
 
 class RoundAnswers:
-    """The replies that arrived before a round, and the requests that it finds missing."""
+    """The replies that arrived before a round, and the requests without one."""
 
     def __init__(
         self, table: BatchTable, *, max_requests: int | None = None, max_bytes: int | None = None
@@ -281,15 +273,15 @@ class RoundAnswers:
         self._open: dict[tuple[str, str], _PartFile] = {}
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return what came of a request; None for one that waits, or was never sent."""
+        """Return the result of a request; None if it is pending or was never sent."""
         return None if self._table.waits(key) else self._table.attempt(key)
 
     def is_paid_here(self, key: str) -> bool:
-        """Say whether the grading that runs is the one that a request was sent for."""
+        """True if a request was sent for the current grading."""
         return self._table.owner(key) in (None, grading_now.get())
 
     def note(self, missing: PendingError) -> None:
-        """Write a request into a part, if it is in none."""
+        """Write a request into a part, unless it is in one."""
         name = bytes.fromhex(missing.key)
         if name in self._noted or self._table.waits(missing.key):
             return
@@ -298,16 +290,18 @@ class RoundAnswers:
         line = host.line(missing.key, missing.body)
         place = (missing.endpoint, str(missing.body["model"]))
         file = self._open.get(place)
-        if file is not None and not file.has_room(len(line)):
+        if file and (len(file.requests) >= file.most or len(line) > file.bytes_left):
             self._close(file)
             file = None
         if file is None:
             file = self._open[place] = self._new(place, host)
-        file.add(line, missing.key, grading_now.get())
+        file.file.write(line)
+        file.bytes_left -= len(line)
+        file.requests.append((missing.key, grading_now.get()))
 
     @contextmanager
     def writing(self) -> Iterator["RoundAnswers"]:
-        """Keep the parts of a round that came to its end."""
+        """Keep the parts of a round if it reaches its end."""
         try:
             yield self
         except BaseException:
@@ -336,28 +330,13 @@ class RoundAnswers:
         self._table.add_part(part, file.requests)
 
 
+@dataclass(slots=True)
 class _PartFile:
-    """A part that is being written."""
+    """A part that is being written; `requests` are keys, each with the grading that asks."""
 
-    def __init__(
-        self,
-        number: int,
-        place: tuple[str, str],
-        file: IO[bytes],
-        max_requests: int,
-        max_bytes: int,
-    ) -> None:
-        self.number = number
-        self.place = place
-        self.file = file
-        self.requests: list[tuple[str, str]] = []
-        self._max_requests = max_requests
-        self._bytes_left = max_bytes
-
-    def has_room(self, size: int) -> bool:
-        return len(self.requests) < self._max_requests and size <= self._bytes_left
-
-    def add(self, line: bytes, key: str, owner: str) -> None:
-        self.file.write(line)
-        self._bytes_left -= len(line)
-        self.requests.append((key, owner))
+    number: int
+    place: tuple[str, str]
+    file: IO[bytes]
+    most: int
+    bytes_left: int
+    requests: list[tuple[str, str]] = field(default_factory=list)

@@ -1,14 +1,14 @@
-"""How is a data set graded by batches? In rounds: send what is missing, take what came, repeat.
+"""Grading of a data set by batches, in rounds: send missing requests, take results, repeat.
 
-A round grades every row that has no outcome over the replies that have come. What it finds missing
+A round grades every row without an outcome from the replies that have come. What it finds missing
 is sent; once that has come, the next round gets further, until no row is pending. Results come as a
-file, read once it is whole: each line that is lost is a reply that would be paid for twice.
+file that is read once it is complete: a lost line is a reply that would be paid for twice.
 """
 
 import asyncio
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, aclosing, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,21 +36,22 @@ from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
-"""What is called with a line that says how far the batches are."""
+"""Is called with lines about the progress of the batches."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
+_NO_ANSWER = "no answer, asking again: {}"
 
 
 class _Held(NamedTuple):
-    """What a file of results holds.
+    """Counts of a file of results.
 
     Attributes:
-        requests: Requests of the part that it speaks of.
+        requests: Requests of the part that have a result.
         replies: Those of them that have a reply.
-        foreign: Requests that it speaks of and that are not of the part.
-        others: Lines that cannot be read.
-        start: How the first of these begins, for a message.
+        foreign: Requests with a result that are not of the part.
+        others: Unreadable lines.
+        start: Start of the first of these, for a message.
     """
 
     requests: int
@@ -59,30 +60,56 @@ class _Held(NamedTuple):
     others: int
     start: str
 
-    def words_for(self, part: BatchPart) -> str:
-        """Say why nothing of the part is in it."""
+    @classmethod
+    def of(cls, path: Path, asked: frozenset[str]) -> "_Held":
+        """Count the results of some requests in a file."""
+        keys: set[str] = set()
+        replied: set[str] = set()
+        others, start = 0, ""
+        with path.open("rb") as lines:
+            for line in filter(None, map(bytes.strip, lines)):
+                if (found := BatchResult.read(line)) is not None:
+                    (keys if found.reply is None else replied).add(found.key)
+                else:
+                    shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
+                    start = start or f": {shown!r}"
+                    others += 1
+        every = keys | replied
+        return cls(len(every & asked), len(replied & asked), len(every - asked), others, start)
+
+    def why_none(self, part: BatchPart) -> str:
+        """Return why the file has no result of the part."""
         if self.foreign:
             return f": 0 of {self.foreign} are of this batch's {part.requests} requests"
         return self.start
 
 
-def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    """Take what a program of the user's has written for a part; a file that is not there is none.
+def _take(
+    table: BatchTable, part: BatchPart, held: _Held, status: str, words: str, tell: Tell
+) -> None:
+    with table.path_of(part.number, ".out").open("rb") as lines:
+        results = (found for line in lines if (found := BatchResult.read(line)) is not None)
+        table.take(part, status, results)
+    words += f", {min(held.replies, part.requests)} of {part.requests} requests have a reply"
+    if held.others:
+        words += f", and {held.others} lines cannot be read"
+        if (again := part.requests - held.requests) > 0:
+            words += f"; {again} requests are sent again, and paid for again"
+    tell(f"taken: {words}")
 
-    Raises:
-        ConfigurationError: Nothing in it is a result.
-    """
+
+def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
+    """Take the results of a user's program, if any; raise `ConfigurationError` if none fits."""
     path = table.path_of(part.number, ".out")
     if not path.exists():
         return
-    held = _held(path, table.keys(part))
+    held = _Held.of(path, table.keys(part))
     if not held.requests:
         raise ConfigurationError(
-            f"no line of {str(path)!r} is a result of part {part.number}{held.words_for(part)}; "
+            f"no line of {str(path)!r} is a result of part {part.number}{held.why_none(part)}; "
             "let `vllm run-batch` write it"
         )
-    _take(table, part, path, "completed")
-    tell(f"taken: {path}, {_words(held, part)}")
+    _take(table, part, held, "completed", str(path), tell)
 
 
 def take_batch(
@@ -91,99 +118,50 @@ def take_batch(
     """Take the results of a batch that has ended, all or nothing.
 
     Raises:
-        UnknownBatchError: The endpoint has them no more.
-        ConfigurationError: What is there is no results.
+        UnknownBatchError: The endpoint no longer has them.
+        ConfigurationError: The endpoint sent something else.
     """
-    path = table.path_of(part.number, ".out")
-    held = _fetched(api, state, path, table.keys(part))
+    held = _fetched(api, state, table.path_of(part.number, ".out"), table.keys(part))
     if not held.requests and (held.others or held.foreign or state.replied):
         raise ConfigurationError(
-            f"what the endpoint sent as the results of batch {state.name} holds none"
-            f"{held.words_for(part)}; "
+            f"the endpoint sent no results of batch {state.name}"
+            f"{held.why_none(part)}; "
             f"nothing was taken: `rag-evals batch collect {table.folder.parent}` fetches it again"
         )
-    _take(table, part, path, state.status)
-    tell(f"taken: batch {state.name}, {state.status}, {_words(held, part)}")
+    _take(table, part, held, state.status, f"batch {state.name}, {state.status}", tell)
 
 
 def _fetched(api: BatchApi, state: BatchState, path: Path, keys: frozenset[str]) -> _Held:
     for number in range(1, _TRIES + 1):
         is_last = number == _TRIES
         try:
-            _write(path, (line for name in state.results for line in api.lines(state.name, name)))
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
+            with os.fdopen(descriptor, "wb") as file:
+                for name in state.results:
+                    file.writelines(line + b"\n" for line in api.lines(state.name, name))
         except JudgeUnavailableError:
             if is_last:
                 raise
         else:
-            held = _held(path, keys)
-            if is_last or not _is_short(held, state):
+            held = _Held.of(path, keys)
+            # The provider counts the replies; if fewer came, some were lost on the way.
+            is_short = bool(held.others) or held.requests < (state.replied or 0)
+            if is_last or not is_short:
                 return held
         time.sleep(seconds_before_poll(number))
     raise AssertionError("the last try returns or raises")
 
 
-def _is_short(held: _Held, state: BatchState) -> bool:
-    """Say whether replies seem to be lost; a provider counts what it worked off."""
-    return bool(held.others) or held.requests < (state.replied or 0)
-
-
-def _write(path: Path, lines: Iterable[bytes]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-    with os.fdopen(descriptor, "wb") as file:
-        file.writelines(line + b"\n" for line in lines)
-
-
-def _held(path: Path, asked: frozenset[str]) -> _Held:
-    keys: set[str] = set()
-    replied: set[str] = set()
-    others, start = 0, ""
-    with path.open("rb") as lines:
-        for line in filter(None, map(bytes.strip, lines)):
-            if (found := BatchResult.read(line)) is not None:
-                (keys if found.reply is None else replied).add(found.key)
-            else:
-                shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
-                start = start or f": {shown!r}"
-                others += 1
-    ours = (keys | replied) & asked
-    foreign = len((keys | replied) - asked)
-    return _Held(len(ours), len(replied & asked), foreign, others, start)
-
-
-def _take(table: BatchTable, part: BatchPart, path: Path, status: str) -> None:
-    with path.open("rb") as lines:
-        table.take(part, status, _results(lines))
-
-
-def _results(lines: Iterable[bytes]) -> Iterator[BatchResult]:
-    return (found for line in lines if (found := BatchResult.read(line)) is not None)
-
-
-def _words(held: _Held, part: BatchPart) -> str:
-    words = f"{min(held.replies, part.requests)} of {part.requests} requests have a reply"
-    if not held.others:
-        return words
-    words += f", and {held.others} lines cannot be read"
-    again = part.requests - held.requests
-    return f"{words}; {again} requests are sent again, and paid for again" if again > 0 else words
-
-
-def let_go(table: BatchTable, part: BatchPart, error: UnknownBatchError, tell: Tell) -> None:
-    """Put the requests of a batch that no longer exists into the next one."""
-    table.release(part, "unknown")
-    tell(f"{error}; its {part.requests} requests are sent again, and paid for again")
-
-
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """What is done with the batches of a run.
+    """Steps to take with the batches of a run.
 
     Attributes:
-        take: Take the results that are there.
+        take: Take the results that have come.
         send: Send what is missing.
-        wait: Do both until no row is pending.
+        wait: Repeat both until no row is pending.
         again: Send again what is in batches that the endpoint no longer has.
-        max_requests: Requests of one batch, at most; None takes what the provider says.
+        max_requests: Requests of one batch, at most; None takes the provider's limit.
     """
 
     take: bool = True
@@ -202,15 +180,15 @@ async def aexecute_batches(
     progress: Report | bool | None = None,
     command: str | None = None,
 ) -> Run:
-    """Carry out a plan by batches, as far as replies have come.
+    """Carry out a plan by batches, with the replies that have come.
 
     Args:
-        plan: What is graded.
-        steps: What is done.
-        out: The run folder; a run that is there is gone on with.
-        tell: Called with a line that says how far the batches are.
+        plan: The plan.
+        steps: The steps to take.
+        out: The run folder; a run that is there is resumed.
+        tell: Called with lines about the progress of the batches.
         progress: As for `evaluate`.
-        command: Options of the command that begins the batches, as JSON; None leaves them.
+        command: Options of the command that starts the batches, as JSON; None keeps those stored.
 
     Raises:
         ConfigurationError: The judge takes no batches, or the provider refused one as a whole.
@@ -220,7 +198,7 @@ async def aexecute_batches(
         with RunStore(out, plan.manifest(), restart=True):
             pass
     elif (out / MANIFEST).exists():
-        # Before its batches are touched: another command may name its folder by mistake.
+        # Before its batches are touched: the command may name the wrong folder.
         require_same_run(out, plan.manifest())
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
@@ -239,25 +217,21 @@ async def aexecute_batches(
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
-    """Ask an endpoint; whoever waits for batches outlasts its outages, however long they are."""
+    """Ask an endpoint; with `wait`, through outages of any length."""
     for number in count(1):
         try:
             work()
         except JudgeUnavailableError as error:
             if not steps.wait:
                 raise
-            tell(_asked_again(error))
+            tell(_NO_ANSWER.format(error))
             await asyncio.sleep(seconds_before_poll(number))
         else:
             return
 
 
-def _asked_again(error: JudgeUnavailableError) -> str:
-    return f"no answer, and asked again: {error}"
-
-
 def check_batch_judges(plan: Plan) -> None:
-    """Refuse what no batch can ask, before anything is written."""
+    """Reject judges that take no batches, before anything is written."""
     own = [] if plan.client is None else [plan.client]
     asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
     if not asked:
@@ -293,7 +267,7 @@ async def _round(
 
 
 def send_parts(table: BatchTable, tell: Tell) -> None:
-    """Send the parts that were written; one that a killed program was sending is looked for."""
+    """Send the written parts; look for one that a killed program may have sent."""
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
@@ -304,7 +278,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
                 tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
                 continue
             again = part.status == SENDING
-            # Before anything is sent: whoever comes after a kill looks for what is there.
+            # Before anything is sent: after a kill, the next start looks for it.
             table.note(part.number, status=SENDING)
             api = apis.of(part.endpoint)
             path, file = table.path_of(part.number), part.file
@@ -320,10 +294,10 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
 
 
 def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
-    """Take the results of batches that have ended; of each, all or nothing.
+    """Take the results of ended batches, of each all or nothing.
 
     Raises:
-        ConfigurationError: The provider refused a batch as a whole, or has it no more.
+        ConfigurationError: The provider refused a batch as a whole, or no longer has it.
     """
     with _Apis() as apis:
         for part in table.parts():
@@ -335,7 +309,11 @@ def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
                 except UnknownBatchError as error:
                     if not again:
                         raise _with_way_out(error, table, part) from None
-                    let_go(table, part, error, tell)
+                    # Its requests go into the next batch.
+                    table.release(part, "unknown")
+                    tell(
+                        f"{error}; its {part.requests} requests are sent again, and paid for again"
+                    )
 
 
 def _with_way_out(
@@ -354,8 +332,8 @@ def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -
     if state.status == "failed" and not state.results:
         table.release(part, state.status)
         raise ConfigurationError(
-            f"the provider worked off nothing of batch {state.name}: "
-            f"{state.message or 'it says no reason'}; when that is mended, `rag-evals batch "
+            f"the provider processed nothing of batch {state.name}: "
+            f"{state.message or 'it gives no reason'}; when that is fixed, `rag-evals batch "
             f"submit {table.folder.parent}` sends its {part.requests} requests again"
         )
     take_batch(table, part, state, api, tell)
@@ -369,7 +347,7 @@ def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
 
 
 def ask_states(table: BatchTable) -> list[BatchPart]:
-    """Ask how far the batches under way are, and return all parts that are not taken."""
+    """Ask for the state of the sent batches, and return all parts that are not taken."""
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
@@ -381,18 +359,18 @@ def ask_states(table: BatchTable) -> list[BatchPart]:
 
 
 async def _ended(table: BatchTable, tell: Tell) -> None:
-    """Wait until all batches under way have ended, ever more patiently."""
+    """Wait until all sent batches have ended, with growing pauses."""
     told = ""
     for number in count(1):
         try:
             words = batch_words(parts := ask_states(table))
         except JudgeUnavailableError as error:
             # A batch takes up to a day, and a network may be down for an hour of it.
-            parts, words = table.parts(), _asked_again(error)
+            parts, words = table.parts(), _NO_ANSWER.format(error)
         if any(part.batch is None for part in parts):
             raise ConfigurationError(
-                "the requests are to be worked off by a program of yours, so there is nothing to "
-                f"wait for; then `rag-evals batch collect {table.folder.parent}`"
+                "a program of yours processes these requests, so there is nothing to wait for; "
+                f"then run `rag-evals batch collect {table.folder.parent}`"
             )
         if words != told:
             tell(words)
@@ -403,20 +381,20 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
 
 
 def pending_in(folder: Path) -> int:
-    """Return how many gradings of a run folder had no outcome after its last round."""
+    """Return the number of gradings without an outcome after the last round of a run."""
     return int(read_manifest(folder).get("pending", 0))
 
 
 def batch_words(parts: Iterable[BatchPart]) -> str:
-    """Say how far the batches under way are, in one line."""
+    """Return the progress of the sent batches in one line."""
     sent = [part for part in parts if part.status != WRITTEN]
     ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
-    return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests worked off"
+    return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests processed"
 
 
 class _Apis:
-    """The batches of each endpoint, with one client for all its parts."""
+    """The batches of each endpoint, with one client per endpoint."""
 
     def __init__(self) -> None:
         self._opened: dict[str, BatchApi] = {}

@@ -1,4 +1,4 @@
-"""What earlier starts of a run have graded already, so that only the rest is graded."""
+"""Outcomes of earlier starts of a run, so that only the rest is graded."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,24 +22,24 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 class EarlierOutcomes:
     """The outcomes of earlier starts in a run's folder.
 
-    Where the data is the same to the last byte, the index says which rows are done, and they are
-    not read again; what a killed start wrote last is looked up. Else each row is looked up by what
-    it and its grader are now.
+    If the data has not changed by a byte, the index says which rows are done, and they are not read
+    again, except those that a killed start wrote last. Otherwise each row is looked up by its
+    fingerprint and that of its grader.
 
     Attributes:
-        changed: Rows that were graded before, and are not what they were.
-        done: Gradings of earlier starts that count, where rows are not looked up.
-        spent: What earlier starts used; what failed is graded again.
+        changed: Rows that have changed since they were graded.
+        done: Gradings of earlier starts that count, if rows are not looked up.
+        spent: Usage of earlier starts; failed rows are graded again.
     """
 
     def __init__(self, plan: Plan, store: RunStore) -> None:
-        """Find out whether rows must be looked up."""
+        """Read the index, and decide whether rows must be looked up."""
         self.changed = self.done = 0
         self.spent = store.index.spent()
         self._store = store
         self._plan = plan
         self._fingerprints = fingerprints = plan.fingerprints
-        # A run's own graders know their classes; others are looked for by their names.
+        # A run's own graders know their classes; others are found by name.
         self._models: Mapping[str, type[BaseModel]] = {
             type_name(grader.result_model): grader.result_model for grader in plan.graders
         }
@@ -53,21 +53,21 @@ class EarlierOutcomes:
         self._flags = self._positions()
         self._doubted = frozenset() if self._flags is None else store.index.doubted()
         if self._flags is None:
-            # Until all rows were looked up: lines of this start have positions of other data.
+            # Until all rows were looked up, lines of this start have positions in other data.
             self.forget_positions()
 
     def forget_positions(self) -> None:
-        """Have the next start look every row up: the data is not what was checked."""
+        """Make the next start look up every row: the data differs from the checked data."""
         self._store.index.trust_positions(None)
 
     def was_refused(self, outcome: Outcome) -> bool:
-        """Say whether an earlier start ended the same grading with a refusal of the endpoint."""
+        """True if the endpoint refused the same grading in an earlier start."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
         error = None if found is None else found.outcome.error
         return error is not None and error.type == JudgeRejectedError.__name__
 
     def is_known_failure(self, outcome: Outcome) -> bool:
-        """Say whether a round of batches met a failure of an earlier one, over the same reply."""
+        """True if an earlier round of batches had the same failure from the same reply."""
         if not self._plan.batched or self._store.is_new:
             return False
         found = self._store.index.find(outcome.key)
@@ -79,7 +79,7 @@ class EarlierOutcomes:
         )
 
     def fill(self, summary: Summary) -> None:
-        """Begin a summary with what all starts spent, and what rows that are done came to."""
+        """Add the spending of all starts and the outcomes of done rows to a summary."""
         if self._store.is_new:
             return
         summary.usage, summary.cost_usd = self.spent.usage, self.spent.cost_usd
@@ -88,7 +88,7 @@ class EarlierOutcomes:
                 summary.add_tally(tally)
 
     def rows(self) -> Iterator[NumberedSample] | None:
-        """Read the rows that are to be graded; None where all must be looked up."""
+        """Read the rows to grade; None if all rows must be looked up."""
         if self._flags is None or not self.done or not isinstance(self._plan.data, FileData):
             return None
         first, *others = self._flags.values()
@@ -96,22 +96,22 @@ class EarlierOutcomes:
         return self._plan.data.some(done.translate(_FLIP))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Read the outcomes of rows that are done, in the order of the log."""
+        """Read the outcomes of done rows in the order of the log."""
         if self._flags is not None:
             for place in self._store.index.ended_places(self._ended):
                 yield self._store.outcome_at(place, self._models)
 
     def is_done(self, row: NumberedSample, grader: str) -> bool:
-        """Say whether a grading is done and counted; looked up rows never are."""
-        # A file that became longer is found out at the end of the run.
+        """True if a grading is done and counted; False if rows are looked up."""
+        # The end of the run notices a file that became longer.
         here = slice(row.position, row.position + 1)
         return self._flags is not None and self._flags[grader][here] == b"\1"
 
     def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
-        """Return the outcome of a row that need not be graded again, in its place of today.
+        """Return the stored outcome of an unchanged row, at its current position.
 
         Returns:
-            None where there is none, it failed, or row or grader are not what they were.
+            None if there is none, it failed, or row or grader have changed.
         """
         if self._store.is_new:
             return None
@@ -136,7 +136,7 @@ class EarlierOutcomes:
         )
 
     def keep(self, row: NumberedSample) -> None:
-        """Write the sample of a row before it is graded, where the folder has it otherwise."""
+        """Store the sample of a row before it is graded, unless it is stored already."""
         line = sample_line(row)
         before = None if self._store.is_new else self._kept_line(row.name)
         if line is None and before is not None:
@@ -145,9 +145,9 @@ class EarlierOutcomes:
             self._store.append_sample(line)
 
     def leave_out(self) -> int:
-        """Note which rows the data lacks now that all of it was read; return how many had outcomes.
+        """Note the rows that the data no longer has; return how many of them had outcomes.
 
-        The next start over the same data need not look its rows up.
+        Then the next start over the same data need not look up rows.
         """
         index, gone = self._store.index, 0
         if self._flags is None and not self._store.is_new:
@@ -162,7 +162,7 @@ class EarlierOutcomes:
         return gone or int(index.noted(_LEFT_OUT) or 0)
 
     def _kept_line(self, sample_id: str) -> int | None:
-        """Return the hash of the last line about a sample; None where there is none."""
+        """Return the hash of the last line about a sample; None without one."""
         if self._flags is None:
             return self._store.index.kept_line(sample_id)
         if self._unfinished is None:
@@ -175,7 +175,7 @@ class EarlierOutcomes:
             self._last_changed = row.position
 
     def _data_key(self) -> str | None:
-        """Name the data and how it was read; None where rows must be looked up."""
+        """Return a key of the data and its reading; None if rows must be looked up."""
         data = self._plan.data
         check = data.kept_check if isinstance(data, FileData) else None
         if check is None or self._plan.drawn is not None or self._plan.batched:
@@ -183,11 +183,11 @@ class EarlierOutcomes:
         return f"{check.reading} {check.content}"
 
     def _positions(self) -> dict[str, bytearray] | None:
-        """Mark which rows are done, by their positions; None where these cannot be trusted."""
+        """Return flags of done rows by position; None if positions cannot be trusted."""
         index, rows = self._store.index, self._plan.rows
         if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
             return None
-        # Rows that changed, or that the data lacks, are looked for only where it must be.
+        # Changed and removed rows are looked for only if necessary.
         for only_current in (False, True):
             self._ended = Ended(self._fingerprints, only_current)
             if (flags := self._flagged(rows)) is not None:
@@ -196,7 +196,7 @@ class EarlierOutcomes:
         return None
 
     def _flagged(self, rows: int) -> dict[str, bytearray] | None:
-        """Mark the rows that have an outcome; None where one has two, or is no row of the data."""
+        """Return flags of rows with an outcome; None if a row has two or is not in the data."""
         flags = {name: bytearray(rows) for name in self._fingerprints}
         for grader, done in flags.items():
             for position in self._store.index.ended(self._ended, grader):

@@ -1,4 +1,4 @@
-"""How is a data set graded? `evaluate` waits for all of it, `stream` yields each outcome."""
+"""Grading of a data set: `evaluate` waits for all rows, `stream` yields each outcome."""
 
 import asyncio
 import signal
@@ -26,7 +26,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a new loop until it ends, or SIGINT or SIGTERM comes.
+    """Run a coroutine in a new loop until it ends, or until SIGINT or SIGTERM.
 
     Raises:
         RunInterruptedError: A signal came; the coroutine was cancelled and has ended.
@@ -42,7 +42,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
 
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            # Not on Windows, where KeyboardInterrupt comes by itself.
+            # Not on Windows, which raises KeyboardInterrupt.
             with suppress(NotImplementedError):
                 loop.add_signal_handler(number, stop, number)
         return await task
@@ -57,7 +57,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
 
 
 OnOutcome = Callable[[Outcome], object]
-"""Is called with each outcome; what it returns is awaited where it can be."""
+"""Is called with each outcome; an awaitable result is awaited."""
 
 
 def evaluate(
@@ -78,9 +78,9 @@ def evaluate(
         client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, an instructor client, sync
             or async, or one of OpenAI's, Anthropic's or Google's own; None takes `RAG_EVALS_JUDGE`,
             else `"embedded"`.
-        out: Folder to keep the run in; a run that is there is gone on with. None writes nothing.
-        on_outcome: A function that is called with each outcome once it is kept, those of an earlier
-            run among them; an exception in it ends the run.
+        out: Folder of the run; a run that is there is resumed. None writes nothing.
+        on_outcome: A function to call with each outcome after it is stored, also with those of
+            earlier starts; its exception ends the run.
         options: Model, columns, limits, settings of the judge and more: `RunOptions`.
 
     Returns:
@@ -108,7 +108,7 @@ async def aevaluate(
     on_outcome: OnOutcome | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Grade a data set in the running event loop; as `evaluate` otherwise."""
+    """Grade a data set in the running event loop; otherwise as `evaluate`."""
     plan = _planned("aevaluate", data, graders, client, out, options)
     progress = options.get("progress")
     return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
@@ -143,7 +143,7 @@ def execute(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # A loop cannot be entered twice: the run gets one of its own.
+    # A loop cannot be entered twice: the run gets its own.
     with closing(LoopThread()) as loop:
         return loop.run(work)
 
@@ -159,7 +159,7 @@ async def aexecute(
     run, notes = await _carried_out(plan, out, progress, on_outcome)
     if plan.free is None:
         return run
-    # Second: a judge that cannot be opened must leave no folder that refuses the right one.
+    # Second: a judge that cannot be opened must not leave a folder.
     inner = None if out is None else Path(out) / FREE_FOLDER
     every, _ = await _carried_out(plan.free, inner, progress, None)
     choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
@@ -197,16 +197,15 @@ def stream(
 ) -> Generator[Outcome]:
     """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
 
-    Rows end in any order; `index` is a row's place. At most `concurrency` rows are under way or
-    wait to be taken: a loop that is slow slows the grading down. Nothing is graded before the first
-    outcome is asked for, and nothing more once the loop is left. Nothing is kept in memory; with
-    `out`, the outcomes are kept in that folder, and those of an earlier run in it are yielded too.
-    No progress is shown unless it is asked for.
+    Rows end in any order; `index` is a row's position. At most `concurrency` rows are in flight or
+    wait for the loop, so a slow loop slows down the grading. Grading starts with the first `next`
+    and ends when the loop is left. Nothing is kept in memory; with `out`, outcomes are stored in
+    that folder, and those of earlier starts are yielded too. Progress is shown only on request.
 
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
-        RagEvalsError: From the loop, what `evaluate` raises.
+        RagEvalsError: In the loop, as `evaluate` raises.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _in_a_thread(plan, out, options.get("progress", False))
@@ -220,10 +219,10 @@ def astream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> AsyncGenerator[Outcome]:
-    """Grade a data set in the running event loop, for `async for`; as `stream` otherwise.
+    """Grade a data set in the running event loop, for `async for`; otherwise as `stream`.
 
-    Leave the loop through `contextlib.aclosing` where the rest must have ended before you go on;
-    else it ends a moment later.
+    With `contextlib.aclosing`, all grading has ended when you leave the loop; else it ends a
+    moment later.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _outcomes(plan, out, options.get("progress", False))

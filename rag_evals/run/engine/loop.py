@@ -1,4 +1,4 @@
-"""How does a run get from row to row? As many at a time as allowed, each stored when it ends."""
+"""The loop of a run: grade rows concurrently, and store each outcome when it ends."""
 
 import asyncio
 import gc
@@ -38,16 +38,16 @@ T = TypeVar("T")
 
 
 class UntilOneEnded:
-    """A piece of work that is none: the next one is to be asked for when another has ended."""
+    """Marks that the next piece of work is available only after another has ended."""
 
 
 async def in_flight(
     work: Iterable[T | Coroutine[Any, Any, T] | UntilOneEnded], most: int
 ) -> AsyncGenerator[T]:
-    """Yield results as they come; what is slow to take them slows the work down.
+    """Yield results as they come; a slow consumer slows down the work.
 
     Raises:
-        Exception: What a coroutine raised; the others are cancelled, and have ended.
+        Exception: Raised by a coroutine; the others are cancelled first.
     """
     running: set[asyncio.Task[T]] = set()
     ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
@@ -63,13 +63,13 @@ async def in_flight(
             task = asyncio.create_task(piece)
             running.add(task)
             task.add_done_callback(ended.put_nowait)
-            # What has ended in the meantime is handed on at once.
+            # Yield results that have come in the meantime.
             while len(running) >= most or not ended.empty():
                 yield _taken(await ended.get(), running)
         while running:
             yield _taken(await ended.get(), running)
     finally:
-        # What one raised ends all: calls in flight must not go on being paid for.
+        # After an exception, calls in flight must not cost more.
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -81,14 +81,14 @@ def _taken(task: asyncio.Task[T], running: set[asyncio.Task[T]]) -> T:
 
 
 REFUSALS_IN_A_ROW = 10
-"""So many refused gradings without one success between them end a run."""
+"""Number of refused gradings, without a success between them, that ends a run."""
 
 
 class Refusals:
-    """What the endpoint of one run has refused and answered."""
+    """Counts what the endpoint of a run refuses and answers."""
 
     def __init__(self, earlier: EarlierOutcomes | None) -> None:
-        """Begin with what earlier starts of the run met; None for a run that has none."""
+        """Start from the outcomes of earlier starts, if any."""
         self._earlier = earlier
         self._answered = False
         self._answered_before = earlier is not None and earlier.spent.is_answered
@@ -96,18 +96,18 @@ class Refusals:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the endpoint answered a row, in this start or in an earlier one."""
+        """True if the endpoint answered a row in this or an earlier start."""
         return self._answered or self._answered_before
 
     def count(self, outcome: Outcome) -> None:
-        """Take note of an outcome of this start."""
-        # What was decided without the endpoint proves no key.
+        """Count an outcome of this start."""
+        # An outcome without a call does not prove that the key works.
         if outcome.status != "failed" and outcome.usage.calls > 0:
             self._answered = True
             self._in_a_row = 0
 
     def fatal(self, outcome: Outcome) -> GradingError | None:
-        """Return the error that ends the run; None when this row has failed at most."""
+        """Return the error that ends the run; None to continue."""
         if outcome.error is None:
             return None
         kind, message = outcome.error.type, outcome.error.message
@@ -116,7 +116,7 @@ class Refusals:
         if kind != JudgeRejectedError.__name__:
             return None
         if self._earlier is not None and self._earlier.was_refused(outcome):
-            # It is known, and ends no other start.
+            # Known from an earlier start: it does not end this one.
             return None
         if not self.has_answered:
             return JudgeRejectedError(message)
@@ -131,7 +131,7 @@ class Refusals:
 
 _YOUNG_OBJECTS = 10_000
 
-# Runs in several threads share one collector: the first settles the heap, the last one ends it.
+# Runs in several threads share one collector: the first freezes the heap, the last unfreezes it.
 _lock = threading.Lock()
 _thresholds: list[tuple[int, int, int]] = []
 
@@ -140,22 +140,22 @@ _thresholds: list[tuple[int, int, int]] = []
 def settled_heap() -> Iterator[None]:
     """Exclude objects that exist before a run from garbage collection.
 
-    A run makes objects fast, so the collector runs often, each time through all modules that are
-    loaded: a fifth of the run's CPU. It also runs more rarely during a run: a row makes
-    hundreds of objects, and next to none that only the collector can free.
+    A run makes objects fast, so the collector runs often, each time over all loaded modules: a
+    fifth of the CPU. During a run it also runs less often: a row makes hundreds of objects, and
+    hardly any of them needs the collector.
     """
     with _lock:
         young, *older = found = gc.get_threshold()
         _thresholds.append(found)
         gc.freeze()
-        # 0 is a user's wish to have none.
+        # 0 means that the user has switched it off.
         gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
     finally:
         with _lock:
             before = _thresholds.pop()
-            # The last one to end finds what the first one to begin has found.
+            # The last run to end restores what the first one found.
             if not _thresholds:
                 gc.set_threshold(*before)
                 gc.unfreeze()
@@ -171,10 +171,10 @@ async def runner_of(
     holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
-    """Open all that a run needs, its folder last; arguments as for `evaluate`."""
+    """Open everything that a run needs; arguments as for `evaluate`."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
-        # First: a judge that cannot be opened must leave no folder that refuses the right one.
+        # First: a judge that cannot be opened must not leave a folder.
         session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
         store = None
         if folder is not None:
@@ -189,7 +189,7 @@ async def runner_of(
 
 
 class Runner:
-    """The state of one run while it goes on."""
+    """A run in progress."""
 
     def __init__(
         self,
@@ -213,12 +213,12 @@ class Runner:
         self._refusals = Refusals(self._earlier)
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
-        # In the summary, and not yet handed on.
+        # In the summary, and not yet yielded.
         self._counted: dict[int, Outcome] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         lost = 0.0 if self._earlier is None else self._earlier.spent.lost_usd
         self._policy = EveryRow() if plan.policy is None else plan.policy(plan, lost)
-        # What the policy says in the end, as the manifest has it.
+        # The policy's entries in the manifest.
         self.notes: Mapping[str, Any] = {}
         self._done = 0
         if self._earlier is not None:
@@ -226,7 +226,7 @@ class Runner:
             self._done = self._earlier.done
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
-        """Grade, and yield each outcome once it is kept; those of an earlier run as they come up.
+        """Grade, and yield each outcome after it is stored, also those of earlier starts.
 
         Raises:
             TooManyFailuresError: With the run so far.
@@ -245,7 +245,7 @@ class Runner:
                 self._complete()
                 self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
-            # What ended together with the last straw is part of that run too.
+            # Rows that ended at the same time are part of that run too.
             for outcome in self._counted.values():
                 yield outcome
             error.run = self.finished()
@@ -256,11 +256,7 @@ class Runner:
             await asyncio.gather(waits, return_exceptions=True)
 
     def _complete(self) -> None:
-        """Note that all rows were graded, once it is sure which rows the data has.
-
-        Raises:
-            DataError: The file changed while it was read.
-        """
+        """Note that all rows were graded; raise `DataError` if the file has changed."""
         if isinstance(self._plan.data, FileData):
             self._plan.data.require_unchanged()
         self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
@@ -270,11 +266,11 @@ class Runner:
             self._store.finish(**self.notes)
 
     def finished(self) -> Run:
-        """Return the run as far as it came."""
+        """Return the run in its current state."""
         folder = None if self._store is None else self._store.folder
         order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
         self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
-        # Outcomes end in any order; what is shown must not change with it.
+        # Rows end in any order, which must not change the output.
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
@@ -282,7 +278,7 @@ class Runner:
         self._summary.lessons = self._session.judges.lessons
         self._summary.untuned = self._plan.untuned
         if self._store is not None:
-            # With what earlier starts graded.
+            # With the outcomes of earlier starts.
             self._summary.answered = self._store.index.answered()
             self._summary.versions = tuple(self._store.versions)
         models = [grader.result_model for grader in self._plan.graders]
@@ -294,7 +290,7 @@ class Runner:
     def _work(
         self,
     ) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | UntilOneEnded | None]:
-        """Yield what is still to be graded; what an earlier run ended is counted on the way."""
+        """Yield the work that is left; count earlier outcomes on the way."""
         yield from self._done_before()
         rows = None if self._earlier is None else self._earlier.rows()
         for row in self._plan.in_turn() if rows is None else rows:
@@ -308,7 +304,7 @@ class Runner:
                 self._summary.changed = self._earlier.changed
             elif self._holds and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
-            # All are counted before the first is handed on.
+            # Count all before the first is yielded.
             for outcome in taken:
                 self._summary.count(outcome)
                 self._note(outcome)
@@ -317,7 +313,7 @@ class Runner:
                 yield self._grade(row, grader)
 
     def _done_before(self) -> Iterator[Outcome]:
-        """Yield the outcomes of rows that are not looked up; they are in the summary already."""
+        """Yield earlier outcomes that need no look-up; the summary has them already."""
         if self._earlier is not None and self._yields_earlier:
             for outcome in self._earlier.outcomes():
                 self._counted[id(outcome)] = outcome
@@ -326,7 +322,7 @@ class Runner:
             self._tell()
 
     def _left_of(self, row: NumberedSample) -> tuple[list[Grader[Any]], list[Outcome]]:
-        """Return the graders that must grade a row, and the outcomes that others had earlier."""
+        """Return the graders that must grade a row, and the earlier outcomes of the others."""
         if self._earlier is None:
             return list(self._plan.graders), []
         left: list[Grader[Any]] = []
@@ -339,13 +335,13 @@ class Runner:
         return left, taken
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
-        """Grade a row; None where its reply has not come."""
+        """Grade a row; None if its reply is pending."""
         try:
             outcome = await self._session.grade_row(row, grader)
         except PendingError:
             self._summary.pending += 1
             return None
-        # Written first, so that the next start knows this row and gets past it.
+        # First, so that the next start knows this row and continues after it.
         self._write(outcome)
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
@@ -370,7 +366,7 @@ class Runner:
             self._store.commit()
 
     def _check_data(self, *, at_the_end: bool = False) -> None:
-        """Trust no position of a row where the data changed while it was read."""
+        """Forget positions of rows if the data changed while it was read."""
         data = self._plan.data
         if self._earlier is None or not isinstance(data, FileData) or data.kept_check is None:
             return
@@ -390,7 +386,7 @@ class Runner:
             )
 
     def _note(self, outcome: Outcome) -> None:
-        """Count an outcome that is in the summary, for everything else that watches the run."""
+        """Count an outcome for policy and progress."""
         self._done += 1
         self._counted[id(outcome)] = outcome
         self._policy.ended(outcome)
@@ -413,7 +409,7 @@ class Runner:
         )
 
     async def _tell_of_waits(self) -> None:
-        """Say that the endpoint keeps the run waiting: no row ends meanwhile to say anything."""
+        """Report progress while the endpoint keeps the run waiting and no row ends."""
         while not await asyncio.sleep(1, False):
             if self._session.judges.waiting_seconds >= 1:
                 self._tell()

@@ -1,8 +1,7 @@
-"""How are single rows graded, for as long as a program runs? In a session, opened once.
+"""Sessions, which grade single rows for as long as a program runs.
 
-All its gradings share one judge with its connections, one rate limit, one cache and one price list.
-A run grades through a session as well, and so do engines such as Ray, Spark and Daft, whose
-processes each open one.
+All gradings of a session share a judge with its connections, a rate limit, a cache and a price
+list. A run grades through a session too, and so does each process of Ray, Spark or Daft.
 """
 
 import asyncio
@@ -10,7 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import count, product
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from pydantic import BaseModel
 
 from rag_evals.cache.calls import CallCache
+from rag_evals.cache.database import Database
 from rag_evals.core import Meter, Sample, Usage, Work, require_known, watching
 from rag_evals.dataset import NumberedSample, RowData, required_module
 from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, UnknownNameError
@@ -40,39 +40,31 @@ from rag_evals.run.record.outcome import (
     outcome_of,
     outcome_schema,
 )
-from rag_evals.run.record.store import identity_differences
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
+@dataclass(slots=True)
 class RunJudges:
-    """Opens each judge of a run once: within the run's limits, and with its cache."""
+    """Opens each judge of a run once, with the run's limits and cache."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        stack: AsyncExitStack,
-        *,
-        answers: RoundAnswers | None = None,
-        folder: Path | None = None,
-    ) -> None:
-        self._plan = plan
-        self._folder = folder
-        self._answers = answers
-        self._stack = stack
-        self._named: dict[str, JudgePipeline] = {}
-        self._lock = asyncio.Lock()
-        self._opened: list[JudgePipeline] = []
+    plan: Plan
+    stack: AsyncExitStack
+    answers: RoundAnswers | None = None
+    folder: Path | None = None
+    _named: dict[str, JudgePipeline] = field(default_factory=dict)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _opened: list[JudgePipeline] = field(default_factory=list)
 
     @property
     def waiting_seconds(self) -> float:
-        """How long an endpoint has asked to wait, from now; 0 when none has."""
+        """Seconds that an endpoint still asks to wait; 0 if none does."""
         return max((judge.waiting_seconds for judge in self._opened), default=0.0)
 
     @property
     def lessons(self) -> dict[str, list[str]]:
-        """What was learned of which models; see `JudgeHost`."""
+        """Models by what was learned about them; see `JudgeHost`."""
         found: dict[str, set[str]] = {}
         for judge in self._opened:
             for what, models in judge.host.lessons.items():
@@ -80,22 +72,22 @@ class RunJudges:
         return {what: sorted(models) for what, models in found.items()}
 
     async def open(self) -> JudgePipeline | None:
-        """Open the judge of the plan, and those that graders name; None when none is asked."""
-        client, model = self._plan.client, self._plan.model
+        """Open the judge of the plan and those of graders; None without a judge."""
+        client, model = self.plan.client, self.plan.model
         judge = await self._open(client, model)
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
-        for opened, grader in product(self._opened, self._plan.graders):
-            # Such as `seed`: a grader of prompts has its own.
+        for opened, grader in product(self._opened, self.plan.graders):
+            # A grader with a prompt may have its own, such as `seed`.
             own = getattr(grader, "settings", {})
             opened.host.check_settings(own, model or grader.model or model_of(client))
-        for grader in self._plan.graders:
+        for grader in self.plan.graders:
             for endpoint in grader.endpoints:
                 await self.named(endpoint)
         return judge
 
     async def named(self, endpoint: str) -> JudgePipeline:
-        """Return the judge that a call names, such as `openai/gpt-4o`; opened when first asked."""
+        """Return the judge that a call names, such as `openai/gpt-4o`; open it once."""
         async with self._lock:
             if endpoint not in self._named:
                 judge = await self._open(endpoint, None)
@@ -106,31 +98,30 @@ class RunJudges:
     async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
         if client is None:
             return None
-        settings = self._plan.settings.session
-        if self._answers is None:
+        settings = self.plan.settings.session
+        if self.answers is None:
             opened = judge_session(client, model, settings)
         else:
-            assert isinstance(client, str), "whoever asks by batches has looked for a string"
-            opened = batch_session(client, model, settings.options, self._answers)
-        judge = await self._stack.enter_async_context(opened)
-        # Second: a judge that cannot be asked must leave no cache file.
+            assert isinstance(client, str), "batches need a judge string"
+            opened = batch_session(client, model, settings.options, self.answers)
+        judge = await self.stack.enter_async_context(opened)
+        # Second: a judge that cannot be asked must not leave a cache file.
         judge = replace(judge, store=self._store(client, model))
         self._opened.append(judge)
         return judge
 
     def _store(self, client: Client, model: str | None) -> ReplyStore | None:
         cache = self._cache(client, model)
-        if self._folder is None or not self._plan.settings.keep_replies:
+        if self.folder is None or not self.plan.settings.keep_replies:
             return cache
-        return ReplyLog(self._folder, grading_key, cache)
+        return ReplyLog(self.folder, grading_key, cache)
 
     def _cache(self, client: Client, model: str | None) -> CallCache | None:
-        settings = self._plan.settings
-        if (cache := settings.open_cache()) is None:
+        settings = self.plan.settings
+        if settings.cache is None:
             return None
-        self._stack.enter_context(closing(cache))
         return CallCache(
-            cache,
+            self.stack.enter_context(closing(Database(settings.cache))),
             endpoint=endpoint_of(client),
             default_model=model_of(client),
             model=model,
@@ -140,7 +131,7 @@ class RunJudges:
 
 
 def grading_key() -> tuple[str, str]:
-    """Return sample id and grader of the grading of this task."""
+    """Return sample id and grader of the current grading."""
     sample_id, _, grader = grading_now.get().rpartition("\n")
     return sample_id, grader
 
@@ -148,10 +139,10 @@ def grading_key() -> tuple[str, str]:
 class AsyncGradingSession:
     """Grades rows as they come, in the event loop that opened it; see `open_session`.
 
-    Any number of tasks may grade at the same time; those above `concurrency` wait for a place.
+    Any number of tasks may grade at the same time; those above `concurrency` wait.
 
     Attributes:
-        judges: Those that it asks.
+        judges: Its judges.
     """
 
     def __init__(self, plan: Plan, judges: RunJudges, judge: AsyncJudge | None) -> None:
@@ -179,33 +170,32 @@ class AsyncGradingSession:
 
     @property
     def usage(self) -> Usage:
-        """What all gradings so far have used."""
+        """Usage of all gradings so far."""
         return self._usage
 
     @property
     def cost_usd(self) -> float | None:
-        """List price of what was used, in US dollars; None where no price is known."""
+        """List price of the usage in US dollars; None if no price is known."""
         return self._cost_usd
 
     async def grade(self, sample: object, grader: str | None = None) -> Outcome:
         """Grade one row with one grader.
 
         Args:
-            sample: A `Sample`, a mapping or an object with fields, as a row of `evaluate`.
-            grader: Name of one of the session's graders; None where it has only one.
+            sample: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
+            grader: Name of one of the session's graders; None if it has only one.
 
         Returns:
-            The outcome, as in a run: whatever is wrong with the row or the reply is in it.
+            The outcome, as in a run; faults of the row or the reply are in it.
 
         Raises:
-            ConfigurationError: The session cannot work, whatever the row; it is closed; or it has
-                no such grader.
+            ConfigurationError: The session cannot work or is closed, or it has no such grader.
         """
         self._check_usable()
         return await self.grade_row(self.read(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
-        """Grade one row with all graders of the session, side by side; as `grade` otherwise.
+        """Grade one row with all graders of the session concurrently; otherwise as `grade`.
 
         Returns:
             One outcome for each grader, in the order of the graders.
@@ -216,7 +206,7 @@ class AsyncGradingSession:
         return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        """Grade a row that has been read and numbered before; as `grade` otherwise."""
+        """Grade a row that was read and numbered before; otherwise as `grade`."""
         grading_now.set(f"{row.name}\n{grader.name}")
         return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
@@ -237,7 +227,7 @@ class AsyncGradingSession:
             try:
                 ended = await self._ended(row, grader, meter)
             finally:
-                # Also what was paid for a row that nobody waits for any more.
+                # Also the cost of a cancelled row.
                 cost = self._count(grader, meter)
             seconds = time.monotonic() - began if isinstance(row.sample, Sample) else 0.0
             return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
@@ -255,12 +245,12 @@ class AsyncGradingSession:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
             if not self._is_open:
-                # Its connections are gone: nothing that this row could help.
+                # The connections are closed, which is not a fault of the row.
                 raise closed_too_soon() from None
             return error
 
     def close(self) -> None:
-        """Take no more rows."""
+        """Reject further rows."""
         self._is_open = False
 
     def _check_usable(self) -> None:
@@ -273,7 +263,7 @@ class AsyncGradingSession:
             )
 
     def read(self, sample: object) -> NumberedSample:
-        """Read and number a row as `grade` does, which takes the result too."""
+        """Read and number a row, as `grade` does; `grade` accepts the result."""
         if isinstance(sample, NumberedSample):
             return sample
         assert isinstance(self._plan.data, RowData), "a session is planned without a file"
@@ -302,7 +292,7 @@ class AsyncGradingSession:
 class GradingSession:
     """Grades rows as they come, from any number of threads; see `open_session`.
 
-    The work is done in an event loop that has a thread of its own.
+    An event loop in its own thread does the work.
     """
 
     def __init__(self, opening: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
@@ -325,12 +315,12 @@ class GradingSession:
 
     @property
     def usage(self) -> Usage:
-        """What all gradings so far have used."""
+        """Usage of all gradings so far."""
         return self._session.usage
 
     @property
     def cost_usd(self) -> float | None:
-        """List price of what was used, in US dollars; None where no price is known."""
+        """List price of the usage in US dollars; None if no price is known."""
         return self._session.cost_usd
 
     def grade(self, sample: object, grader: str | None = None) -> Outcome:
@@ -342,7 +332,7 @@ class GradingSession:
         return self._loop.run(self._session.grade_all(sample))
 
     def begin_flat(self, row: Mapping[str, Any]) -> "Future[list[dict[str, Any]]]":
-        """Begin to grade a row; its future has a flat row of `Outcome.to_row` for each grader."""
+        """Start to grade a row; the future has a flat row of `Outcome.to_row` for each grader."""
 
         async def graded() -> list[dict[str, Any]]:
             sample = self._session.read(row)
@@ -365,12 +355,12 @@ async def session_of(
     """Open the session of a plan in the running event loop.
 
     Args:
-        plan: As `make_plan` makes it; over `()` where the rows are given to `grade`.
-        answers: What has come of batches, where judges are asked in them.
-        folder: Of the run; where the plan keeps replies, they are kept there.
+        plan: A plan over `()`, or over the rows of a run.
+        answers: Replies of batches, if judges are asked in batches.
+        folder: Folder of the run, for replies that the plan keeps.
     """
     async with AsyncExitStack() as stack:
-        judges = RunJudges(plan, stack, answers=answers, folder=folder)
+        judges = RunJudges(plan, stack, answers, folder)
         session = AsyncGradingSession(plan, judges, await judges.open())
         try:
             yield session
@@ -379,22 +369,22 @@ async def session_of(
 
 
 def plan_words(plan: Plan) -> str:
-    """Say in one line who grades, and who judges."""
+    """Return the names of graders and judge."""
     names = ", ".join(grader.name for grader in plan.graders)
     return f"{names}; judge: {plan.identity['judge']}"
 
 
 class SessionOpener:
-    """What `open_session` returns: enter it by `async with`, or by `with`."""
+    """A session to be entered by `async with` or by `with`, as `open_session` returns it."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self.plan = plan
         self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
         self._session: GradingSession | None = None
 
     def __repr__(self) -> str:
         """One line: the graders, and the judge."""
-        return f"SessionOpener({plan_words(self._plan)})"
+        return f"SessionOpener({plan_words(self.plan)})"
 
     async def __aenter__(self) -> AsyncGradingSession:
         """Open the session in the running event loop."""
@@ -411,7 +401,7 @@ class SessionOpener:
         await self._opened.__aexit__(kind, error, trace)
 
     def __enter__(self) -> GradingSession:
-        """Open the session in an event loop of its own."""
+        """Open the session in its own event loop."""
         self._session = GradingSession(self._new())
         return self._session
 
@@ -420,54 +410,26 @@ class SessionOpener:
         assert self._session is not None, "it was entered by `with`"
         self._session.close()
 
-    def require_columns(self, names: Sequence[str]) -> None:
-        """Refuse data that lacks a column which the graders need.
-
-        Raises:
-            MissingColumnError: It names the field, and the columns that there are.
-        """
-        rows = self._plan.data
-        assert isinstance(rows, RowData), "a session is planned without a file"
-        rows.require_names(names)
-
-    @property
-    def judged_by(self) -> dict[str, Any]:
-        """Who grades: judge, address, models, settings, and the graders' fingerprints."""
-        told = ("judge", "address", "models", "settings", "graders")
-        return {name: self._plan.identity[name] for name in told}
-
-    def require_same(self, judged_by: Mapping[str, Any], where: str) -> None:
-        """Refuse to continue what another judge, or another grader, began.
-
-        Raises:
-            ConfigurationError: It names both judges.
-        """
-        if differences := identity_differences(judged_by, self.judged_by):
-            raise ConfigurationError(
-                f"{where} is of another run: {'; '.join(differences)}; use the same settings to "
-                "continue it, or name another folder"
-            )
-
     def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
         if self._opened is not None:
             raise ConfigurationError("a session is entered once; call open_session again")
-        self._opened = session_of(self._plan)
+        self._opened = session_of(self.plan)
         return self._opened
 
 
 def open_session(
     graders: Graders = "faithfulness", client: Client = None, **options: Unpack[RunOptions]
 ) -> SessionOpener:
-    """Open a session that grades rows as they come: in a server, a guardrail, a test or a worker.
+    """Open a session that grades rows as they come, as in a server, a guardrail or a test.
 
-    `async with open_session(...) as session` gives an `AsyncGradingSession`, whose `grade` is
-    awaited; `with open_session(...) as session` gives a `GradingSession` for any thread.
+    `async with open_session(...) as session` returns an `AsyncGradingSession`, whose `grade` is
+    awaited; `with open_session(...) as session` returns a `GradingSession` for any thread.
 
     Args:
         graders: As for `evaluate`.
         client: As for `evaluate`.
-        options: As for `evaluate`; those of a whole data set, such as `limit`, are refused.
-            Gradings above `concurrency` wait.
+        options: As for `evaluate`, without those of a whole data set, such as `limit`. Gradings
+            above `concurrency` wait.
 
     Raises:
         ConfigurationError: A setting cannot work; nothing was sent.
@@ -479,24 +441,23 @@ def open_session(
 
 
 class TableGrader:
-    """Grades Arrow tables of rows into Arrow tables of outcomes, for engines with workers.
+    """Grades Arrow tables of rows into Arrow tables of outcomes, for engines such as Ray.
 
-    It keeps one session open in each process, with its connections, limits and cache, and may be
-    pickled (by cloudpickle, where `sessions` is a lambda) before and after it has graded. Whatever
-    is wrong with a row or a reply is in the row's outcome.
+    It opens one session in each process, and may be pickled at any time (by cloudpickle if
+    `sessions` is a lambda). Faults of a row or a reply are in the row's outcome.
 
     Args:
-        sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`. It is
-            called once in each process that grades.
-        keep: Columns of the data that the outcomes carry along, such as the id under its own name.
+        sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`; called
+            once in each process.
+        keep: Columns of the data to copy into the outcomes, such as the id under its own name.
 
     Attributes:
-        sessions: As given.
-        keep: As given.
+        sessions: The argument.
+        keep: The argument, as a tuple.
 
     Raises:
         ConfigurationError: A column to keep has the name of a column of outcomes, `keep` is one
-            text, or `sessions` is no function.
+            text, or `sessions` is not a function.
     """
 
     def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
@@ -519,11 +480,11 @@ class TableGrader:
         self._opened: GradingSession | None = None
 
     def __repr__(self) -> str:
-        """One line: whether its session is open."""
+        """One line that says whether the session is open."""
         return f"TableGrader({'open' if self._opened else 'not yet used'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the session where it is: it is a process's own."""
+        """Pickle the arguments only: each process opens its own session."""
         return type(self), (self.sessions, self.keep)
 
     def __call__(self, table: Any) -> Any:
@@ -533,12 +494,11 @@ class TableGrader:
             table: A `pyarrow.Table` with a row for each sample.
 
         Returns:
-            A `pyarrow.Table` with the columns of `Outcome.to_row`, and those to keep: a row for
+            A `pyarrow.Table` with the columns of `Outcome.to_row` and those to keep, and a row for
             each sample and grader, in the order of the samples.
 
         Raises:
-            ConfigurationError: The session cannot work, whatever the row; a column to keep is
-                missing; or pyarrow is.
+            ConfigurationError: The session cannot work, or a column to keep or pyarrow is missing.
         """
         arrow = required_module("pyarrow", "data", "grade Arrow tables")
         missing = [name for name in self.keep if name not in table.column_names]
@@ -548,7 +508,7 @@ class TableGrader:
             )
         rows = table.to_pylist()
         opened = self._open()
-        # The session lets in as many as may be graded at a time.
+        # The session limits how many rows are graded at a time.
         begun = [opened.begin_flat(row) for row in rows]
         schema = outcome_schema()
         for name in self.keep:
@@ -565,22 +525,22 @@ class TableGrader:
         return arrow.Table.from_pylist(flat, schema=schema)
 
     async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Grade one row, for engines that await each row by itself.
+        """Grade one row, for engines that await each row.
 
         Args:
-            row: Column to value.
+            row: Values by column.
 
         Returns:
-            One flat row of `Outcome.to_row` for each grader, with the columns to keep.
+            A flat row of `Outcome.to_row` for each grader, with the columns to keep.
 
         Raises:
-            ConfigurationError: The session cannot work, whatever the row.
+            ConfigurationError: The session cannot work.
         """
         graded = await asyncio.wrap_future(self._open().begin_flat(row))
         return [each | {name: row[name] for name in self.keep} for each in graded]
 
     def close(self) -> None:
-        """Close the session and its connections; the next row opens another."""
+        """Close the session and its connections; the next row opens a new one."""
         with self._opening:
             opened, self._opened = self._opened, None
         if opened is not None:

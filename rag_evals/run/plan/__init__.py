@@ -1,1 +1,1 @@
-"""What will be graded, by whom, and when is it enough? Checked before anything is sent."""
+"""Plans of runs: options, rows, samples and gates, all checked before anything is sent."""

@@ -1,6 +1,6 @@
-"""What will a run cost? Counted from the calls it would make; nothing is sent."""
+"""Estimate of a run's cost, from the calls it would make; nothing is sent."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,23 +22,23 @@ from rag_evals.judge import DecisionCall
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter
 
-# Measured with the scripted judge of the benchmarks: statements repeat the answer and reason on it.
+# Measured with the benchmarks' scripted judge: statements repeat the answer and give reasons.
 _REPLY_PER_ANSWER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a run would ask for.
+    """Calls, tokens and cost of a run.
 
     Attributes:
         rows: Rows to grade.
         calls: Calls of the first round.
         prompt_tokens: Tokens to send.
-        completion_tokens: Tokens to receive, a rough guess.
-        cost_usd: List price; None when it is not known for every grader's model.
-        counted_by: `tiktoken`, or what replaced it.
+        completion_tokens: Rough guess of the tokens to receive.
+        cost_usd: List price; None if it is unknown for a grader's model.
+        counted_by: `tiktoken`, or its replacement.
         price_as_of: Month of the price list, or None.
-        at_least: True when replies to these calls lead to more of them.
+        at_least: True if replies to these calls lead to further calls.
     """
 
     rows: int
@@ -55,7 +55,7 @@ class Estimate:
         return self.line(phrases())
 
     def line(self, say: Phrases) -> str:
-        """Say it in one line, in a reader's language."""
+        """Return one line in a reader's language."""
         if not self.calls and not self.at_least:
             return say("estimate.nothing", rows=self.rows)
         money = say("estimate.unknown")
@@ -74,16 +74,17 @@ class Estimate:
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Count what a plan would ask for."""
+    """Estimate the calls of a plan."""
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]
     for row in plan.in_turn():
         rows += 1
         for grader, meter in zip(plan.graders, meters, strict=True):
-            for call in _first_requests(grader, row.sample):
-                calls += 1
-                meter.add(_usage_of(call, count), endpoint=call.endpoint, model=call.model)
+            for call in _first_calls(grader, row.sample):
+                for one in call.in_requests() if isinstance(call, DecisionCall) else (call,):
+                    calls += 1
+                    meter.add(_usage_of(one, count), endpoint=one.endpoint, model=one.model)
     pairs = list(zip(plan.graders, meters, strict=True))
     costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
     total = sum((meter.total for meter in meters), Usage())
@@ -99,28 +100,24 @@ def estimate(plan: Plan) -> Estimate:
     )
 
 
-def _first_requests(grader: Grader[Any], sample: object) -> Iterator[JudgeCall[Any]]:
-    for call in _first_calls(grader, sample):
-        yield from call.in_requests() if isinstance(call, DecisionCall) else (call,)
-
-
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
     """Guess the tokens of one call."""
+    sent = sum(count(message["content"]) for message in call.messages)
     if isinstance(call, DecisionCall):
-        return Usage(prompt_tokens=sum(count(message["content"]) for message in call.messages))
+        return Usage(prompt_tokens=sent)
     schema = count(str(call.reply_model.model_json_schema()))
-    sent = schema + sum(count(message["content"]) for message in call.messages)
-    return Usage(
-        prompt_tokens=sent, completion_tokens=_REPLY_PER_ANSWER * count(_judged_text(call))
-    )
+    # The reply is about the answer, or about the part of it in this call.
+    parts = call.facts.get("statements") or call.facts.get("sentences") or ()
+    judged = str(call.facts.get("answer") or " ".join(parts))
+    return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
 
 
 def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
-    """Return the calls that come before any reply; what this machine decides first is decided."""
+    """Return the calls before any reply, after the steps that run on this machine."""
     if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
     if sample.turns and grades_turns(grader):
-        # Each turn as if the replies before it were supported.
+        # Each turn, as if the replies before it were supported.
         replies = [turn.answer for turn in sample.turns]
         turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
         return [call for turn in turns for call in _first_calls(grader, turn)]
@@ -135,15 +132,9 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     return [step for step in steps if isinstance(step, JudgeCall)]
 
 
-def _judged_text(call: JudgeCall[Any]) -> str:
-    """Return what the reply will go through: the answer, or the part of it that a call is about."""
-    parts = call.facts.get("statements") or call.facts.get("sentences") or ()
-    return str(call.facts.get("answer") or " ".join(parts))
-
-
 def _done_here(step: Step) -> Any:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller looked for judge calls"
-    # A look-up in a cache may ask an endpoint for vectors.
+    # Not run: a look-up in a cache may ask an endpoint for vectors.
     return step.reply_when_skipped

@@ -1,4 +1,4 @@
-"""Did a run reach its gate? Every rule that was missed, and whether a mean is shown to be above."""
+"""Gates of a run: its missed rules, and whether its mean is shown to be high enough."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -30,11 +30,11 @@ class Missed:
     """One rule that does not hold.
 
     Attributes:
-        grader: Whose numbers miss it; empty where there are none at all.
-        rule: Which rule.
-        asked: What it asks for.
-        found: What was found, and by how much the rule is missed.
-        why: Reasons of rows without a score, counted.
+        grader: Name of the grader; empty if nothing was graded.
+        rule: Name of the rule.
+        asked: The required value.
+        found: The found value, and the distance.
+        why: Number of rows without a score by reason.
     """
 
     grader: str
@@ -54,17 +54,17 @@ class Missed:
         why: Mapping[str, int] | None = None,
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the rule that a least share of rows, 0 to 1, has a score, where it is missed.
+        """Return the missed rule on the least share of rows with a score; empty if it holds.
 
         Args:
-            grader: Its name.
-            scored: Rows that have one.
+            grader: Name of the grader.
+            scored: Rows with a score.
             rows: All rows, at least 1.
-            least: Share that must, 0 to 1.
-            why: Reasons of the others, counted.
+            least: Required share, 0 to 1.
+            why: Number of the other rows by reason.
             of_both: A row must have a score from both runs of a comparison.
         """
-        # 54 of 60 are 0.9, whatever 0.9 * 60 is in binary.
+        # 54 of 60 are 0.9, although 0.9 * 60 may differ in binary.
         if scored >= least * rows - 1e-9:
             return []
         share = scored / rows
@@ -79,12 +79,12 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Say that so many gradings have no outcome yet, so that no gate passes."""
+        """Return the rule that a run with pending gradings misses."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     @classmethod
     def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
-        """Say that a candidate is worse than its baseline by more than a margin from 0 to 1."""
+        """Return the rule of a candidate that is worse than its baseline by more than a margin."""
         values = (
             ("estimate", f"{difference.estimate:+.4f}"),
             ("high", f"{difference.high:+.4f}"),
@@ -96,7 +96,7 @@ class Missed:
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
-        """Say that supported statements a row fell by more than a share of the baseline's."""
+        """Return the rule of a candidate with too few supported statements per row."""
         values = (
             ("before", f"{baseline.estimate:.2f}"),
             ("estimate", f"{change.estimate:+.2f}"),
@@ -106,11 +106,11 @@ class Missed:
 
     @property
     def words(self) -> str:
-        """What was asked, what was found, and by how much it is missed."""
+        """The required and the found value."""
         return str(self).removeprefix(f"{self.rule} ")
 
     def line(self, say: Phrases) -> str:
-        """Say the rule, then what was asked and found, in a reader's language."""
+        """Return the rule with the required and the found value, in a reader's language."""
         values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
         why = reason_words(self.why, say)
@@ -118,17 +118,17 @@ class Missed:
         return say("gate.rule", rule=self.rule, asked=say.written(self.asked), told=found)
 
     def __str__(self) -> str:
-        """The rule, then what was asked and found."""
+        """The rule with the required and the found value."""
         return self.line(phrases())
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What each grader of a run must reach.
+    """The rules that each grader of a run must meet.
 
     Attributes:
         fail_under: Least mean score, 0 to 1; None asks for none.
-        at: Which number must reach it: the mean, or the lower end of its 95 % interval.
+        at: The number to compare: the mean, or the lower end of its 95 % interval.
         min_scored: Least share of the rows that must have a score, 0 to 1; failed rows have none.
         count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`;
             those rows then count as scored.
@@ -152,17 +152,17 @@ class Gate:
         require_counts(self.count)
 
     def asked(self) -> str:
-        """Return the rules as a command names them: "fail-under 0.8, min-scored 0.9"."""
+        """Return the rules as on the command line: "fail-under 0.8, min-scored 0.9"."""
         asked = {"min-scored": self.min_scored}
         if self.fail_under is not None:
             asked = {"fail-under": self.fail_under, **asked}
         return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
 
     def missed(self, summary: Summary) -> list[Missed]:
-        """List the rules that a run misses; an empty list is a passed gate.
+        """Return the missed rules of a run; empty for a passed gate.
 
         Args:
-            summary: The numbers of the run; one without a single outcome misses the gate.
+            summary: Summary of the run; one without outcomes misses the gate.
         """
         if summary.pending:
             return [Missed.pending(summary.pending)]
@@ -201,14 +201,14 @@ _MOST_ROWS_TOLD = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraderDecision:
-    """What the rows of one grader say about a gate.
+    """The decision on one grader.
 
     Attributes:
-        grader: Its name; empty where nothing was graded.
-        test: What the scores show; None without a score.
-        missed: The rule of scored rows, where it is missed: then the gate is failed.
-        subject: What must reach the gate, in words.
-        clusters: Which rows are not independent; None where all are.
+        grader: Name; empty if nothing was graded.
+        test: Test of the scores; None without a score.
+        missed: The rule on scored rows if it is missed; then the gate fails.
+        subject: The tested number: "mean" or "change".
+        clusters: Groups of dependent rows; None if all are independent.
     """
 
     grader: str
@@ -219,13 +219,13 @@ class GraderDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Passed where the mean is shown to be above, failed below; a missed rule fails too."""
+        """Passed if the mean is shown to be above, failed if below or if a rule is missed."""
         if self.missed or self.test is None:
             return "failed"
         return self.test.verdict
 
     def lines(self, say: Phrases) -> list[str]:
-        """Say the verdict and why, in a reader's language."""
+        """Return verdict and reason in a reader's language."""
         told = [missed.line(say) for missed in self.missed]
         if not told and self.test is None:
             told.append(say("gate.nothing_scored", grader=say.named("graders", self.grader)))
@@ -235,17 +235,17 @@ class GraderDecision:
         return [say("gate.decided", verdict=verdict, told=one) for one in told]
 
     def __str__(self) -> str:
-        """The verdict and why, in one line."""
+        """Verdict and reason in one line."""
         return "\n".join(self.lines(phrases()))
 
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What a run says about a gate.
+    """The decision on a run.
 
     Attributes:
         graders: One entry for each grader.
-        pending: Gradings without an outcome yet; while there are any, nothing is decided.
+        pending: Gradings without an outcome; until there are none, nothing is decided.
     """
 
     graders: tuple[GraderDecision, ...]
@@ -271,7 +271,7 @@ class GateDecision:
         return "\n".join(self.lines(phrases()))
 
     def lines(self, say: Phrases) -> list[str]:
-        """Say the verdict on each grader, in a reader's language."""
+        """Return the verdict on each grader in a reader's language."""
         if self.pending:
             told = say("gate.pending", count=self.pending)
             return [say("gate.decided", verdict=say.named("verdicts", "not decided"), told=told)]
@@ -314,14 +314,14 @@ def decide_gate(
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
 ) -> GateDecision:
-    """Say for each grader whether its mean is shown to reach a gate.
+    """Decide for each grader whether its mean is shown to reach a gate.
 
-    A wrong "passed" of the whole has a chance of `error`, and so has a wrong "failed": the latter
-    is shared out among the graders, because one of them is enough for it.
+    The chance of a wrong "passed" of the whole is `error`, and so is that of a wrong "failed": the
+    latter is divided among the graders, since one failure is enough.
 
     Args:
         summary: The numbers of the run.
-        gate: The mean that is asked for, 0 to 1.
+        gate: Required mean, 0 to 1.
         error: Chance of a wrong answer, above 0 and up to 0.5.
         min_scored: Least share of the rows that must have a score, 0 to 1.
         count: What rows without a score count as, by reason.
@@ -350,7 +350,7 @@ def decide_gate(
 
 
 def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str, int]:
-    """Count the rows that have neither a score nor a number for their reason."""
+    """Return the number of rows by reason that have neither a score nor a number for the reason."""
     unscored = of_grader.not_scorable.items()
     return {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
 
@@ -358,13 +358,13 @@ def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str
 def _of_design(
     design: Design, gate: float, error: float, fail_error: float, count: Mapping[str, float]
 ) -> GateTest | None:
-    """Test the mean over all rows of the data, of which only some were graded."""
+    """Test the mean over all rows when only some were graded."""
     if isinstance(design, DrawnRows):
         watch = SequentialGate(gate, design.population, error=error, fail_error=fail_error)
         for score in design.scores(count):
             watch.add(score)
         return watch.test()
-    # One bound on each side, as the other tests have.
+    # One bound on each side, as in the other tests.
     above = design.interval(1 - 2 * error, count)
     below = design.interval(1 - 2 * fail_error, count)
     if above is None or below is None:

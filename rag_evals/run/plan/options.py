@@ -1,6 +1,6 @@
-"""What options does a run take? One table for Python, the command line and the config file.
+"""Options of a run: one table for Python, the command line and the config file.
 
-Nothing here can change a score, apart from `model`, `settings`, `repeat` and `tuned`.
+Only `model`, `settings`, `repeat` and `tuned` can change a score.
 """
 
 import math
@@ -12,7 +12,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
-from rag_evals.cache.database import Database, default_path
+from rag_evals.cache.database import default_path
 from rag_evals.core import require_whole
 from rag_evals.dataset import Columns
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
@@ -23,7 +23,7 @@ from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
 DEFAULT_CONCURRENCY = 16
-# Each grading at work takes memory; no endpoint serves more of them for one client.
+# Each grading in flight takes memory, and no endpoint serves more for one client.
 MAX_CONCURRENCY = 4096
 DEFAULT_MAX_FAILURES = "50%"
 DEFAULT_ERROR = 0.05
@@ -35,11 +35,7 @@ _MONEY = re.compile(r"\$?(\d+(?:\.\d+)?) ?(?:usd)?", re.IGNORECASE | re.ASCII)
 
 
 def parse_share(text: str) -> float:
-    """Read a share: `0.9` or `90%`.
-
-    Raises:
-        ConfigurationError: Neither.
-    """
+    """Read a share such as `0.9` or `90%`; raise `ConfigurationError` for anything else."""
     shown = text.strip()
     try:
         share = float(shown.removesuffix("%")) / (100 if shown.endswith("%") else 1)
@@ -53,32 +49,20 @@ def parse_share(text: str) -> float:
 
 
 def require_number(name: str, value: object) -> None:
-    """Refuse what is not a number, such as the text of one.
-
-    Raises:
-        ConfigurationError: With the name and the value.
-    """
+    """Raise `ConfigurationError` unless a value is a number; its text is not one."""
     if not isinstance(value, Real):
         raise ConfigurationError(f"{name}={value!r} is not a number; expected one such as 0.9")
 
 
 def require_share(name: str, share: float) -> None:
-    """Refuse a value that is not a number from 0 to 1; percent are the usual mistake.
-
-    Raises:
-        ConfigurationError: With the name and the number.
-    """
+    """Raise `ConfigurationError` unless a value is a number from 0 to 1."""
     require_number(name, share)
     if not 0 <= share <= 1:
         raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
 
 
 def require_counts(count: Mapping[str, float]) -> None:
-    """Refuse numbers for reasons that do not exist, and numbers that are no score.
-
-    Raises:
-        ConfigurationError: With the reason and, where it is unknown, all that there are.
-    """
+    """Raise `ConfigurationError` for an unknown reason, or a number that is no score."""
     for reason, value in count.items():
         if reason not in get_args(NotScorableReason):
             raise UnknownNameError.of(
@@ -88,11 +72,7 @@ def require_counts(count: Mapping[str, float]) -> None:
 
 
 def require_gate(name: str, gate: float, error: float) -> None:
-    """Refuse a gate that no mean can meet or miss, and an error that promises nothing.
-
-    Raises:
-        ConfigurationError: With the name and the number.
-    """
+    """Raise `ConfigurationError` unless a gate is in 0..1 and an error in 0..0.5, above 0."""
     require_share(name, gate)
     require_number("error", error)
     if not 0 < error <= _MOST_ERROR:
@@ -101,11 +81,11 @@ def require_gate(name: str, gate: float, error: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """How many gradings may fail.
+    """Limit of failed gradings.
 
     Attributes:
-        count: So many at most, or None.
-        share: This share of those that ended, 0 to 1, or None.
+        count: Most failures, or None.
+        share: Largest share of the ended gradings, 0 to 1, or None.
     """
 
     count: int | None = None
@@ -113,14 +93,10 @@ class FailureLimit:
 
     @classmethod
     def parse(cls, text: int | str) -> "FailureLimit":
-        """Read `10` or `"50%"`.
-
-        Raises:
-            ConfigurationError: Neither, or out of range.
-        """
+        """Read `10` or `"50%"`; raise `ConfigurationError` for anything else."""
         shown = str(text).strip()
         digits = shown.removesuffix("%")
-        # Not isdigit(), which takes "²" for a digit; and no more digits than int() reads.
+        # Not isdigit(), which accepts "²"; and no more digits than int() reads.
         if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
             number = int(digits)
             if digits == shown:
@@ -132,34 +108,34 @@ class FailureLimit:
         )
 
     def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
-        """Say whether too many gradings failed."""
+        """True if too many gradings failed."""
         if self.count is not None:
             return failed > self.count
         counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
         return counts and failed > (self.share or 0.0) * ended
 
     def __str__(self) -> str:
-        """As it is written on the command line."""
+        """The limit as on the command line."""
         return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which rows are graded where not all are needed, and when enough are: one of three ways.
+    """A way to grade only some rows: `sample`, `budget` or `gate`.
 
     Attributes:
-        sample: The judge grades so many rows, drawn at random, and the embedded one all; mean and
-            interval are those of all rows.
-        budget: The same, with as many rows as these US dollars pay for, such as `"5usd"` or 5.0;
-            when they are spent, nothing more is asked.
-        gate: Rows are graded in random order until it is decided whether the mean of all of them
-            reaches this, 0 to 1.
-        error: Chance that the gate is decided wrongly, at most 0.5; None is 0.05.
-        count: What rows without a score count as, by reason, for the gate, such as
-            `{"empty_context": 0.0}`.
+        sample: Number of random rows for the judge; the embedded judge grades all rows, and mean
+            and interval are those of all rows.
+        budget: US dollars, such as `"5usd"` or 5.0, that limit the number of random rows; nothing
+            is asked after they are spent.
+        gate: Mean from 0 to 1; rows are graded in random order until it is decided whether the
+            mean of all rows reaches it.
+        error: Chance of a wrong decision on the gate, at most 0.5; None is 0.05.
+        count: Numbers for rows without a score, by reason, such as `{"empty_context": 0.0}`; for
+            the gate.
 
     Raises:
-        ConfigurationError: None or two of the three, a number out of its range, or `error` or
+        ConfigurationError: None or several of the three, a number out of range, or `error` or
             `count` without a gate.
     """
 
@@ -195,21 +171,17 @@ class Sampling:
 
     @property
     def error_chance(self) -> float:
-        """Chance that the gate is decided wrongly."""
+        """Chance of a wrong decision on the gate."""
         return DEFAULT_ERROR if self.error is None else self.error
 
 
-# A user may give anything.
+# The value comes from the user.
 def _read_dollars(budget: Any) -> float:
-    """Read `5usd`, `$5`, `5` or a number.
-
-    Raises:
-        ConfigurationError: None of them, or nothing at all.
-    """
+    """Read `5usd`, `$5`, `5` or a number above 0; else raise `ConfigurationError`."""
     is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
     found = None if is_number else _MONEY.fullmatch(str(budget).strip())
     dollars = float(budget) if is_number else float(found[1]) if found else 0.0
-    # Written so that NaN is refused as well.
+    # Also rejects NaN.
     if not 0 < dollars < float("inf"):
         raise ConfigurationError(
             f"budget {budget!r} is not a sum of US dollars above 0, as in 5usd"
@@ -218,19 +190,19 @@ def _read_dollars(budget: Any) -> float:
 
 
 def _accept(_: str, __: object) -> None:
-    """Leave the check to the reader of the value."""
+    """Accept any value: its reader checks it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What one option of a run is, in Python, on the command line and in the config file.
+    """An option of a run in Python, on the command line and in the config file.
 
     Attributes:
-        help: What it does, in one sentence.
-        default: Its value where it is not given; None may be given then.
+        help: Its effect, in one sentence.
+        default: Default value; if it is None, None may be given.
         check: Raises `ConfigurationError` for a value that cannot work; takes name and value.
-        in_session: Whether it means something where rows come one by one.
-        asks: Whether it only means something where an endpoint is asked.
+        in_session: True if it works in a session, where rows come one by one.
+        asks: True if it only works with an endpoint.
     """
 
     help: str
@@ -261,7 +233,7 @@ def _check_failures(_: str, value: int | str) -> None:
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `evaluate` and of all that grades many rows; `OPTIONS` explains each."""
+    """The options of `evaluate` and everything else that grades many rows; see `OPTIONS`."""
 
     model: Annotated[
         str | None,
@@ -397,15 +369,11 @@ class RunOptions(TypedDict, total=False):
 OPTIONS: Mapping[str, Option] = {
     name: kind.__metadata__[0] for name, kind in RunOptions.__annotations__.items()
 }
-"""What each of the `RunOptions` is, by name."""
+"""The `RunOptions` by name."""
 
 
 def check_options(options: RunOptions) -> None:
-    """Check the options of a run one by one.
-
-    Raises:
-        ConfigurationError: An unknown one, or a value that cannot work.
-    """
+    """Raise `ConfigurationError` for an unknown option, or a value that cannot work."""
     for name, value in options.items():
         if name not in OPTIONS:
             raise UnknownNameError.of("option", name, OPTIONS)
@@ -415,22 +383,14 @@ def check_options(options: RunOptions) -> None:
 
 
 def refuse_idle(options: RunOptions, *names: str, where: str) -> None:
-    """Refuse options that would do nothing.
-
-    Raises:
-        ConfigurationError: One of them was given another value than its default.
-    """
+    """Raise `ConfigurationError` if an option that has no effect is set."""
     for name, value in options.items():
         if name in names and value != OPTIONS[name].default:
             raise ConfigurationError(f"{name} does nothing {where}; leave it out")
 
 
 def refuse_sampling(options: RunOptions, what: str) -> None:
-    """Refuse to draw rows where all are graded, as in a stream.
-
-    Raises:
-        ConfigurationError: Rows would be drawn.
-    """
+    """Raise `ConfigurationError` if `sampling` is set where all rows are graded."""
     refuse_idle(options, "sampling", where=f"in {what}, which grades every row")
 
 
@@ -447,13 +407,9 @@ class RunSettings:
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSettings":
-        """Check the options.
-
-        Raises:
-            ConfigurationError: A number is out of its range.
-        """
+        """Check the options; raise `ConfigurationError` for a value out of range."""
         check_options(options)
-        # Any: the values have the types of their options, which mypy cannot know by name.
+        # Any: mypy does not know the types of values by name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options
         return cls(
@@ -471,10 +427,6 @@ class RunSettings:
             given["restart"],
             given["keep_replies"],
         )
-
-    def open_cache(self) -> Database | None:
-        """Open the cache, if there is to be one."""
-        return None if self.cache is None else Database(self.cache)
 
 
 def _cache_path(wanted: bool | str | Path | None) -> Path | None:

@@ -1,4 +1,4 @@
-"""What will be graded, by whom, and with which settings? Fully checked before the first call."""
+"""The plan of a run: rows, graders, judge and settings, checked before the first call."""
 
 import random
 import re
@@ -40,40 +40,40 @@ Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One grader or several: objects, or names of shipped ones."""
 
 SEED = 0
-"""One order for each number of rows: the same command draws the same rows, and can be continued."""
+"""Fixes the order for each number of rows, so that the same command resumes the same draw."""
 
-# A path of Python has lost the second slash.
+# A `Path` has lost the second slash.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
 
 
 Admission = Literal["begin", "wait", "stop"]
-"""A row may begin; it may once another grading has ended; or no row after it is needed."""
+"""A row may begin; it must wait until another grading has ended; or no further row is needed."""
 
 
 class RunPolicy(Protocol):
-    """Decides how many rows of a run are graded, by default all. One object serves one run."""
+    """Decides how many rows of one run are graded, by default all."""
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Say whether all graders of a row may begin; asked again after `"wait"`.
+        """Decide whether a row may begin with all graders; called again after `"wait"`.
 
         Args:
-            position: Place in the data of the next row that the run would grade.
-            resumed: An earlier start has outcomes of it; then it always begins.
+            position: Index of the row in the data.
+            resumed: True if an earlier start has outcomes of it; then it always begins.
         """
         del position, resumed
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome, of this start or an earlier one; rows end in any order."""
+        """Count an outcome of this or an earlier start; rows end in any order."""
         del outcome
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Complete the numbers of a run that graded all that it had to.
+        """Complete the summary of a finished run.
 
         Returns:
-            What the manifest says about it, by key; empty for a run of all rows.
+            Entries for the manifest; empty for a run of all rows.
         """
         del summary
         return {}
@@ -89,18 +89,18 @@ class Plan:
 
     Attributes:
         data: The rows.
-        checked: What the first reading of a file found; None for an iterable.
-        graders: What grades each row, in the form that fits the judge.
-        client: Who is asked; None when a verifier decides alone.
-        model: Model to ask, or None for the graders' or the client's own.
-        settings: Limits, time-outs, the cache.
-        identity: What identifies this run; a store continues only a run with an equal one.
-        drawn: How many rows are graded, in random order; None for all, in theirs.
-        policy: Makes what decides how many of these rows are graded, given the US dollars that
-            earlier starts spent on outcomes that do not count; None for all.
-        batched: Judges are asked in batches, which cost less.
-        free: The same rows for a judge that costs nothing, where these are a sample; else None.
-        budget: US dollars that the sample was chosen for; None for none.
+        checked: Result of the first reading of a file; None for an iterable.
+        graders: The graders, in the form that fits the judge.
+        client: The judge's client; None if a verifier decides alone.
+        model: Model to ask; None for the graders' or the client's own.
+        settings: Limits, time-outs and cache.
+        identity: Identifies the run; a folder is resumed only with an equal one.
+        drawn: Number of rows to grade in random order; None for all rows in their order.
+        policy: Makes the policy that decides how many rows are graded, given the US dollars that
+            earlier starts spent on outcomes that do not count; None for all rows.
+        batched: True if judges are asked in batches, which cost less.
+        free: Plan of all rows for a free judge, if this one draws a sample; else None.
+        budget: Budget of the sample in US dollars; None without one.
     """
 
     data: FileData | RowData
@@ -118,54 +118,54 @@ class Plan:
 
     @property
     def rows(self) -> int | None:
-        """Rows of the data; None when the data does not say."""
+        """Number of rows; None if unknown."""
         counted = self.data if isinstance(self.data, RowData) else self.checked
         return None if counted is None else counted.count
 
     @property
     def total(self) -> int | None:
-        """Gradings in all; None when the data does not say."""
+        """Number of gradings; None if unknown."""
         rows = self.rows if self.drawn is None else self.drawn
         return None if rows is None else rows * len(self.graders)
 
     def in_turn(self) -> Iterator[NumberedSample]:
-        """Yield the rows as they are to be graded: in their order, or as they are drawn."""
+        """Yield the rows to grade, in their order or in that of the draw."""
         if self.drawn is None:
             yield from self.data
             return
         assert self.rows is not None, "only rows that can be counted are drawn"
         chosen = random_order(self.rows)[: self.drawn]
         wanted = set(chosen)
-        # By their own places: rows of one document may come together, out of their order.
+        # By position: rows of one document may come together, out of order.
         found = {row.position: row for row in self.data if row.position in wanted}
         for place in chosen:
-            # A file that became shorter is noticed at the end of the run.
+            # The end of the run notices a file that became shorter.
             if place in found:
                 yield found.pop(place)
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Tools by whose column names the data is read; of an iterable, the rows read so far."""
+        """Tools whose column names the data has; for an iterable, as far as it was read."""
         return self.checked.presets if self.checked else tuple(getattr(self.data, "presets", ()))
 
     @property
     def default_model(self) -> str | None:
-        """The model that is asked where neither plan nor grader names one; None when unknown."""
+        """Model to ask if neither plan nor grader names one; None if unknown."""
         return model_of(self.client)
 
     @property
     def stages(self) -> dict[str, list[dict[str, Any]]]:
-        """For each grader with a verifier: who decides, by which labels, and what that promises."""
+        """The stages of each grader with a verifier, as in the manifest."""
         of_graders = {grader.name: grader.stages for grader in self.graders}
         return {name: stages for name, stages in of_graders.items() if stages}
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """The beginning of each grader's fingerprint, by name, as outcomes have it."""
+        """Short fingerprint of each grader by name, as in outcomes."""
         return {name: short_fingerprint(full) for name, full in self.identity["graders"].items()}
 
     def asked_with(self, grader: Grader[Any]) -> dict[str, Any] | None:
-        """Return what judges are asked with for a grader, as its outcomes have it."""
+        """Return the judge settings of a grader, as in its outcomes."""
         if self.identity["settings"] is None:
             return None
         own = {} if grader.model is None else {"model": grader.model}
@@ -173,23 +173,23 @@ class Plan:
 
     @property
     def untuned(self) -> list[str]:
-        """Names of verifiers whose threshold nobody has fitted."""
+        """Names of verifiers without a fitted threshold."""
         return sorted({name for grader in self.graders for name in grader.untuned})
 
     def price(self, grader: Grader[Any]) -> Price | None:
-        """Find what a grader's calls cost; None when the model or its price is not known."""
+        """Return the price of a grader's calls; None if the model or its price is unknown."""
         return price_of(self.model or grader.model or self.default_model)
 
     @property
     def price_as_of(self) -> str | None:
-        """Month of the price list; None when no grader's price is known."""
+        """Month of the price list; None if no price is known."""
         endpoints = [endpoint for grader in self.graders for endpoint in grader.endpoints]
         known = [self.price(grader) for grader in self.graders]
         known += [price_of(model_of(endpoint)) for endpoint in endpoints]
         return next((price.as_of for price in known if price is not None), None)
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
-        """Return what one grading cost; None when a price or a number of tokens is unknown."""
+        """Return the cost of one grading; None if a price or a number of tokens is unknown."""
         if not meter.by_judge:
             return None if self.price(grader) is None else 0.0
         cost = 0.0
@@ -198,15 +198,13 @@ class Plan:
             price = price_of(asked if endpoint is None else model_of(endpoint))
             if price is None or usage.uncounted:
                 return None
-            cost += self._price_share(endpoint) * price.cost_usd(usage)
+            spec = self.client if endpoint is None else endpoint
+            is_batch = self.batched and isinstance(spec, str)
+            cost += price.cost_usd(usage) * (BatchHost.share_of(str(spec)) if is_batch else 1.0)
         return cost
 
-    def _price_share(self, endpoint: str | None) -> float:
-        spec = self.client if endpoint is None else endpoint
-        return BatchHost.share_of(spec) if self.batched and isinstance(spec, str) else 1.0
-
     def manifest(self) -> dict[str, Any]:
-        """Return what `manifest.json` holds."""
+        """Return the content of `manifest.json`."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         return {
             "format": FORMAT,
@@ -226,24 +224,20 @@ class Plan:
         }
 
     def default_folder(self) -> Path:
-        """Name a folder after the data and the settings: the same run, the same folder."""
+        """Return a folder name made from data and settings; the same run has the same folder."""
         path = self.data.path if isinstance(self.data, FileData) else Path("rows")
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
 
 
 def random_order(rows: int) -> list[int]:
-    """Return the places of the rows in the order of the draw."""
+    """Return the positions of the rows in the order of the draw."""
     order = list(range(rows))
     random.Random(SEED).shuffle(order)
     return order
 
 
 def folders_of(out: str | Path | None) -> list[Path]:
-    """Return the folders that may know the data of a run; none where it is kept nowhere.
-
-    Raises:
-        ConfigurationError: `out` is an address, such as `s3://bucket/run`.
-    """
+    """Return folders that may have checked the data; raise `ConfigurationError` for an address."""
     if out is not None and (found := _ADDRESS.match(str(out))):
         raise ConfigurationError(
             f"out is {str(out)!r}, and a run is kept in a folder of this machine; write it to a "
@@ -253,7 +247,7 @@ def folders_of(out: str | Path | None) -> list[Path]:
 
 
 def default_folders(path: Path) -> list[Path]:
-    """Return the folders of earlier runs of a data file that have the names of `default_folder`."""
+    """Return the folders of earlier runs of a data file, as `default_folder` names them."""
     begin = f"{_stem(path)}-"
     there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
     return sorted(folder for folder in there if folder.name.startswith(begin))
@@ -272,29 +266,25 @@ def make_plan(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Check everything that can be checked without asking a judge.
+    """Plan a run, and check everything that can be checked without asking a judge.
 
     Args:
-        data: A path, or an iterable of mappings or samples; `()` for a session, whose rows come
-            later.
+        data: A path, or an iterable of mappings or samples; `()` for a session.
         graders: One or more graders, or names of shipped ones.
         client: As for `Grader.grade`.
-        options: Model, columns, limits, time-outs, the cache.
-        folders: Runs that may know the file: one that was checked, and has not changed by a byte,
-            need not be checked again.
+        options: Options of the run.
+        folders: Earlier runs: a file that one of them checked is not checked again if it has not
+            changed.
 
     Raises:
         ConfigurationError: A setting cannot work.
         DataError: A row of the file cannot be graded.
     """
     given: RunOptions = options or {}
-    settings = RunSettings.of(given)
-    model = given.get("model")
-    is_named = client is not None
+    settings, model, is_named = RunSettings.of(given), given.get("model"), client is not None
     client = as_instructor(client if is_named else default_judge(), asynchronous=True)
     columns = ColumnMap.of(given.get("columns"))
-    chosen = _repeated(_chosen(graders), given.get("repeat", 1))
-    _check_graders(chosen)
+    chosen = _checked(_repeated(_chosen(graders), given.get("repeat", 1)))
     open_cache = partial(_statement_cache, settings, given, client, chosen)
     of_judge = settings.session.options.settings
     tunings = read_tunings(given["tuned"]) if given.get("tuned") else ()
@@ -308,8 +298,11 @@ def make_plan(
     made = tuple(grader for grader, _ in resolved)
     if not is_named:
         warn_of_default(made)
-    if asked is None and not any(grader.endpoints for grader in made):
-        _refuse_rates(given, judge)
+    judges = [] if asked is None else [asked]
+    judges += [endpoint for grader in made for endpoint in grader.endpoints]
+    if not judges:
+        of_endpoints = [name for name, option in OPTIONS.items() if option.asks]
+        refuse_idle(given, *of_endpoints, where=f"with {judge!r}, which asks no endpoint")
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
     checked = rows.check(kept_checks(folders)) if isinstance(rows, FileData) else None
@@ -317,35 +310,25 @@ def make_plan(
         "data": "rows" if checked is None else checked.data_hash,
         "file": rows.path.name if isinstance(rows, FileData) else None,
         "judge": judge,
-        "address": _addresses(asked, made),
+        "address": " and ".join(dict.fromkeys(map(address_of, judges))) or None,
         "graders": {grader.name: grader.fingerprint() for grader in made},
         "models": {grader.name: grader.model for grader in made if grader.model},
         "columns": columns.described(),
         "limit": settings.limit,
-        "settings": _settings(asked, made, of_judge),
+        "settings": wanted_settings({}, of_judge, client_settings(asked)) if judges else None,
     }
     if sources := {grader.name: grader.source for grader in chosen if grader.source}:
         identity["sources"] = sources
     return Plan(rows, checked, made, asked, model, settings, identity)
 
 
-def _refuse_rates(options: RunOptions, judge: str) -> None:
-    """Refuse options that only mean something where an endpoint is asked.
-
-    Raises:
-        ConfigurationError: One was given.
-    """
-    of_endpoints = [name for name, option in OPTIONS.items() if option.asks]
-    refuse_idle(options, *of_endpoints, where=f"with {judge!r}, which asks no endpoint")
-
-
 def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
-    """Open the cache for verdicts: next to the answers of judges, and not where none is wanted."""
+    """Open the cache of verdicts, in the file of the cached replies; None if not wanted."""
     if settings.cache is None and options.get("cache") is not None:
         return None
-    # First: a judge that cannot be asked must leave no cache file.
+    # First: a judge that cannot be asked must not leave a cache file.
     own = read_judge(client).endpoint if isinstance(client, str) else None
     for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
         if endpoint is not None:
@@ -356,14 +339,14 @@ def _statement_cache(
 
 
 def _chosen(graders: object) -> list[Grader[Any]]:
-    """Take one grader or several, by name or as they are."""
+    """Return the graders of one or several names or objects."""
     several = list(graders) if isinstance(graders, Sequence | set | frozenset) else [graders]
     chosen = [graders] if isinstance(graders, str) else several
     return [grader_named(one) if isinstance(one, str) else _as_grader(one) for one in chosen]
 
 
 def _repeated(graders: list[Grader[Any]], times: int) -> list[Grader[Any]]:
-    """Have each grader asked so many times for a row."""
+    """Return graders that grade each row several times."""
     if require_whole("repeat", times) == 1:
         return graders
     from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make
@@ -381,7 +364,7 @@ def _as_grader(given: object) -> Grader[Any]:
     )
 
 
-def _check_graders(graders: Sequence[Grader[Any]]) -> None:
+def _checked(graders: list[Grader[Any]]) -> list[Grader[Any]]:
     if not graders:
         raise ConfigurationError("no graders; name at least one, such as Faithfulness")
     names = [grader.name for grader in graders]
@@ -394,19 +377,4 @@ def _check_graders(graders: Sequence[Grader[Any]]) -> None:
                 f"{grader.result_model.__name__} has no score; derive it from rag_evals.Result and "
                 "write the property"
             )
-
-
-def _addresses(client: Client, graders: Sequence[Grader[Any]]) -> str | None:
-    """Name where judges are asked: the same model elsewhere is another judge. None: nobody is."""
-    asked: list[Client] = [] if client is None else [client]
-    asked += [endpoint for grader in graders for endpoint in grader.endpoints]
-    return " and ".join(dict.fromkeys(address_of(each) for each in asked)) or None
-
-
-def _settings(
-    client: Client, graders: Sequence[Grader[Any]], given: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Return what all judges are asked with, those of single graders left out; None: nobody is."""
-    if client is None and not any(grader.endpoints for grader in graders):
-        return None
-    return wanted_settings({}, given, client_settings(client))
+    return graders

@@ -1,4 +1,4 @@
-"""How far is a run? A line on a terminal or in a notebook, or a function of the user's."""
+"""Progress of a run: a line on a terminal or in a notebook, or a function of the user's."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ _SECONDS_IN_A_NOTEBOOK = 0.2
 
 
 def _in_notebook() -> bool:
-    ipython: Any = sys.modules.get("IPython")  # where it is not loaded, nobody uses it
+    ipython: Any = sys.modules.get("IPython")  # not loaded outside notebooks
     shell = None if ipython is None else ipython.get_ipython()
     return hasattr(shell, "kernel")
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is.
+    """State of a run.
 
     Attributes:
-        done: Gradings that ended, those of an earlier run among them.
-        total: Gradings in all, or None when the data is an iterable of unknown length.
+        done: Gradings that ended, also in earlier starts.
+        total: Gradings in all, or None if the data is an iterable of unknown length.
         failed: Gradings that failed.
         seconds: Since the run began.
         graded: Gradings that ended in this run.
-        tokens: Sent and received, those of an earlier run among them.
-        cost_usd: Their list price; None when it is not known.
-        waiting_seconds: How long the endpoint has asked to wait, from now; 0 when it has not.
+        tokens: Tokens sent and received, also in earlier starts.
+        cost_usd: Their list price; None if unknown.
+        waiting_seconds: Seconds that the endpoint still asks to wait; 0 if it does not.
     """
 
     done: int
@@ -49,21 +49,21 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Gradings a second, in this run."""
+        """Gradings per second in this start."""
         return self.graded / self.seconds if self.seconds else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the run ends, at this rate; None when unknown."""
+        """Seconds until the run ends at this rate; None if unknown."""
         if self.total is None or not self.rate:
             return None
         return (self.total - self.done) / self.rate
 
     def details(self, say: Phrases | None = None) -> str:
-        """Failures, rate, tokens and cost, as far as there are any.
+        """Return failures, rate, and tokens and cost if there are any.
 
         Args:
-            say: In which language; None is English.
+            say: Phrases of a language; None for English.
         """
         say = say or phrases()
         parts = [
@@ -79,7 +79,7 @@ class Progress:
         return ", ".join(parts)
 
     def line(self, say: Phrases | None = None) -> str:
-        """Say it in one plain line; `say` as for `details`."""
+        """Return one plain line; `say` as for `details`."""
         say = say or phrases()
         left = self.seconds_left
         return say(
@@ -106,13 +106,13 @@ def silent(progress: Progress) -> None:
 def reporting(
     progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
 ) -> Iterator[Report]:
-    """Choose how progress is shown.
+    """Yield the function that shows progress.
 
     Args:
-        progress: Your own function; True shows it, False does not; None: on a terminal and
+        progress: Your own function; True shows it, False does not; None shows it on a terminal and
             in a notebook.
         stream: Where to show it; None takes standard error.
-        language: Of the reader: "en" or "ru".
+        language: Language of the reader: "en" or "ru".
     """
     in_notebook = stream is None and _in_notebook()
     stream = sys.stderr if stream is None else stream
@@ -163,7 +163,7 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     details = Text(no_wrap=True, overflow="ellipsis")
-    # A narrow terminal cuts the bar and the details, never how far the run is or when it ends.
+    # A narrow terminal cuts the bar and the details, never the count or the remaining time.
     whole = Column(no_wrap=True)
     columns = (
         SpinnerColumn(table_column=whole),

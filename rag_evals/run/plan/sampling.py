@@ -1,7 +1,7 @@
-"""Which rows are graded, where not all of them are? A draw in random order, and when it ends.
+"""Runs that grade only some rows: a random order, and the rule that ends the run.
 
-With a sample or a budget, the expensive judge grades a sample and a free one all rows: PPI++, where
-the scores of the expensive judge are in the place of labels of people.
+With a sample or a budget, the expensive judge grades a sample and a free one all rows. PPI++ then
+estimates the mean, with the scores of the expensive judge in place of people's labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,11 +31,7 @@ from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 
 def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> Plan:
-    """Let a plan grade rows in random order.
-
-    Raises:
-        ConfigurationError: The data does not say how many rows it has.
-    """
+    """Return a plan that grades rows in random order; their number must be known."""
     if plan.rows is None:
         raise ConfigurationError(
             "rows are drawn from a file, a table or a list, which say how many there are; make a "
@@ -47,50 +43,50 @@ def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Rows that were drawn until a gate was decided, in the order of the draw."""
+    """The drawn rows of a run that ended when its gate was decided, in the order of the draw."""
 
     ends: Sequence[tuple[float | None, str | None]]
     population: int
 
     @classmethod
     def of(cls, records: Sequence[Mapping[str, Any]], drawn: int, population: int) -> "DrawnRows":
-        """Put stored outcomes into the order in which they were drawn."""
+        """Sort stored outcomes by the order of the draw."""
         at = {record["index"]: record for record in records}
         order = [at.get(place) for place in random_order(population)[:drawn]]
         ends = [(None, None) if r is None else (r["score"], r.get("reason")) for r in order]
         return cls(ends, population)
 
     def scores(self, count_as: Mapping[str, float] | None = None) -> list[float | None]:
-        """Return the score of each row, or what its reason counts as."""
+        """Return the score of each row, or the number for its reason."""
         count = count_as or {}
         return [count.get(why or "") if score is None else score for score, why in self.ends]
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return where the mean over all rows of the data lies, whenever the draw stopped."""
+        """Return the interval of the mean over all rows; it holds wherever the draw stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
     @property
     def rows(self) -> int:
-        """How many rows were drawn."""
+        """Number of drawn rows."""
         return len(self.ends)
 
     def words(self, say: Phrases) -> str:
-        """Say which rows the numbers rest on."""
+        """Describe the rows behind the numbers."""
         graded, rows = len(self.ends), self.population
         return say("designs.stopped", graded=graded, rows=rows, others=rows - graded)
 
 
 class EarlyStop:
-    """Ends a run when enough rows were drawn: each gate is decided, or one is failed.
+    """Ends a run when all gates are decided or one has failed.
 
     Args:
         rule: Sampling by a gate.
         population: Rows of the data.
         graders: Names of the graders.
-        ahead: How far a row may be graded ahead of the first that has not ended. Without a limit
-            one slow row would let hundreds be paid for that decide nothing.
+        ahead: How many rows beyond the first unfinished one may begin. Without a limit, hundreds of
+            rows that decide nothing would be paid for during one slow row.
     """
 
     def __init__(
@@ -114,15 +110,15 @@ class EarlyStop:
 
     @classmethod
     def of_plan(cls, rule: Sampling, plan: Plan, _lost_usd: float) -> "EarlyStop":
-        """Watch the rows of a plan."""
+        """Make the policy of a plan."""
         assert plan.rows is not None, "only rows that can be counted are drawn"
         names = [grader.name for grader in plan.graders]
         return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Stop once the gates are decided; wait where a row is too far ahead of the first open one.
+        """Stop once the gates are decided; wait if a row is too far ahead of the first open one.
 
-        Rows that were in flight when an earlier start stopped belong to the draw as well.
+        Rows that were in flight when an earlier start stopped belong to the draw too.
         """
         if resumed:
             return "begin"
@@ -133,9 +129,9 @@ class EarlyStop:
         return "wait" if is_ahead else "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome; rows end in any order, and are looked at in that of the draw.
+        """Count an outcome; rows end in any order, and are used in the order of the draw.
 
-        Slow rows differ from quick ones: those that end first are no random sample.
+        Slow rows differ from quick ones, so those that end first are no random sample.
         """
         ends = self._ends[outcome.grader]
         ends[self._places[outcome.index]] = (outcome.score, outcome.reason)
@@ -146,7 +142,7 @@ class EarlyStop:
             self._counted[outcome.grader] = place + 1
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Let the summary speak of all rows of the data; nothing to say where all were graded."""
+        """Extend the summary to all rows of the data; return nothing if all were graded."""
         drawn = min(self._counted.values())
         if drawn >= self._population:
             return {}
@@ -162,20 +158,16 @@ class EarlyStop:
 
 
 def until_decided(plan: Plan, rule: Sampling) -> Plan:
-    """Let a plan grade rows in random order, until a gate is decided.
-
-    Raises:
-        ConfigurationError: The data does not say how many rows it has.
-    """
+    """Return a plan that grades rows in random order until a gate is decided."""
     drawn = draw_of(plan, note={"order": f"random, seed {SEED}"})
     return replace(drawn, policy=partial(EarlyStop.of_plan, rule))
 
 
 FREE_FOLDER = "every-row"
-"""Folder in a run where the cheap judge's run of every row is kept."""
+"""Folder in a run with the cheap judge's run over all rows."""
 
 FEWEST_SAMPLED = 20
-_TOO_FEW = f"with fewer than {FEWEST_SAMPLED} nobody knows how far the cheap judge is off"
+_TOO_FEW = f"fewer than {FEWEST_SAMPLED} cannot show how far the cheap judge is off"
 _LEAST_FACTOR = 1.1
 
 _Records = Sequence[Mapping[str, Any]]
@@ -183,7 +175,7 @@ _Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What became of a budget."""
+    """The use of a budget."""
 
     budget_usd: float
     spent_usd: float | None
@@ -191,7 +183,7 @@ class Spending:
     drawn: int
 
     def words(self, say: Phrases) -> str:
-        """Say that the budget ended the run, or that nobody could watch it; empty otherwise."""
+        """Describe how the budget ended the run, or that its prices are unknown; else empty."""
         budget = say.number(self.budget_usd)
         if self.rows < self.drawn and self.spent_usd is not None:
             spent = say.number(self.spent_usd, 4)
@@ -201,12 +193,12 @@ class Spending:
 
 
 class Budget:
-    """Ends a run when its money is spent, that of the gradings in flight included.
+    """Ends a run when its budget is spent, including gradings in flight.
 
     Args:
         dollars: US dollars, above 0.
         graders: Gradings of a row.
-        drawn: Rows that the budget was expected to pay for; None for all rows.
+        drawn: Rows that the budget should pay for; None for all rows.
         lost_usd: US dollars that earlier starts spent on outcomes that do not count, such as
             failed ones.
     """
@@ -223,13 +215,13 @@ class Budget:
 
     @classmethod
     def of_plan(cls, dollars: float, plan: Plan, lost_usd: float) -> "Budget":
-        """Watch what the rows of a plan cost, over all starts."""
+        """Make the policy of a plan; it counts the cost over all starts."""
         return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Stop when all that has begun will have cost the budget, by the mean price so far.
+        """Stop when all started gradings will cost the budget, at the mean price so far.
 
-        Outcomes from the cache or without a call cost nothing, and say nothing of the price.
+        Outcomes from the cache or without a call do not count for the mean price.
         """
         del position
         in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
@@ -239,13 +231,13 @@ class Budget:
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Add what a grading cost."""
+        """Add the cost of a grading."""
         self._ended += 1
         self._paid += bool(outcome.cost_usd)
         self._cost_usd += outcome.cost_usd or 0.0
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Say what became of the budget."""
+        """Return the use of the budget."""
         rows = self._ended // self._graders
         spent = Spending(self._dollars, summary.cost_usd, rows, self._drawn or rows)
         return {"budget": asdict(spent)}
@@ -253,14 +245,14 @@ class Budget:
 
 @dataclass(frozen=True)
 class SampledMean:
-    """The mean over all rows, from a sample of the expensive judge and all of the cheap one.
+    """The mean over all rows, from a sample by the expensive judge and all rows by the cheap one.
 
     Attributes:
         dear: Outcomes of the sample.
         free: Outcomes of every row.
         judge: Name of the expensive judge.
         free_judge: Name of the free one.
-        spending: What became of the budget; None where none was set.
+        spending: Use of the budget; None without one.
     """
 
     dear: _Records
@@ -272,7 +264,7 @@ class SampledMean:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean over all rows of the data and where it lies; None without a score."""
+        """Return the mean over all rows with its interval; None without a score."""
         corrected = self.corrected(confidence, count_as)
         if corrected is not None and is_worth_it(corrected):
             return corrected.corrected
@@ -282,7 +274,7 @@ class SampledMean:
     def corrected(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> CorrectedMean | None:
-        """Return what both judges say together; None where too few rows have both scores."""
+        """Return the mean corrected by both judges; None if too few rows have both scores."""
         judged = guesses(self.free, count_as or {})
         pairs = [
             (score, judged[record["sample_id"]])
@@ -302,7 +294,7 @@ class SampledMean:
         )
 
     def of_rows(self, rows: set[str]) -> "SampledMean":
-        """Return the same of some rows only, as of a group."""
+        """Return the same for some rows, such as a group."""
         dear, free = (
             [record for record in records if record["sample_id"] in rows]
             for records in (self.dear, self.free)
@@ -315,11 +307,11 @@ class SampledMean:
 
     @property
     def rows(self) -> int:
-        """How many rows the expensive judge graded."""
+        """Number of rows that the expensive judge graded."""
         return len(self.dear)
 
     def words(self, say: Phrases) -> str:
-        """Say which rows the numbers rest on, and what the cheap judge saved."""
+        """Describe the rows behind the numbers, and what the cheap judge saved."""
         dear, rows = len(self.dear), len(self.free)
         told = say(
             "designs.sample",
@@ -345,15 +337,15 @@ class SampledMean:
 
 
 def is_worth_it(corrected: CorrectedMean) -> bool:
-    """Say whether the cheap judge narrows the interval by more than chance would."""
+    """True if the cheap judge narrows the interval by more than chance would."""
     return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
 
 
 def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
-    """Return what the cheap judge makes of each row that it can score, by sample id.
+    """Return the cheap judge's score of each row that has one, by sample id.
 
     Args:
-        records: Its outcomes; the finer ranking score is taken where there is one.
+        records: Its outcomes; a ranking score, which is finer, wins over the score.
         count: What rows without a score count as, by reason.
     """
     found = {}
@@ -366,10 +358,10 @@ def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
 
 
 def sample_of(plan: Plan, rows: int) -> Plan:
-    """Let a plan grade a random sample of its rows.
+    """Return a plan that grades a random sample of its rows.
 
     Raises:
-        ConfigurationError: Not so many rows, too few of them, or a judge that is free.
+        ConfigurationError: The sample is too large or too small, or the judge is free.
     """
     _require_cost(plan)
     total = plan.rows or 0
@@ -385,12 +377,12 @@ def sample_of(plan: Plan, rows: int) -> Plan:
 
 
 def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
-    """Let a plan grade a random sample of its rows, as large as a budget pays for.
+    """Return a plan that grades a random sample of its rows, as large as a budget allows.
 
     Args:
-        plan: A plan over rows that can be counted, whose judge costs money.
+        plan: A plan with a known number of rows and a judge that costs money.
         dollars: The budget, above 0. The run is watched, and stops when it is spent.
-        counted: The same plan, whose rows are read to count what they cost.
+        counted: The same plan; its rows are read to estimate their cost.
 
     Raises:
         ConfigurationError: As for `sample_of`, or the price of a model is not known.
@@ -421,7 +413,7 @@ def _sample(plan: Plan, rows: int) -> Plan:
 
 
 def rows_for_budget(plan: Plan, dollars: float) -> int:
-    """Count the rows that a budget pays for, by the estimate of a dry run.
+    """Return the number of rows that a budget pays for, as a dry run estimates it.
 
     Returns:
         At most the rows of the data.
@@ -452,7 +444,7 @@ def choose_designs(
     free: _FreeRun | None,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    """Let a summary say what the rows that were graded show of all rows."""
+    """Set in a summary how the graded rows represent all rows."""
     spent = None if spending is None else Spending(**spending)
     for name, numbers in summary.graders.items():
         if stopped is not None:
@@ -473,12 +465,12 @@ def plan_draw(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run as `make_plan` does, of the rows that its `sampling` draws.
+    """Plan a run like `make_plan`, over the rows that `sampling` draws.
 
-    With a sample or a budget, the plan has that of the cheap judge, which grades every row.
+    With a sample or a budget, its `free` is the plan of the cheap judge for all rows.
 
     Raises:
-        ConfigurationError: A setting cannot work, or rows cannot be drawn so.
+        ConfigurationError: A setting cannot work, or rows cannot be drawn this way.
         DataError: A row of the file cannot be graded.
     """
     given: RunOptions = options or {}
@@ -490,7 +482,7 @@ def plan_draw(
     if sampling.gate is not None:
         return until_decided(plan, sampling)
     if (dollars := sampling.dollars) is not None:
-        # Rows that can be read only once are counted in a plan of their own.
+        # Rows that can be read only once are counted in a second plan.
         again = isinstance(plan.data, FileData)
         counted = plan if again else make_plan(data, graders, client, options=given)
         drawn = bought_by(plan, dollars, counted)
@@ -505,7 +497,7 @@ def plan_draw(
 def _free_plan(
     drawn: Plan, data: Data, graders: Graders, options: RunOptions, folders: list[Path]
 ) -> Plan:
-    """Plan every row for the embedded judge."""
+    """Plan all rows for the embedded judge."""
     without: RunOptions = {"model": None, "rpm": None, "tpm": None, "tuned": None, "repeat": 1}
     mine: RunOptions = {**options, **without, "sampling": None}
     try:
@@ -521,7 +513,7 @@ def _free_plan(
 
 
 def _no_free_form(plan: Plan) -> ConfigurationError | None:
-    """Name the grader that the cheap judge cannot be; the client that grades was given."""
+    """Return the error that names a grader which the cheap judge cannot replace."""
     free, _ = read_judge(EMBEDDED)
     assert free is not None, "the embedded judge is a verifier"
     for grader in plan.graders:

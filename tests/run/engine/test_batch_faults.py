@@ -54,9 +54,13 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
         "6 of 6 requests have a reply, and 4 lines cannot be read",
     ),
     "a byte order mark": (BatchEnd(spoil=lambda lines: BOM_UTF8 + lines), 6, "6 of 6 requests"),
-    "an outage of results": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "asked again"),
-    "an outage of uploads": (BatchEnd(instead={"upload": [HttpError(503)] * 20}), 6, "asked again"),
-    "an outage of orders": (BatchEnd(instead={"create": [HttpError(503)] * 20}), 6, "asked again"),
+    "an outage of results": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "asking again"),
+    "an outage of uploads": (
+        BatchEnd(instead={"upload": [HttpError(503)] * 20}),
+        6,
+        "asking again",
+    ),
+    "an outage of orders": (BatchEnd(instead={"create": [HttpError(503)] * 20}), 6, "asking again"),
     "a torn last line": (
         BatchEnd(spoil=lambda lines: lines[:-40]),
         7,
@@ -69,7 +73,7 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for an order": (BatchEnd(instead={"create": [Raw(PAGE)]}), 6, "6 of 6"),
     "an order that fails": (BatchEnd(instead={"create": [HttpError(500)] * 2}), 6, "6 of 6"),
     "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)] * 5}), 6, "an HTML page in it"),
-    "no state": (BatchEnd(instead={"poll": [Raw({})] * 5}), 6, "no file and no batch"),
+    "no state": (BatchEnd(instead={"poll": [Raw({})] * 5}), 6, "neither a file nor a batch"),
 }
 
 
@@ -89,13 +93,13 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for results": (
         BatchEnd(spoil=lambda _: PAGE),
         6,
-        "holds none: '<html><body>Log in</body></html>'; nothing was taken",
+        ": '<html><body>Log in</body></html>'; nothing was taken",
     ),
-    "empty results": (BatchEnd(spoil=lambda _: b""), 6, "holds none; nothing was taken"),
+    "empty results": (BatchEnd(spoil=lambda _: b""), 6, "; nothing was taken"),
     "results of another batch": (
         BatchEnd(spoil=lambda lines: lines.replace(b'"custom_id": "', b'"custom_id": "0')),
         6,
-        "holds none: 0 of 6 are of this batch's 6 requests; nothing was taken",
+        ": 0 of 6 are of this batch's 6 requests; nothing was taken",
     ),
     "results that are gone": (
         BatchEnd(instead={"content": [HttpError(404)]}),

@@ -234,7 +234,7 @@ def test_what_is_under_way_is_not_sent_again(batched: Start) -> None:
 def test_a_batch_that_is_refused_says_why_and_is_sent_again(batched: Start) -> None:
     """Nothing was worked off: one line with the reason, and the next submit sends it."""
     judge = batched(None, [BatchEnd("failed", message="the token limit is reached")])
-    with pytest.raises(ConfigurationError, match="the token limit is reached; when that is mended"):
+    with pytest.raises(ConfigurationError, match="the token limit is reached; when that is fixed"):
         grade(WAIT)
     assert not judge.requests
 
