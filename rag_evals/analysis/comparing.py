@@ -298,7 +298,7 @@ class _Pair:
 
     def _is_same(self) -> bool:
         first, second = self._whole
-        if first is second or first.has_same_log(second):
+        if first is second:
             return True
         one, other = self._table.scores
         if len(self._table.missing) or len(one) > self._table.common:

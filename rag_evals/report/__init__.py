@@ -8,6 +8,6 @@ NAMES = {
         "report_html",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

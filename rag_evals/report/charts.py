@@ -5,24 +5,26 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from rag_evals.report.tables import View
+from rag_evals.run import GraderSummary
 from rag_evals.stats import Interval, band_of
+from rag_evals.stats.intervals import equal_values
 
 _WIDTH, _HEIGHT = 300, 96
 _BINS = 10
 
 
-def histogram(grader: str, scores: Sequence[float], view: View) -> str:
+def histogram(counted: GraderSummary, view: View) -> str:
     """Draw the number of rows in ten ranges of scores; the last range includes 1.0."""
     counts = [0] * _BINS
-    for score in scores:
-        counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += 1
+    for score, times in equal_values(counted.scores):
+        counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += times
     order, say = [band.name for band in view.bands], view.say
     bars = []
     for place, count in enumerate(counts):
         low, high = place / _BINS, (place + 1) / _BINS
         band = order.index(band_of(low, bands=view.bands).name)
         ends = {"low": say.number(low, 1), "high": say.number(high, 1)}
-        chosen = {"grader": grader, "low": low, "high": high}
+        chosen = {"grader": counted.grader, "low": low, "high": high}
         bars.append((say("page.bar", count=count, **ends), count, f"band{min(band, 3)}", chosen))
     labels = ["0", "", "", "", "", say.number(0.5, 1), "", "", "", "1"]
     return _bars(bars, labels, say("page.by_score_chart"))

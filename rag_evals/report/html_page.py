@@ -384,7 +384,7 @@ def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
         "numbers": numbers,
         "words": numbers_words(numbers, view),
         "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
-        "histogram": histogram(numbers.grader, numbers.scores, view) if numbers.scores else None,
+        "histogram": histogram(numbers.counted, view) if numbers.counted.scores else None,
     }
 
 
@@ -409,7 +409,7 @@ def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple
     """Describe each band's range and meaning, if it is the same for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
-        if not all(band.is_of(card["numbers"].grader) for card in cards):
+        if not all(band.is_of(card["numbers"].counted.grader) for card in cards):
             continue
         if (meaning := band.meaning(view.language)) is not None:
             low, high = f"{band.lower * 100:g}", f"{upper * 100:g}"

@@ -61,7 +61,7 @@ def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Tex
     Args:
         value: What to show.
         max_chars: Maximum length; None shows all.
-        style: Of the whole cell.
+        style: Style of the whole cell.
     """
     shown = printable(str(value))
     if max_chars is not None and len(shown) > max_chars:

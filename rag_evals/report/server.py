@@ -83,7 +83,7 @@ class ViewServer(ThreadingHTTPServer):
         port: 0 chooses a free one.
 
     Raises:
-        ConfigurationError: The folder holds no run, or the port is taken.
+        ConfigurationError: The folder has no run, or the port is taken.
     """
 
     daemon_threads = True

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from rag_evals.report.failures import row_link, worst_records
 from rag_evals.run import GraderSummary, Record, Run, findings_in, load_run, reason_of
 from rag_evals.run.plan.sampling import SampledMean
 from rag_evals.run.record.facts import Size
-from rag_evals.run.record.summary import RepeatNumbers, clusters_words, size_words
+from rag_evals.run.record.summary import clusters_words, size_words
 from rag_evals.stats import DEFAULT_BANDS, Band, Clusters, Interval, summarize_groups
 from rag_evals.stats.bands import GroupScores
 
@@ -56,37 +56,28 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class GraderNumbers:
-    """One grader's numbers.
+    """One grader's numbers, ready to show.
 
     Attributes:
-        grader: Its name.
+        counted: The summary of its outcomes.
         mean: Mean score and its interval; None without a score.
-        worst_mean: Mean score with 0 for each failed row; None if none failed or none has a score.
-        scores: Every score.
-        total: Outcomes, scored or not.
-        unscored: Outcomes without a score, by error, then by reason.
         bands: Number of scores in each band, by label, from highest to lowest.
-        warnings: Oddities in results.
-        warned: Their number and most frequent kind as text; empty without warnings.
-        groups: One line for each group, in order of first appearance.
-        repeats: The numbers of repeated gradings.
         clusters: Which rows are not independent; None if all are.
         sizes: How many statements and words a row has.
+        groups: One line for each group, in order of first appearance.
     """
 
-    grader: str
+    counted: GraderSummary
     mean: Interval | None
-    worst_mean: float | None
-    scores: tuple[float, ...]
-    total: int
-    unscored: Mapping[str, int]
     bands: Mapping[str, int]
-    warnings: int
-    warned: str
-    groups: tuple[GroupScores, ...]
-    repeats: RepeatNumbers = field(default_factory=RepeatNumbers)
-    clusters: Clusters | None = field(default=None, repr=False)
-    sizes: tuple[Size, ...] = ()
+    clusters: Clusters | None
+    sizes: Sequence[Size]
+    groups: Sequence[GroupScores] = ()
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """Outcomes without a score, by error, then by reason."""
+        return {**self.counted.failed, **self.counted.not_scorable}
 
 
 def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
@@ -112,19 +103,12 @@ def _numbers(
     # The interval of drawn rows accounts for the draw, not for clusters.
     clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(
-        counted.grader,
+        counted,
         counted.interval(),
-        counted.worst_mean(),
-        tuple(counted.scores),
-        counted.total,
-        {**counted.failed, **counted.not_scorable},
         {labels[name]: count for name, count in counted.bands(view.bands).items()},
-        counted.warnings,
-        counted.warnings_words(view.say),
-        () if groups is None else tuple(_groups(run, view, groups, counted)),
-        counted.repeats,
         clusters,
-        tuple(counted.sizes()),
+        counted.sizes(),
+        () if groups is None else _groups(run, view, groups, counted),
     )
 
 
@@ -159,7 +143,7 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
         lines += [markdown_text(view.say("summary.judge", judge=judge)), ""]
     lines += _grader_table(numbers, view)
     for each in numbers:
-        grader = view.say.named("graders", each.grader)
+        grader = view.say.named("graders", each.counted.grader)
         lines += [
             line
             for said in numbers_words(each, view)
@@ -206,15 +190,15 @@ def report_json(run: RunInput, *, view: View | None = None) -> str:
     stored, view = load_run(run), view or View()
     graders = [
         {
-            "grader": numbers.grader,
+            "grader": numbers.counted.grader,
             "mean": numbers.mean,
-            "worst_mean": numbers.worst_mean,
-            "scored": len(numbers.scores),
-            "total": numbers.total,
+            "worst_mean": numbers.counted.worst_mean(),
+            "scored": numbers.counted.scored,
+            "total": numbers.counted.total,
             "unscored": numbers.unscored,
             "bands": numbers.bands,
-            "warnings": numbers.warnings,
-            "repeats": numbers.repeats.numbers(),
+            "warnings": numbers.counted.warnings,
+            "repeats": numbers.counted.repeats.numbers(),
             "clusters": numbers.clusters
             and {"by": numbers.clusters.by, "units": numbers.clusters.units},
             "sizes": {size.name: size.mean for size in numbers.sizes},
@@ -249,10 +233,10 @@ def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
     yield markdown_row(*(say(f"table.{name}") for name in names))
     yield "|---|---|---|---|---|---|"
     for each in numbers:
-        mean, worst = each.mean, each.worst_mean
+        mean, worst = each.mean, each.counted.worst_mean()
         failed_as_zero = "" if worst is None else say("table.worst", mean=view.number(worst))
         yield markdown_row(
-            say.named("graders", each.grader),
+            say.named("graders", each.counted.grader),
             say("page.no_score")
             if mean is None
             else say(
@@ -262,7 +246,7 @@ def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
                 worst=failed_as_zero,
             ),
             _range(mean, view),
-            say("table.of", part=len(each.scores), whole=each.total),
+            say("table.of", part=each.counted.scored, whole=each.counted.total),
             _unscored(each.unscored, say),
             ", ".join(
                 say("table.count", count=count, name=label) for label, count in each.bands.items()
@@ -275,7 +259,7 @@ def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
     for each in numbers:
         if each.groups:
             names = ("group", "score", "interval", "scored", "not_scored")
-            grader = markdown_text(say.named("graders", each.grader))
+            grader = markdown_text(say.named("graders", each.counted.grader))
             yield ""
             yield say("table.by", grader=grader, column=markdown_text(view.by))
             yield ""

@@ -8,7 +8,7 @@ from pydantic_core import from_json
 from rag_evals import FaithfulnessResult, Result, StatementEvaluation
 from rag_evals.core import Usage
 from rag_evals.run import Run, StoredSample
-from rag_evals.run.record.outcome import GradingIdentity, outcome_from_result
+from rag_evals.run.record.outcome import Outcome, outcome_of
 
 GRADER = "faithfulness"
 
@@ -29,9 +29,7 @@ def graded(
     index: int, sample_id: str, result: Result, *, grader: str = GRADER, seconds: float = 0.0
 ) -> dict[str, Any]:
     """Return the outcome of a result as `results.jsonl` has it."""
-    outcome = outcome_from_result(
-        GradingIdentity(index, sample_id, grader), result, seconds, Usage()
-    )
+    outcome = outcome_of(Outcome(index, sample_id, grader, "failed"), result, seconds, Usage())
     line: dict[str, Any] = from_json(outcome.to_line())
     return line
 

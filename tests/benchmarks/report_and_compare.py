@@ -26,7 +26,7 @@ from rag_evals import (  # noqa: E402 - the path comes first
 )
 from rag_evals.analysis import compare  # noqa: E402 - as above
 from rag_evals.core import Usage  # noqa: E402 - as above
-from rag_evals.run.record.outcome import GradingIdentity, outcome_from_result  # noqa: E402 - as above
+from rag_evals.run.record.outcome import Outcome, outcome_of  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 
 T = TypeVar("T")
@@ -129,8 +129,8 @@ def line(number: int, sentences: list[str], rng: random.Random) -> bytes:
         for text in sentences
     ]
     result = FaithfulnessResult(statements=statements)
-    return outcome_from_result(
-        GradingIdentity(number, f"row-{number}", "faithfulness"), result, 0.01, Usage()
+    return outcome_of(
+        Outcome(number, f"row-{number}", "faithfulness", "failed"), result, 0.01, Usage()
     ).to_line()
 
 

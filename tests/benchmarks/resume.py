@@ -1,10 +1,10 @@
-"""Go on with a run whose rows have nearly all ended: how long, and in how much memory?
+"""CPU and memory to resume a run of which nearly all rows are graded, and to read it.
 
 python -m tests.benchmarks.resume [ROWS] [--cli] [--left N] [--without-index]
 
 The run folder is written without grading: the outcome of one row of each kind is written for all
-rows of that kind, and the last rows have none. Told apart are the reading of the data, the opening
-of the folder, and the rest of the run.
+rows of that kind, and the last rows have none. `--cli` measures commands: it resumes the run, gives
+the same command again, then with a gate, and writes the report.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
 
 
 def resumed_by_python(path: Path, folder: Path) -> None:
-    """Call what the command calls, and tell the parts apart."""
+    """Resume as the command does, and print the time of each part."""
     from rag_evals.run.engine.loop import runner_of
     from rag_evals.run.plan.plan import folders_of, make_plan
 
@@ -79,7 +79,7 @@ def resumed_by_python(path: Path, folder: Path) -> None:
 
 
 def main() -> None:
-    """Write a run and go on with it."""
+    """Write a run and resume it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=int, nargs="?", default=1_000_000)
     parser.add_argument("--cli", action="store_true")
@@ -98,19 +98,24 @@ def main() -> None:
         writer.join()
         if asked.without_index:
             (folder / "index.sqlite").unlink()
-        began = time.monotonic()
-        if asked.cli:
-            command = [sys.executable, "-m", "rag_evals", "grade", str(path), "--quiet"]
-            with subprocess.Popen([*command, "--judge", "embedded", "--out", "out"]) as process:
-                # Of this process alone: the writer was one of ours as well.
+        if not asked.cli:
+            resumed_by_python(path, folder)
+            print_spent("all", resource.getrusage(resource.RUSAGE_SELF))
+            return
+        grade = ["grade", str(path), "--quiet", "--judge", "embedded", "--out", "out"]
+        for words in (grade, grade, [*grade, "--gate", "0.4"], ["report", "out"]):
+            command = [sys.executable, "-m", "rag_evals", *words]
+            with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+                # Of this process alone: the writer is a child too.
                 _, _, spent = os.wait4(process.pid, 0)
                 process.returncode = 0
-        else:
-            resumed_by_python(path, folder)
-            spent = resource.getrusage(resource.RUSAGE_SELF)
-        seconds, cpu = time.monotonic() - began, spent.ru_utime + spent.ru_stime
-        peak = spent.ru_maxrss / 1000
-        print(f"{asked.rows} rows in {seconds:.1f} s, {cpu:.1f} s of CPU; peak {peak:.0f} MB")
+            print_spent(" ".join(words), spent)
+
+
+def print_spent(what: str, spent: resource.struct_rusage) -> None:
+    """Print CPU seconds and peak memory."""
+    cpu, peak = spent.ru_utime + spent.ru_stime, spent.ru_maxrss / 1000
+    print(f"{cpu:.1f} s of CPU, peak {peak:.0f} MB: {what}")
 
 
 if __name__ == "__main__":

@@ -243,7 +243,7 @@ def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
     """Print a table of groups for each grader."""
     for numbers in grader_numbers(run, view):
         names = (view.say(f"table.{name}") for name in ("score", "95", "scored", "not_scored"))
-        grader = view.say.named("graders", numbers.grader)
+        grader = view.say.named("graders", numbers.counted.grader)
         title = cell(view.say("terminal.by", grader=grader, column=view.by))
         table = Table(Column(cell(view.by)), *names, title=title, header_style="bold")
         for group in numbers.groups:

@@ -35,7 +35,6 @@ from rag_evals.run.record.extras import ReplyLog
 from rag_evals.run.record.facts import RowFacts
 from rag_evals.run.record.outcome import (
     COLUMNS,
-    GradingIdentity,
     Outcome,
     outcome_of,
     outcome_schema,
@@ -214,15 +213,16 @@ class AsyncGradingSession:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
-            grading = GradingIdentity(
+            grading = Outcome(
                 row.position,
                 row.name,
                 grader.name,
-                row.fingerprint,
-                self._fingerprints[grader.name],
-                self._plan.identity["judge"],
-                self._settings[grader.name],
-                RowFacts.of(row.sample),
+                "failed",
+                facts=RowFacts.of(row.sample),
+                sample_fingerprint=row.fingerprint,
+                grader_fingerprint=self._fingerprints[grader.name],
+                judge=self._plan.identity["judge"],
+                settings=self._settings[grader.name],
             )
             try:
                 ended = await self._ended(row, grader, meter)

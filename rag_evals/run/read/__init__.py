@@ -1,1 +1,1 @@
-"""What can be asked of a run that was graded? Numbers, tables, files, and merging."""
+"""Reading of graded runs: numbers, tables, files, and merging."""

@@ -82,24 +82,23 @@ def rows_of_run(
 
     A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
     0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
-    (what counts against the score, a line each), `G_reasons` (why, a line each) and `G_passages`
-    (where to check it, a line each); then `judge`.
+    (what lowers the score, one per line), `G_reasons` (why, one per line) and `G_passages` (where
+    to check it, one per line); then `judge`.
 
     A long row has `id`, `grader`, `score`, `outcome`, `why` and one finding: `about`, `text`,
     `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `passages` (quotes, or the nearest
-    passage, and what differs), `support`, `decided_by`; a grading without findings has one row with
-    none.
+    passage, and what differs), `support`, `decided_by`. A grading without findings has one row.
 
-    Where people labelled the run, a wide row also has `G_people`, the share of the labelled
-    findings that people support, and a long row `people`, the share of people who say yes, and
-    `note`. Where a tuned file says how sure verdicts are, a long row has `confidence`.
+    If people labelled the run, a wide row also has `G_people`, the share of labelled findings that
+    people support, and a long row has `people`, the share of people who say yes, and `note`. With a
+    tuned verifier, a long row has `confidence`.
 
     Args:
-        records: Of the run, in the order of the data.
-        samples: What was graded, by id; a row without an id has no columns of the data.
-        graders: Names, in order.
-        judge: Who graded; None where it is not known.
-        shape: Which of the two.
+        records: The run's records in the order of the data.
+        samples: The samples by id.
+        graders: Their names in order.
+        judge: The judge's name; None if not known.
+        shape: One row per sample or per finding.
         marks: Labels and confidences.
         language: Of names, labels and reasons, "en" or "ru"; the data's own columns stay.
 
@@ -251,17 +250,16 @@ def _long(
 
 
 Library = Literal["pandas", "polars", "pyarrow"]
-"""Which frame."""
+"""The library of a data frame."""
 
 _EXTRAS = {"pandas": "pandas", "polars": "polars", "pyarrow": "data"}
 _TEXTS = "list of texts"
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
-    """Make a frame of flat rows.
+    """Make a data frame of flat rows.
 
-    A column whose values are of several kinds, or are objects, is a column of text, its values
-    written as JSON.
+    A column with objects, or with values of several kinds, becomes text in JSON.
 
     Raises:
         ConfigurationError: The library is not installed.
@@ -301,7 +299,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "yes"
     if isinstance(value, int):
-        # Arrow's whole numbers have 64 bits.
+        # Arrow's integers have 64 bits.
         return "whole" if -(2**63) <= value < 2**63 else "object"
     if isinstance(value, float):
         return "number"
@@ -333,14 +331,14 @@ class Layout:
 
     Attributes:
         decimal: Decimal separator: `"."`, or `","` as in Russian and German Excel.
-        delimiter: Separator of cells; None: `","`, or `";"` where the decimal sign is a comma.
+        delimiter: Separator of cells; None: `","`, or `";"` if the decimal separator is a comma.
     """
 
     decimal: str = "."
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the signs.
+        """Check the separators.
 
         Raises:
             ConfigurationError: Not one character each, or the same character for both.
@@ -364,8 +362,8 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
     """Write flat rows to a file; its suffix selects the format.
 
     Raises:
-        ConfigurationError: Another end of the name, a library that is not installed,
-            or a place that cannot be written to.
+        ConfigurationError: An unknown suffix, a library that is not installed, or a file that
+            cannot be written.
     """
     write = FORMATS.get(path.suffix.lower())
     if write is None:

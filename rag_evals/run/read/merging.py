@@ -65,13 +65,13 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
         out: Folder to write; it must be empty.
 
     Returns:
-        The run, as `load_run` reads it. Of several outcomes of a row and a grader the last that did
-        not fail counts; the summary says how many gradings several parts have.
+        The run, as `load_run` reads it. If a row and a grader have several outcomes, the last one
+        that did not fail counts; the summary reports how many gradings are in several parts.
 
     Raises:
-        ConfigurationError: There are no parts, `out` holds a run, or the parts were graded by
-            different graders or judges, which are named, or not all rows of one were graded.
-        DataError: A part cannot be read, or two parts have different rows of one id.
+        ConfigurationError: There are no parts, `out` is not empty, the parts have different graders
+            or judges, or a part graded only a draw of its rows.
+        DataError: A part cannot be read, or two parts have different rows with the same id.
     """
     named = _checked_paths(parts, out)
     every = [_opened(file) for part in named for file in _files_of(part)]
@@ -116,10 +116,10 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
 
 
 def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
-    """Refuse an output folder inside a part, which would then have two runs.
+    """Reject an output folder inside a part, which would then have two runs.
 
     Raises:
-        ConfigurationError: It names the part.
+        ConfigurationError: The message names the part.
     """
     for part in parts:
         if part.resolve() in folder.resolve().parents:
@@ -217,10 +217,10 @@ def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Refuse a run of drawn rows: its mean would be wrong after merging.
+    """Reject a run of drawn rows: its mean would be wrong after merging.
 
     Raises:
-        ConfigurationError: It names how the rows were drawn.
+        ConfigurationError: The message says how the rows were drawn.
     """
     sampled = manifest["identity"].get("sample")
     if drawn := sampled or manifest.get("stopped"):
@@ -232,10 +232,10 @@ def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _require_alike(first: _Part, other: _Part) -> None:
-    """Refuse parts that were graded in different ways.
+    """Reject parts that were graded in different ways.
 
     Raises:
-        ConfigurationError: It names what differs, and in which parts.
+        ConfigurationError: The message says what differs, and in which parts.
     """
     ours, theirs = _graders(first), _graders(other)
     between = f"{str(first.path)!r} and {str(other.path)!r}"
@@ -254,10 +254,10 @@ def _require_alike(first: _Part, other: _Part) -> None:
 
 
 def _require_equal(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
-    """Refuse outcomes that two judges graded.
+    """Reject outcomes of two judges.
 
     Raises:
-        ConfigurationError: With what both say.
+        ConfigurationError: The message has the values of both.
     """
     for name in _COMMON:
         if name in before and name in now and before[name] != now[name]:
@@ -296,7 +296,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
     """Count gradings that are in several parts, or twice in one file.
 
     Raises:
-        DataError: Two parts have different rows of one id.
+        DataError: Two parts have different rows with the same id.
     """
     # Hashes, because the ids of a million rows need too much memory.
     rows: dict[int, int] = {}
@@ -328,8 +328,8 @@ def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Recor
 
     Args:
         parts: All of them.
-        failed_first: Failed outcomes come first: of two lines of a grading the last counts, and a
-            score that was paid for must outlast a later failure.
+        failed_first: Yield failed outcomes first: the last line of a grading counts, and a failure
+            must not replace a score.
     """
     for wanted in ((True,), (False,)) if failed_first else ((True, False),):
         begin = 0

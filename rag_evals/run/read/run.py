@@ -1,11 +1,11 @@
 """A run and its numbers, the same after `evaluate` and when read from its folder."""
 
-import filecmp
 import os
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from operator import index
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast, overload
@@ -29,14 +29,13 @@ from rag_evals.run.read.export import (
 )
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
-from rag_evals.run.record.index import RESULTS, RunIndex, ScoredRow
+from rag_evals.run.record.index import RunIndex, ScoredRow
 from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
 from rag_evals.run.record.reading import (
     FolderRecords,
     MemoryRecords,
     Record,
     RunRecords,
-    facts_in,
 )
 from rag_evals.run.record.samples import StoredSample, column_value
 from rag_evals.run.record.store import read_manifest
@@ -138,7 +137,7 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
         return iter(self._outcomes)
 
     def __str__(self) -> str:
-        """One line, as the summary has it."""
+        """Return one line, as in the summary."""
         return self._numbers().line()
 
     def __repr__(self) -> str:
@@ -156,7 +155,7 @@ R = TypeVar("R", bound=BaseModel)
 
 
 class Run(ScoreNumbers):
-    """What a run found, as `evaluate` returns it and as `load_run` reads it from its folder.
+    """A run, as `evaluate` returns it and as `load_run` reads it from its folder.
 
     A run from `evaluate` reads its folder only when needed.
 
@@ -209,7 +208,7 @@ class Run(ScoreNumbers):
         """
         run = cls(folder=folder, models=models)
         run.graded = graded
-        run._records = None  # read when it is first asked for
+        run._records = None  # read on first use
         run._outcomes = None if outcomes is None else list(outcomes)
         run._samples = samples or {}
         run._summary = summary
@@ -217,7 +216,7 @@ class Run(ScoreNumbers):
 
     @classmethod
     def stored(cls, folder: Path, *, unchecked: bool = False) -> Self:
-        """Open the run in a folder; as `load_run`.
+        """Open the run in a folder, like `load_run`.
 
         Args:
             folder: The folder.
@@ -245,7 +244,7 @@ class Run(ScoreNumbers):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What `manifest.json` holds; empty for a run in memory."""
+        """The content of `manifest.json`; empty for a run in memory."""
         return self._kept.manifest
 
     @property
@@ -329,24 +328,12 @@ class Run(ScoreNumbers):
         # The name identifies the grader, and so the type of its results.
         return cast("list[Outcome[R]]", found)
 
-    def has_same_log(self, other: "Run") -> bool:
-        """Return whether both runs have folders with the same results, byte for byte.
-
-        A run with graders renamed for a comparison has a folder, but other records.
-        """
-        if self.folder is None or other.folder is None:
-            return False
-        if any(isinstance(run._kept, MemoryRecords) for run in (self, other)):
-            return False
-        one, two = self.folder / RESULTS, other.folder / RESULTS
-        return one.is_file() and two.is_file() and filecmp.cmp(one, two, shallow=False)
-
     def of_grader(self, grader: str) -> Sequence[Record]:
         """Return the records of one grader, in the order of the data."""
         return self._kept.records(grader)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        """Read a grader's outcomes for a comparison, in the order of the data."""
         return self._kept.scored_rows(grader)
 
     def answering(self) -> set[str]:
@@ -563,13 +550,13 @@ class Run(ScoreNumbers):
         graders = {}
         for name, numbers in summary.graders.items():
             scores, rows = array("d"), RowTable(cluster)
-            for record in self.of_grader(name):
-                value = column.get(record["sample_id"])
+            for row in self.scored_rows(name):
+                value = column.get(row.sample_id)
                 key = None if value is None else stable_hash(value)
-                if record["status"] != "failed":
-                    rows.add(replace(facts_in(record), question=key), record.get("reason"))
-                if record["score"] is not None:
-                    scores.append(record["score"])
+                if row.status != "failed":
+                    rows.add(replace(row.facts, question=key), row.reason)
+                if row.score is not None:
+                    scores.append(row.score)
             graders[name] = replace(numbers, scores=scores, rows=rows)
         return replace(summary, graders=graders)
 
@@ -591,8 +578,9 @@ class Run(ScoreNumbers):
         by = next((found.by for found in tables if found is not None), None)
         if by is None:
             return None, {}
-        keys = ((one["sample_id"], getattr(facts_in(one), by)) for one in self.records)
-        return by, {row: key for row, key in keys if key is not None}
+        rows = chain.from_iterable(map(self.scored_rows, self.graders))
+        keys = ((row.sample_id, getattr(row.facts, by)) for row in rows)
+        return by, {name: key for name, key in keys if key is not None}
 
     @property
     def free(self) -> "Run | None":

@@ -1,1 +1,1 @@
-"""What does a run folder keep? The log of outcomes and samples, and the index over it."""
+"""The files of a run folder: logs of outcomes and samples, and the index of both."""

@@ -17,7 +17,7 @@ from rag_evals.errors import NotScorableReason
 from rag_evals.stats import Clusters, Interval, count_interval, find_clusters
 from rag_evals.stats.intervals import MOST_REPEATED, interval_of_sums
 
-# Chinese and Japanese set no spaces: a character counts as a word.
+# Chinese and Japanese have no spaces: each character counts as a word.
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 _SAYS_NOTHING: frozenset[NotScorableReason] = frozenset({"no_statements", "empty_answer"})
 NOT_CLUSTERED = "none"
@@ -137,12 +137,12 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredFacts:
-    """The facts that an index has of a grader's rows, read when they are needed.
+    """Facts about a grader's rows in an index, read when needed.
 
     Attributes:
         read: Runs a query.
         lines: The end of each query: which lines of the index.
-        shared: How many rows share a question or a context; empty where that is not known.
+        shared: How many rows share a question or a context; empty if not known.
     """
 
     read: Callable[[str], Iterator[tuple[Any, ...]]]
@@ -151,7 +151,7 @@ class StoredFacts:
 
     @property
     def is_independent(self) -> bool:
-        """Whether it is known that rows share neither question nor context."""
+        """Whether rows are known to share neither question nor context."""
         return bool(self.shared) and all(one.is_independent for one in self.shared.values())
 
     def rows(self) -> Iterator[tuple[RowFacts, str | None]]:
@@ -161,7 +161,7 @@ class StoredFacts:
         return ((RowFacts(*facts), reason) for reason, *facts in found)
 
     def sums(self) -> dict[str, tuple[int, int, int]]:
-        """Return for each of `SIZES` how many rows have it, their sum, and that of the squares."""
+        """Return for each of `SIZES` the number of rows, the sum, and the sum of squares."""
         each = "COUNT({0}), SUM({0}), SUM(({0}) * ({0}))"
         parts = (each.format(_EXPRESSIONS[name]) for name in SIZES)
         found = [value or 0 for value in next(self.read(f"SELECT {', '.join(parts)} {self.lines}"))]
@@ -175,7 +175,7 @@ class RowTable:
     Attributes:
         by: What to cluster rows by: None chooses question or context, "none" does not cluster;
             otherwise the column whose hash replaces the question's.
-        stored: Facts of rows that an index has; they are read when they are needed.
+        stored: Facts of rows in an index, read when needed.
     """
 
     def __init__(self, by: str | None = None, stored: StoredFacts | None = None) -> None:
@@ -207,10 +207,10 @@ class RowTable:
         return code
 
     def clusters(self, count_as: Iterable[str] = ()) -> Clusters | None:
-        """Cluster the rows with a score, then those of each reason; None for independent ones.
+        """Cluster the rows with a score, then those of each reason; None if independent.
 
         Args:
-            count_as: Reasons whose rows have a number too, in the order of the numbers.
+            count_as: Reasons whose rows count with a number, in the order of the numbers.
         """
         if (whole := self.whole()) is None:
             return None
@@ -222,7 +222,7 @@ class RowTable:
         return (one == code for one in self._reasons)
 
     def whole(self) -> Clusters | None:
-        """Cluster all rows; done once for so many rows."""
+        """Cluster all rows; None if they are independent."""
         if self.by is None and self._stored is not None and self._stored.is_independent:
             return None
         self._load()

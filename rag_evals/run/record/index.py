@@ -1,8 +1,8 @@
-"""The index of a run: one SQLite row for each line of its log, found without reading the log.
+"""The index of a run: one SQLite row for each line of its logs.
 
-`index.sqlite` may be deleted at any time: it is built again from `results.jsonl` and
-`samples.jsonl`. It keeps the hash of the lines that it covers, and a file next to it keeps its own
-hash: where either file was changed, the index is built again.
+`index.sqlite` may be deleted at any time: it is rebuilt from `results.jsonl` and `samples.jsonl`.
+It stores the hash of the lines that it covers, and a file next to it stores its own hash. If one of
+them does not fit, the index is rebuilt.
 """
 
 import sqlite3
@@ -48,7 +48,7 @@ _COMMIT_ROWS = 200
 _FETCHED = 1_000
 _BETWEEN = ", "
 _SETTLED = "settled"
-# Keeping the indexes of SQLite up to date costs 40 µs a line; building them again 2 µs.
+# SQLite's own indexes cost 40 µs per added line, but 2 µs per line if built at the end.
 _MOST_ADDED = 10_000
 _USAGE = tuple(field.name for field in fields(Usage))
 _NUMBERS = (*_USAGE, *FACTS)
@@ -74,8 +74,8 @@ CREATE TABLE stale (place INTEGER PRIMARY KEY);
 CREATE TABLE shared (grader INTEGER, fact TEXT, rows INTEGER, within INTEGER, repeated INTEGER);
 PRAGMA user_version = {_VERSION};
 """
-# The line that counts is the last of its sample and grader that is of the sample as it is now. A
-# sample that was not kept cannot have changed. Most runs have no other lines.
+# A line counts if it is the last one of its sample and grader with the sample's current content. A
+# sample without a line of its own cannot have changed. In most runs all lines count.
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS outcome_row ON outcome (sample, grader, content);
 CREATE INDEX IF NOT EXISTS sample_row ON sample (sample, content, in_data);
@@ -137,14 +137,14 @@ class IndexedLine(NamedTuple):
 
 
 class ScoredRow(NamedTuple):
-    """What a comparison needs of an outcome.
+    """The fields of an outcome that comparisons use.
 
     Attributes:
-        sample_id: Of its row.
-        status: How it ended.
-        score: 0 to 1; None for none.
-        reason: Why it has no score: the reason or the type of the error; None where it has one.
-        facts: Of the row.
+        sample_id: Id of the row.
+        status: How the grading ended.
+        score: 0 to 1, or None.
+        reason: Why there is no score: a reason or an error type; None if there is one.
+        facts: Facts about the row.
     """
 
     sample_id: str
@@ -174,7 +174,7 @@ class Ended(NamedTuple):
     """Selects lines of earlier starts that did not fail.
 
     Attributes:
-        fingerprints: Of each grader, as in outcomes; other graders are left out.
+        fingerprints: Fingerprint of each grader, as in outcomes; others are left out.
         only_current: Leave out rows that changed or that the data no longer has.
     """
 
@@ -188,7 +188,7 @@ class Tally(NamedTuple):
     Attributes:
         grader: Its name.
         ends: Number of lines without a score by status and reason or error type.
-        scores: Of the lines that have one.
+        scores: All scores.
         rows: Facts of all lines that did not fail.
         noted: Outcomes with warnings, tallies, further scores or repeats.
     """
@@ -203,8 +203,8 @@ class Tally(NamedTuple):
 class RunIndex:
     """The index of one run folder.
 
-    A writer holds the folder's lock and follows the log line by line; a reader opens it with
-    `RunIndex.read`, and brings it up to date first.
+    A writer has the folder's lock and adds each line of the log; a reader calls `RunIndex.read`,
+    which brings the index up to date.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
@@ -224,7 +224,7 @@ class RunIndex:
 
     @classmethod
     def write(cls, folder: Path, hash_file: Callable[[Path, int], str] = hash_beginning) -> Self:
-        """Open the index of a folder whose lock this process holds, and bring it up to date.
+        """Open the index of a folder that this process has locked, and bring it up to date.
 
         Raises:
             DataError: A line of the log is broken.
@@ -260,8 +260,8 @@ class RunIndex:
     def read(cls, folder: Path) -> Self:
         """Open the index of a folder for reading, and bring it up to date.
 
-        Where a run is being graded in the folder, or the folder cannot be written to, the work is
-        done in a private copy.
+        If a run is being graded in the folder, or the folder is read-only, this uses a private
+        copy.
 
         Raises:
             DataError: A line of the log is broken.
@@ -284,9 +284,9 @@ class RunIndex:
 
     @classmethod
     def open_unchecked(cls, folder: Path) -> Self | None:
-        """Open a settled index without a look at the log, in about a second for a million rows.
+        """Open a settled index without hashing the log: one second for a million rows.
 
-        None where it is missing, or does not cover files as long as these.
+        None if it is missing, or covers files of another length.
         """
         try:
             path = (folder / INDEX).absolute().as_uri()
@@ -318,7 +318,7 @@ class RunIndex:
 
     @property
     def is_current(self) -> bool:
-        """Whether no file of the run was written to since `seal`."""
+        """Whether no file of the run changed since `seal`."""
         return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
@@ -384,7 +384,7 @@ class RunIndex:
         return Spent(Usage(*used), cost, lost or 0.0, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
-        """Yield the position of each line of a grader that did not fail."""
+        """Yield the row's position of each chosen line of a grader."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
             f"AND grader = {self._find_word(grader)}"
@@ -408,7 +408,7 @@ class RunIndex:
         Args:
             chosen: Which lines; None adds up those that count.
         """
-        # Facts are read later, when lines of this start may have come.
+        # Facts are read later, when there may be lines of this start.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(()):
             number = self._find_word(name)
@@ -429,7 +429,7 @@ class RunIndex:
                 yield Tally(name, ends, values, RowTable(stored=facts), noted)
 
     def _shared(self, grader: int) -> dict[str, Shared]:
-        """Return how many rows of a grader share a question or a context, where that is known."""
+        """Return how many rows of a grader share a question or a context, if known."""
         if not self.is_settled:
             return {}
         found = self._rows(
@@ -453,7 +453,7 @@ class RunIndex:
         return f"{where} AND {_COUNTS}"
 
     def find(self, key: tuple[str, str, str, str]) -> IndexedLine | None:
-        """Find the last line of a grading that was written before this start."""
+        """Return the last line of a grading from before this start."""
         sample_id, grader, sample_print, grader_print = key
         found = self._read(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE o.sample = ? AND o.grader = ? "
@@ -506,7 +506,7 @@ class RunIndex:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known which of all the lines count."""
+        """Whether `settle` has seen all lines."""
         return self.noted(_SETTLED) == self._extent()
 
     def _extent(self) -> str:
@@ -531,7 +531,7 @@ class RunIndex:
         self.note(_SETTLED, self._extent())
 
     def _look_back(self) -> int:
-        """Prepare to look for single lines; return the byte at which those of this start begin."""
+        """Prepare to look up lines; return the offset where those of this start begin."""
         if not self._looks_back:
             self._flush()
             self._break_seal()
@@ -547,7 +547,7 @@ class RunIndex:
     # For readers: only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
-        """Say in which order the lines of one row come."""
+        """Set the order of the lines of one row."""
         ranks = (f"WHEN {self._find_word(name)} THEN {place}" for place, name in enumerate(graders))
         self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
@@ -572,7 +572,7 @@ class RunIndex:
         return self._ordered(order, self._where_counts(grader), most=most, begin=begin)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read what a comparison needs of a grader's lines that count, in the order of the data."""
+        """Read a grader's lines that count for a comparison, in the order of the data."""
         words = dict(self._database.execute("SELECT number, text FROM word"))
         rows = self._rows(
             "SELECT sample_id, status, score, COALESCE(reason, error), "
@@ -583,7 +583,7 @@ class RunIndex:
             yield ScoredRow(sample_id, STATUSES[status], score, words.get(why), RowFacts(*facts))
 
     def answering(self) -> set[str]:
-        """Return the models that answered lines that count, with their systems' fingerprints."""
+        """Return the models that answered, with their systems' fingerprints."""
         said = self._rows(
             "SELECT text FROM word WHERE number IN (SELECT DISTINCT judge FROM outcome o "
             f"WHERE {_COUNTS})"
@@ -591,7 +591,7 @@ class RunIndex:
         return {one for (text,) in said for one in text.split(_BETWEEN)}
 
     def lowest(self, most: int, begin: int = 0) -> list[IndexedLine]:
-        """Return the outcomes to look at first: failed ones, low scores, then rows without one."""
+        """Return the lines to look at first: failed ones, low scores, then unscored ones."""
         order = f"o.status, o.score, o.position, {self._rank}"
         return list(self._ordered(order, _COUNTS, most=most, begin=begin))
 
@@ -623,7 +623,7 @@ class RunIndex:
         return {name: value for name, value in zip(names, found, strict=True) if value}
 
     def left_out(self) -> int:
-        """Count the rows that were graded and have no line that counts."""
+        """Count graded rows without a line that counts."""
         return self._number(
             "SELECT COUNT(DISTINCT o.sample) FROM stale JOIN outcome o ON o.place = stale.place "
             "WHERE NOT EXISTS (SELECT 1 FROM outcome c WHERE c.sample = o.sample "

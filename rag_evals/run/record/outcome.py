@@ -394,20 +394,6 @@ def short_fingerprint(fingerprint: str) -> str:
     return fingerprint[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class GradingIdentity:
-    """The fields of an `Outcome` that are known before the grading."""
-
-    index: int
-    sample_id: str
-    grader: str
-    sample_fingerprint: str = ""
-    grader_fingerprint: str = ""
-    judge: str = ""
-    settings: Mapping[str, Any] | None = None
-    facts: RowFacts = field(default_factory=RowFacts)
-
-
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
     """Return the score of a stored outcome, or the value of its reason; None for neither.
 
@@ -458,32 +444,37 @@ def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> 
 
 
 def outcome_of(
-    grading: GradingIdentity,
+    grading: Outcome,
     ended: BaseModel | Exception,
-    seconds: float,
-    usage: Usage,
-    cost_usd: float | None,
-    answered_by: tuple[str, ...],
-) -> Outcome:
-    """Make the outcome of a grading that returned or raised."""
-    if not isinstance(ended, Exception):
-        try:
-            return outcome_from_result(grading, ended, seconds, usage, cost_usd, answered_by)
-        except Exception as error:  # noqa: BLE001 - a result's own properties may raise
-            ended = error
-    made = outcome_from_error(grading, ended, seconds, usage)
-    return replace(made, cost_usd=cost_usd, answered_by=answered_by)
-
-
-def outcome_from_result(
-    grading: GradingIdentity,
-    result: BaseModel,
     seconds: float,
     usage: Usage,
     cost_usd: float | None = None,
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
-    """Make the outcome of a grading that returned a result."""
+    """Complete the outcome of a grading that returned a result or raised an error.
+
+    Args:
+        grading: What was known before: row, grader, judge and facts; the status is replaced.
+        ended: The result or the error.
+        seconds: How long the grading took.
+        usage: Tokens and calls.
+        cost_usd: As in `Outcome`.
+        answered_by: As in `Outcome`.
+    """
+    grading = replace(grading, seconds=seconds, cost_usd=cost_usd, answered_by=answered_by)
+    counted = replace(grading, status="failed", attempts=usage.calls, usage=usage)
+    if not isinstance(ended, Exception):
+        try:
+            return _with_result(counted, ended)
+        except Exception as error:  # noqa: BLE001 - a result's own properties may raise
+            ended = error
+    if isinstance(ended, NotScorableError):
+        facts = grading.facts.with_findings((), ended.reason)
+        return replace(grading, status="not_scorable", reason=ended.reason, facts=facts)
+    return replace(counted, error=ErrorRecord(type(ended).__name__, str(ended)))
+
+
+def _with_result(grading: Outcome, result: BaseModel) -> Outcome:
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
     further = dict(getattr(result, "further_scores", {})) if reason is None else {}
@@ -491,60 +482,18 @@ def outcome_from_result(
         if not 0.0 <= value <= 1.0:
             raise InvalidScoresError(f"{name} is {value:g}; it must be a number from 0 to 1")
     findings = findings_of(result)
-    return Outcome(
-        grading.index,
-        grading.sample_id,
-        grading.grader,
-        "scored" if reason is None else "not_scorable",
+    return replace(
+        grading,
+        status="scored" if reason is None else "not_scorable",
         score=score,
         ranking_score=None if reason else getattr(result, "ranking_score", None),
         reason=reason,
         result=result,
         result_type=type_name(type(result)),
         findings=findings,
-        attempts=usage.calls,
-        seconds=seconds,
-        usage=usage,
-        cost_usd=cost_usd,
-        answered_by=answered_by,
         warnings=tuple(getattr(result, "warnings", ())),
         tallies=dict(getattr(result, "tallies", {})),
         further_scores=further,
         repeats=tuple(getattr(result, "repeated_scores", ())),
         facts=grading.facts.with_findings(findings, reason),
-        sample_fingerprint=grading.sample_fingerprint,
-        grader_fingerprint=grading.grader_fingerprint,
-        judge=grading.judge,
-        settings=grading.settings,
-    )
-
-
-def outcome_from_error(
-    grading: GradingIdentity, error: Exception, seconds: float, usage: Usage
-) -> Outcome:
-    """Make the outcome of a grading that raised."""
-    if isinstance(error, NotScorableError):
-        facts = grading.facts.with_findings((), error.reason)
-        ended = _without_score(grading, "not_scorable", seconds)
-        return replace(ended, reason=error.reason, facts=facts)
-    return replace(
-        _without_score(grading, "failed", seconds),
-        error=ErrorRecord(type(error).__name__, str(error)),
-        attempts=usage.calls,
-        usage=usage,
-    )
-
-
-def _without_score(grading: GradingIdentity, status: Status, seconds: float) -> Outcome:
-    return Outcome(
-        grading.index,
-        grading.sample_id,
-        grading.grader,
-        status,
-        seconds=seconds,
-        facts=grading.facts,
-        sample_fingerprint=grading.sample_fingerprint,
-        grader_fingerprint=grading.grader_fingerprint,
-        judge=grading.judge,
-        settings=grading.settings,
     )

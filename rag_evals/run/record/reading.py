@@ -14,7 +14,7 @@ from typing import Any, overload
 
 from pydantic_core import from_json
 
-from rag_evals.run.record.facts import RowFacts, read_facts
+from rag_evals.run.record.facts import read_facts
 from rag_evals.run.record.index import (
     RESULTS,
     STATUSES,
@@ -81,11 +81,6 @@ class IndexedRecord(Mapping[str, Any]):
             self._fields = self._log.outcome(self._line.place)
         return self._fields[name]
 
-    @property
-    def facts(self) -> RowFacts:
-        """What the row shares with other rows, and the length of its answer."""
-        return self._line.outcome.facts
-
     def _whole(self) -> Mapping[str, Any]:
         if self._fields is None:
             self._fields = self._log.outcome(self._line.place)
@@ -102,13 +97,6 @@ class IndexedRecord(Mapping[str, Any]):
     def __repr__(self) -> str:
         """As a dictionary."""
         return repr(dict(self._whole()))
-
-
-def facts_in(record: Record) -> RowFacts:
-    """Return the facts about a record's row."""
-    if isinstance(record, IndexedRecord):
-        return record.facts
-    return read_facts(record.get("facts"))
 
 
 class IndexedRecords(Sequence[Record]):
@@ -204,7 +192,7 @@ class FolderRecords:
         return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most, begin)]
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        """Read a grader's outcomes for a comparison, in the order of the data."""
         return self.index.scored_rows(grader)
 
     def answering(self) -> set[str]:
@@ -271,7 +259,7 @@ class MemoryRecords:
         return [record for record in self._records if record["grader"] == grader]
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read what a comparison needs of a grader's outcomes, in the order of the data."""
+        """Read a grader's outcomes for a comparison, in the order of the data."""
         for one in self.records(grader):
             facts = read_facts(one.get("facts"))
             yield ScoredRow(one["sample_id"], one["status"], one["score"], reason_of(one), facts)

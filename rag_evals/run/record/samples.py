@@ -35,7 +35,7 @@ class StoredSample:
         language: As in the sample, or None.
         columns: The row's other columns.
         fingerprint: Hash of the sample, as in outcomes; may be empty.
-        in_data: False for a row that the data had and has no more.
+        in_data: False for a row that the data no longer has.
     """
 
     sample_id: str
@@ -92,9 +92,9 @@ class SampleKey(NamedTuple):
     """The fields of a sample's line that are in the index.
 
     Attributes:
-        sample_id: Of the row.
-        fingerprint: Of the sample; empty where it could not be read.
-        in_data: False for a row that the data had and has no more.
+        sample_id: Id of the row.
+        fingerprint: Hash of the sample; empty if it could not be read.
+        in_data: False for a row that the data no longer has.
         line: Hash of the whole line.
     """
 
@@ -138,7 +138,7 @@ def read_stored_sample(line: bytes) -> StoredSample:
     """Read one line.
 
     Raises:
-        ValueError: It is broken.
+        ValueError: The line is broken.
     """
     return _stored(_read_line(line))
 

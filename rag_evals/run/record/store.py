@@ -188,7 +188,7 @@ class RunStore:
 
 
 def require_empty(folder: Path, hint: str) -> None:
-    """Refuse a folder that is not empty.
+    """Reject a folder that is not empty.
 
     Raises:
         ConfigurationError: It is not empty.
@@ -221,7 +221,7 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
 
 
 def _now() -> str:
-    # Finer than seconds: several runs may end in one.
+    # Milliseconds, because several runs may end in one second.
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -229,7 +229,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
     Raises:
-        DataError: The folder holds no run, or one of a newer version.
+        DataError: The folder has no run, or one of a newer version.
     """
     path = folder / MANIFEST
     try:

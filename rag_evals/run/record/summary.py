@@ -66,7 +66,7 @@ class Design(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows were chosen."""
+        """Number of chosen rows."""
 
 
 @dataclass(slots=True)
@@ -398,7 +398,7 @@ class GraderSummary:
         return values
 
     def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score, 0 to 1; None when nothing has a score.
+        """Return the mean score, 0 to 1; None without a score.
 
         Args:
             count_as: As for `values`.
@@ -497,7 +497,7 @@ class GraderSummary:
 
         Args:
             count_as: As for `values`.
-            say: In which language; None is English.
+            say: Phrases of the language; None is English.
         """
         say = say or phrases()
         mean, worst = self.mean(count_as), self.worst_mean(count_as)
@@ -552,7 +552,7 @@ class GraderSummary:
     def range_line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str | None:
-        """Say how the scores lie, in one line; None for fewer than two."""
+        """Describe the spread of the scores in one line; None for fewer than two."""
         spread, say = self.spread(count_as), say or phrases()
         if spread["std"] is None:
             return None
@@ -628,12 +628,12 @@ class Summary:
     """The numbers of a run.
 
     Attributes:
-        graders: By name, in the order given.
+        graders: The graders by name, in the order given.
         usage: Usage of all starts of the run, including failed calls.
         cost_usd: List price of the usage in US dollars, as far as prices are known; None if none
             is.
-        failed: Outcomes that failed, over all graders.
-        seconds: Time the run took.
+        failed: Number of failed outcomes of all graders.
+        seconds: Duration of the run.
         changed: Rows that were graded again because they changed.
         left_out: Rows graded earlier that are not counted: the data no longer has them.
         unfinished: Whether the run ended before all of its data was graded.
@@ -771,7 +771,7 @@ class Summary:
         """Describe usage and cost in one line; empty if no judge was asked.
 
         Args:
-            say: In which language; None is English.
+            say: Phrases of the language; None is English.
             timed: Include the seconds, which a stored run does not know.
         """
         usage, say = self.usage, say or phrases()
@@ -804,7 +804,7 @@ class Summary:
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
-            say: In which language; None is English.
+            say: Phrases of the language; None is English.
         """
         say = say or phrases()
         lines = (line for each in self.graders.values() for line in each.lines(count_as, say=say))
