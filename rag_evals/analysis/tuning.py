@@ -89,18 +89,19 @@ def tune(
     require_fraction("confidence", confidence)
     stored = load_run(run)
     name = only_grader(stored, grader)
-    stages = _stages(stored, name)
-    place = _place_of(stages, stage)
+    *earlier, last = _stages(stored, name, stage)
     labelled = LabelledRun.load(stored, labels, name, column)
-    chosen = _Chosen.of(labelled.matched[0], stages[place]["name"])
+    chosen = _Chosen.of(labelled.matched[0], last["name"])
     _check(chosen)
     ids = {unit.sample_id for unit in chosen.units}
+    ordered = sorted(chosen.supports)
+    count = min(len(ordered), _MOST_QUANTILES)
     return Tuning(
-        stage=stages[place]["name"],
-        judge=stages[place]["fingerprint"],
-        prompt=stages[place]["prompt"],
+        stage=last["name"],
+        judge=last["fingerprint"],
+        prompt=last["prompt"],
         languages=_languages(stored, name, ids),
-        before=tuple(one["as_used"] for one in stages[:place]),
+        before=tuple(one["as_used"] for one in earlier),
         **asdict(fit_support_map(chosen.labels, chosen.supports)),
         threshold=best_threshold(chosen.labels, chosen.supports).threshold,
         labels=len(chosen.units),
@@ -110,7 +111,7 @@ def tune(
         agreement_before=_figures(chosen, chosen.verdicts, chosen.supports),
         agreement_after=_after(chosen, seed),
         promise=_promise(chosen, max_error, confidence) if chosen.level == "statement" else None,
-        spread=_spread(chosen.supports),
+        spread=tuple(ordered[place * len(ordered) // count] for place in range(count)),
         worth=independent_rows(chosen.supports, chosen.rows),
         confidence=_confidence(chosen, stored, name, seed) if chosen.level == "statement" else None,
     )
@@ -118,17 +119,26 @@ def tune(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The labelled units for tuning, as aligned lists."""
+    """The labelled units for tuning; the lists are aligned."""
 
     level: Literal["statement", "row"]
     units: list[Unit]
-    labels: list[bool]
-    supports: list[float]
-    verdicts: list[bool]
 
     @property
     def rows(self) -> list[str]:
         return [unit.sample_id for unit in self.units]
+
+    @property
+    def labels(self) -> list[bool]:
+        return [unit.label == 1 for unit in self.units]
+
+    @property
+    def supports(self) -> list[float]:
+        return [unit.support for unit in self.units if unit.support is not None]
+
+    @property
+    def verdicts(self) -> list[bool]:
+        return [unit.judged == 1 for unit in self.units]
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
@@ -140,18 +150,8 @@ class _Chosen:
         statements = _decided_by(stage, [*matched.statements, *single])
         rows = _decided_by(stage, matched.rows)
         if len(statements) >= LEAST_LABELS or len(statements) >= len(rows):
-            return cls._from("statement", statements)
-        return cls._from("row", rows)
-
-    @classmethod
-    def _from(cls, level: Literal["statement", "row"], units: list[Unit]) -> "_Chosen":
-        return cls(
-            level,
-            units,
-            [unit.label == 1 for unit in units],
-            [unit.support for unit in units if unit.support is not None],
-            [unit.judged == 1 for unit in units],
-        )
+            return cls("statement", statements)
+        return cls("row", rows)
 
 
 def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
@@ -162,7 +162,8 @@ def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
     ]
 
 
-def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
+def _stages(run: Run, grader: str, stage: str | None) -> Sequence[Mapping[str, Any]]:
+    """Return the verifiers of a run, of which the last one can be tuned."""
     stages = run.stages.get(grader)
     if not stages:
         raise ConfigurationError(
@@ -170,29 +171,24 @@ def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
             "answers, or an earlier rag_evals wrote it; tune a run of a judge such as 'embedded', "
             "'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
-    return stages
-
-
-def _place_of(stages: Sequence[Mapping[str, Any]], stage: str | None) -> int:
     names = [str(one["name"]) for one in stages]
     if stage is None and len(names) > 1:
         raise ConfigurationError(
             f"the run has the verifiers {', '.join(names)}; name the last one as the stage to "
             "tune, or tune a run of the first one alone"
         )
-    if stage is not None and stage not in names:
-        raise UnknownNameError.of("stage", stage, names)
-    place = 0 if stage is None else names.index(stage)
-    if place < len(names) - 1:
+    if stage not in (None, *names):
+        raise UnknownNameError.of("stage", str(stage), names)
+    if stage not in (None, names[-1]):
         raise ConfigurationError(
-            f"{stage!r} left statements to {names[place + 1]!r}, and the run did not store its "
-            f"supports for them; tune a run in which {stage!r} comes last"
+            f"{stage!r} left statements to {names[names.index(str(stage)) + 1]!r}, and the run did "
+            f"not store its supports for them; tune a run in which {stage!r} comes last"
         )
-    if stages[place]["tuned"] is not None:
+    if stages[-1]["tuned"] is not None:
         raise ConfigurationError(
-            f"{names[place]!r} followed a tuned file in this run; tune a run without one"
+            f"{names[-1]!r} followed a tuned file in this run; tune a run without one"
         )
-    return place
+    return stages
 
 
 def _check(chosen: _Chosen) -> None:
@@ -279,24 +275,25 @@ def fit_confidence(
     sure, right = [0.0] * len(labels), [True] * len(labels)
     try:
         for inside, rest in _parts(labels, rows, seed):
-            fitted = _fit_signals(findings, shown, labels, supports, rest)
+            *_, measure = _fit_signals(findings, shown, labels, supports, rest)
             for place in inside:
-                sure[place], right[place] = fitted(place)
+                sure[place], right[place] = measure(place)
         if min(sum(right), len(right) - sum(right)) < LEAST_OF_EACH:
             return None
-        fitted = _fit_signals(findings, shown, labels, supports, range(len(labels)))
+        everything = range(len(labels))
+        weights, intercept, measure = _fit_signals(findings, shown, labels, supports, everything)
     except (WeakJudgeError, TooFewLabelsError):
         return None
     none = _auroc(right, sure, rows)
     if none.auroc_low <= 0.5:
         return none
     first = int(skip * len(sure))
-    cut, limit = sorted(sure)[first], sorted(fitted(n)[0] for n in range(len(labels)))[first]
+    cut, limit = sorted(sure)[first], sorted(measure(n)[0] for n in everything)[first]
     kept = [place for place, one in enumerate(sure) if one >= cut]
     wrong = [not right[place] for place in kept]
     found = {
-        "weights": fitted.weights,
-        "intercept": fitted.intercept,
+        "weights": weights,
+        "intercept": intercept,
         "limit": limit,
         "skipped": 1 - len(kept) / len(sure),
         "error": 1 - sum(right) / len(right),
@@ -324,8 +321,13 @@ def _fit_signals(
     labels: Sequence[bool],
     supports: Sequence[float],
     taught: Sequence[int],
-) -> "_Fitted":
-    """Tune on some of the labels, and fit on them when the tuned verdict is right."""
+) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
+    """Tune on some of the labels, and fit on them when the tuned verdict is right.
+
+    Returns:
+        Weights, intercept, and a function from a place to the confidence of its verdict and
+        whether it is right.
+    """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
     limit = best_threshold(of_labels, of_supports).threshold
@@ -338,26 +340,20 @@ def _fit_signals(
     cases = [case(place) for place in taught]
     values = [list(signals.values()) for signals, _ in cases]
     weights, intercept = fit_logistic(values, [right for _, right in cases])
-    return _Fitted(dict(zip(cases[0][0], weights, strict=True)), intercept, case)
+    named = dict(zip(cases[0][0], weights, strict=True))
 
+    def measure(place: int) -> tuple[float, bool]:
+        signals, right = case(place)
+        return sureness(named, intercept, signals), right
 
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    weights: dict[str, float]
-    intercept: float
-    case: Callable[[int], tuple[dict[str, float], bool]]
-
-    def __call__(self, place: int) -> tuple[float, bool]:
-        """Return the confidence of the verdict at a place, and whether it is right."""
-        signals, right = self.case(place)
-        return sureness(self.weights, self.intercept, signals), right
+    return named, intercept, measure
 
 
 def _parts(
     labels: Sequence[bool], rows: Sequence[str], seed: int
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the places to measure and the places to learn from; no row is in both."""
-    part_of = _dealt(labels, rows, seed)
+    part_of = _assign_parts(labels, rows, seed)
     for part in range(_FOLDS):
         inside = [place for place, row in enumerate(rows) if part_of[row] == part]
         yield inside, [place for place, row in enumerate(rows) if part_of[row] != part]
@@ -365,22 +361,22 @@ def _parts(
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     """Measure each part of the rows with what was learnt from the other parts."""
-    verdicts, supports = list(chosen.verdicts), list(chosen.supports)
-    for inside, rest in _parts(chosen.labels, chosen.rows, seed):
-        labels = [chosen.labels[place] for place in rest]
-        known = [chosen.supports[place] for place in rest]
+    labels, supports = chosen.labels, chosen.supports
+    verdicts, mapped = chosen.verdicts, chosen.supports
+    for inside, rest in _parts(labels, chosen.rows, seed):
+        own, known = [labels[place] for place in rest], [supports[place] for place in rest]
         try:
-            learnt = fit_support_map(labels, known)
-            threshold = best_threshold(labels, known).threshold
+            learnt = fit_support_map(own, known)
+            threshold = best_threshold(own, known).threshold
         except (WeakJudgeError, TooFewLabelsError):
             continue  # nothing could be learnt without this part; keep its figures
         for place in inside:
-            verdicts[place] = chosen.supports[place] >= threshold
-            supports[place] = learnt(chosen.supports[place])
-    return _figures(chosen, verdicts, supports)
+            verdicts[place] = supports[place] >= threshold
+            mapped[place] = learnt(supports[place])
+    return _figures(chosen, verdicts, mapped)
 
 
-def _dealt(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
+def _assign_parts(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
     """Split rows into parts, each with its share of the rarer label."""
     rarer = sum(labels) * 2 < len(labels)
     pairs = zip(of_labels, labels, strict=True)
@@ -389,11 +385,6 @@ def _dealt(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[
     random.Random(seed).shuffle(rows)
     rows.sort(key=lambda row: row not in holders)
     return {row: place % _FOLDS for place, row in enumerate(rows)}
-
-
-def _spread(supports: Sequence[float]) -> tuple[float, ...]:
-    ordered, count = sorted(supports), min(len(supports), _MOST_QUANTILES)
-    return tuple(ordered[place * len(ordered) // count] for place in range(count))
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
