@@ -62,8 +62,10 @@ def as_svg(source: str) -> str:
     height = max(box.y + box.height for box in boxes.values()) + 1
     drawn = [_arrow(boxes[start], boxes[end]) for start, end in chart.arrows]
     drawn += map(_drawn, boxes.values())
+    arrows = "; ".join(f"{start} to {end}" for start, end in chart.arrows)
     return (
-        f'<svg class="diagram" role="img" viewBox="-1 -1 {width + 1:.0f} {height + 1:.0f}" '
+        f'<svg class="diagram" role="img" aria-label="Arrows: {escape(arrows)}" '
+        f'viewBox="-1 -1 {width + 1:.0f} {height + 1:.0f}" '
         f'style="max-width:{width:.0f}px;width:100%" font-size="12">'
         '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" '
