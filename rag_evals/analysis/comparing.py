@@ -515,7 +515,7 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
 
 def named_differences(first: Run, second: Run) -> list[Phrase]:
     """Return a sentence for each known difference of the runs other than their scores."""
-    moved = moved_judge(first, second)
+    moved = _moved_judge(first, second)
     told = [] if moved is None else [moved]
     # A run in memory has no settings.
     if first.identity and second.identity:
@@ -523,31 +523,15 @@ def named_differences(first: Run, second: Run) -> list[Phrase]:
     return [*told, *_graders(first, second), *_data(first, second)]
 
 
-def moved_judge(first: Run, second: Run) -> Phrase | None:
+def _moved_judge(first: Run, second: Run) -> Phrase | None:
     """Return a note if different models answered for the same judge string, else None."""
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
-    if first.judge != second.judge or models[1:] != models[:-1]:
-        return None
-    old, new = _answering(first), _answering(second)
-    if not old or not new:
+    # A reply names its model, and the fingerprint of its system after a space.
+    old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))
+    if first.judge != second.judge or models[1:] != models[:-1] or not (old and new) or old == new:
         return None
     judge = repr(second.judge)
-    if set(old) != set(new):
-        return Phrase.of("differs.model_behind", judge=judge, old=_listed(old), new=_listed(new))
-    systems = [{one for each in said.values() for one in each} for said in (old, new)]
-    if all(systems) and not systems[0] & systems[1]:
-        was, now = (", ".join(sorted(each)) for each in systems)
-        return Phrase.of("differs.system_behind", judge=judge, old=was, new=now)
-    return None
-
-
-def _answering(run: Run) -> dict[str, set[str]]:
-    """Return the models named in replies, each with the fingerprints of its systems."""
-    found: dict[str, set[str]] = {}
-    for said in run.answering():
-        model, _, system = said.partition(" ")
-        found.setdefault(model, set()).update([system] if system else [])
-    return found
+    return Phrase.of("differs.model_behind", judge=judge, old=_listed(old), new=_listed(new))
 
 
 def _listed(models: Iterable[str]) -> Phrase | str:

@@ -5,7 +5,7 @@ reaches the threshold and the other one does not. A judge that accepts everythin
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from rag_evals.base import Grader
-from rag_evals.core import Finding
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import Client
 from rag_evals.run import Record, Run, RunOptions, evaluate, findings_in
@@ -75,8 +74,8 @@ class ExamAnswer:
     score: float | None
     why: str
 
-    def shown(self) -> str:
-        """Return the score and the reason as text."""
+    def __str__(self) -> str:
+        """Return the score and the reason."""
         return f"{'-' if self.score is None else format(self.score, '.2f')}: {self.why}"
 
 
@@ -106,9 +105,9 @@ class ExamTrial:
         accepted, fooled = self.accepts
         yield f"{self.pair.id}: {self.pair.question}"
         if not accepted:
-            yield f"  supported, {self.supported.shown()}\n    {self.pair.supported}"
+            yield f"  supported, {self.supported}\n    {self.pair.supported}"
         if fooled or self.unsupported.score is None:
-            yield f"  unsupported, {self.unsupported.shown()}\n    {self.pair.unsupported}"
+            yield f"  unsupported, {self.unsupported}\n    {self.pair.unsupported}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,18 +202,13 @@ class ExamReport:
             ConfigurationError: They have no pair in common.
         """
         earlier = {trial.pair.id: trial.right for trial in other.trials}
-        both = [
-            (one.pair.id, earlier[one.pair.id], one.right)
-            for one in self.trials
-            if one.pair.id in earlier
-        ]
-        if not both:
+        now = {one.pair.id: one.right for one in self.trials if one.pair.id in earlier}
+        if not now:
             raise ConfigurationError("the two exams have no pair in common")
-        before, after = ([float(one[place]) for one in both] for place in (1, 2))
         return ExamComparison(
-            compare_paired(before, after),
-            tuple(name for name, old, new in both if old and not new),
-            tuple(name for name, old, new in both if new and not old),
+            compare_paired([float(earlier[name]) for name in now], list(map(float, now.values()))),
+            lost=tuple(name for name, right in now.items() if earlier[name] and not right),
+            won=tuple(name for name, right in now.items() if right and not earlier[name]),
         )
 
 
@@ -225,11 +219,9 @@ def _answer(record: Record) -> ExamAnswer:
         return ExamAnswer(None, why)
     found = findings_in(record)
     against = [one for one in found if one.counts_against]
-    return ExamAnswer(record["score"], _why((against or list(found))[:1]))
-
-
-def _why(found: Sequence[Finding]) -> str:
-    return " ".join(one.reasoning or one.label for one in found) or "no finding"
+    shown = next(iter(against or found), None)
+    why = "no finding" if shown is None else shown.reasoning or shown.label
+    return ExamAnswer(record["score"], why)
 
 
 def exam(
