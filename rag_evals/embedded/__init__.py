@@ -1,4 +1,4 @@
-"""Who decides statements offline? The embedded verifier, in milliseconds, without a model file."""
+"""The embedded verifier: decides statements offline, in milliseconds, without a model file."""
 
 from rag_evals import lazy_names
 
@@ -8,6 +8,6 @@ NAMES = {
     "setting": ("claims_in_setting",),
     "verifier": ("EmbeddedVerifier",),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

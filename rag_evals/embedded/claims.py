@@ -1,9 +1,10 @@
-# Patterns read better unbroken.
+# Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Which sentences of an answer claim something, and what exactly do they claim?
+"""Splitting of an answer into claims, and the reasons why some sentences claim nothing.
 
-Leads such as "Based on the context," and citation marks are cut off. Greetings, questions, headings
-and sentences about the passages claim nothing; each gets its reason. English and Russian; in other languages every sentence is a claim.
+Leads such as "Based on the context," and citation marks are removed. Greetings, questions, headings
+and sentences about the passages claim nothing; each gets a reason. The rules are for English and
+Russian; in other languages every sentence is a claim.
 """
 
 import json
@@ -21,12 +22,12 @@ from rag_evals.embedded.sources import (
 )
 from rag_evals.text import Span, split_sentences
 
-# Which parts of an answer are no sentences: code, headings, tables, lists of references?
+# Parts of an answer that are not sentences: code, headings, tables, lists of references.
 
-# The signs in front of a heading: "## " of "## Opening hours".
+# The marks before a heading: "## " in "## Opening hours".
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-# Behind the head of a table: the line "|---|---|" after "| year | seats |".
+# The line "|---|---|" below the header row of a table.
 _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
@@ -37,7 +38,7 @@ _REFERENCES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKER = r"[ \t>]*(?:(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+)?(?:\[\^?\d{1,3}\]:?[ \t]*)?"
-# An entry of such a list wherever it stands: an address, or author, year in brackets and title.
+# A single entry anywhere: a URL, or author, year in brackets and title.
 _ENTRY = re.compile(
     rf"^{_MARKER}(?:(?:<?https?://|www\.)\S+[ \t]*$|(?:retrieved|accessed|available|доступно|режим доступа)(?:[ \t]+\w+)?:?[ \t]+(?:from[ \t]+)?(?:https?://|www\.)\S+[ \t]*$"
     r"|\[\^\w{1,10}\]:[ \t][^\n]*$"
@@ -48,7 +49,7 @@ _ENTRY = re.compile(
     r"|[^\n]{3,120}(?:19|20)\d\d[^\n]{0,40}(?:https?://|www\.)\S+[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-# As in `sources`: without these, and without a year, there is no entry.
+# A cheap test: a text without any of these words and without a year has no entry.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ITEM = re.compile(rf"{_MARKER}(?=\S)")
@@ -57,9 +58,9 @@ _LONGEST_ENTRY = 400
 
 
 def reference_places(answer: str) -> list[tuple[int, int]]:
-    """Return the places (start, end) of the entries of a list of references.
+    """Return the positions (start, end) of the entries of a list of references.
 
-    An entry is a line that looks like one, or a marked line under a heading such as "References:".
+    An entry is a line that looks like one, or a list item below a heading such as "References:".
     """
     text = answer.lower()
     if not any(map(text.__contains__, _OF_ENTRIES)) and _YEAR.search(answer) is None:
@@ -77,7 +78,7 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
 
 
 def is_heading(answer: str, span: Span) -> bool:
-    """Say whether a sentence is a heading, or the head of a table."""
+    """True if a sentence is a heading or the header row of a table."""
     if len(span.text) > _LONGEST_HEADING:
         return False
     line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
@@ -90,9 +91,9 @@ def is_heading(answer: str, span: Span) -> bool:
     if is_item:
         return False
     if _BOLD_LINE.match(span.text):
-        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is none.
+        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is not.
         return not _ENDS_SENTENCE.search(span.text)
-    # A line of its own, short, without a stop and in capitals, is a title.
+    # A short line without a full stop, each word capitalized, is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
         is_line
@@ -103,14 +104,14 @@ def is_heading(answer: str, span: Span) -> bool:
     )
 
 
-# What do data in an answer claim? JSON, tables and lines such as "City: Paris" as pairs.
+# Data in an answer: JSON, tables and lines such as "City: Paris" are read as pairs.
 #
-# A key is a person's own word for the kind of its value ("city"), which the sources need not use.
+# Sources need not use the word that an answer chose as a key ("city").
 
 _FENCED = re.compile(
     r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
 )
-# "city": "Paris", and the items of a list.
+# "city": "Paris", or an item of a list.
 _VALUE = re.compile(
     r'(?:"(?P<key>(?:[^"\\]|\\.)*)"\s*:\s*)?(?P<value>"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[])'
 )
@@ -118,23 +119,23 @@ _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
-# Keys of JSON that say how sure the answer is and what it cites.
+# JSON keys for the answer's confidence and citations, which claim nothing.
 _BY_PRODUCTS = frozenset("confidence source sources citations references".split())
-# "City: Paris"; a value of many words is a sentence with a title before it.
+# "City: Paris"; a long value is a sentence with a title before it.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
 _MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
 _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
 
 
 class DataClaim(NamedTuple):
-    """One value of JSON, or one row of a table: its place in the answer, and its claim or ""."""
+    """The position and claim of one JSON value or table row; the claim is "" if there is none."""
 
     span: Span
     claim: str
 
 
 def pair_of(claim: str) -> tuple[str, str] | None:
-    """Part a claim such as "city: Paris" into key and value; None for any other."""
+    """Split a claim such as "city: Paris" into key and value; None for any other claim."""
     found = _PAIR.fullmatch(claim.strip().rstrip(".,;"))
     if found is None:
         return None
@@ -144,13 +145,13 @@ def pair_of(claim: str) -> tuple[str, str] | None:
 
 
 def claim_of_pair(text: str) -> str:
-    """Write the key of "City: Paris" small: at its place a capital would make it a name."""
+    """Write the key of "City: Paris" in lower case, so that it is not taken for a name."""
     pair = None if text.endswith(".") else pair_of(text)
     return text if pair is None else f"{_small(pair[0])}: {pair[1]}"
 
 
 def json_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the values of an answer that is JSON, and of fenced blocks that are."""
+    """Yield the values of JSON, if the answer or a fenced block of it is JSON."""
     bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
     for start, end in bodies or [(0, len(answer))]:
         body = answer[start:end]
@@ -164,7 +165,7 @@ def json_claims(answer: str) -> Iterator[DataClaim]:
 
 
 def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
-    """Yield each value with its key, and with the first text of its object in a list of objects."""
+    """Yield each value with its key and, in a list of objects, the first string of its object."""
     listed_under, owner = "", None
     for found in _VALUE.finditer(answer, start, end):
         key = found["key"]
@@ -192,14 +193,14 @@ def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
 
 
 def _small(key: str) -> str:
-    """Write words in lower case, but for those in capitals such as "URL"."""
+    """Write words in lower case, except acronyms such as "URL"."""
     return " ".join(
         word if word.isupper() and len(word) > 1 else word.lower() for word in key.split()
     )
 
 
 def table_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the rows of tables, each read with the head of its table; rules are left out."""
+    """Yield the rows of tables, each with the names of its columns."""
     head: list[str] | None = None
     before: re.Match[str] | None = None
     for line in _ROW.finditer(answer) if "|" in answer and "--" in answer else ():
@@ -253,7 +254,7 @@ _ANNOUNCES_AT_END = re.compile(
     r"следующ\w+(?: \w+){0,3}|таков\w?|в следующем|ниже)[*_]*[:：]$",
     re.IGNORECASE,
 )
-# "Here's a summary of the passage, which covers the ferry." announces also without a colon.
+# "Here's a summary of the passage, which covers the ferry.", without a colon.
 _PROMISES = re.compile(
     r"^here(?:'s| is| are) (?:a|an|the|my|your|some|\w+) (?:\w+ ){0,3}(?:summary|overview|answer|answers|list|steps|explanation|breakdown|ways|tips|guide)\b[^:]{0,120}[:.!]?$",
     re.IGNORECASE,
@@ -268,12 +269,12 @@ _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
-# Plain words in a fenced block, and what only an entry of a list of sources has.
+# Prose in a fenced block, and the signs of an entry in a list of sources.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
     r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE
 )
-# Notes within a text: "(Source: guide.pdf)", "[Source: guide.pdf, p. 3]", "(see [guide](address))".
+# Notes in a text: "(Source: guide.pdf)", "[Source: guide.pdf, p. 3]", "(see [guide](address))".
 _NOTE = re.compile(
     r"(?<=[\w.!?»”\"'*)])[ \t]{0,3}(?:\[(?:sources?|источники?):?[ ](?=[^\[\]\n]{0,80}(?:\.\w{2,4}\b|\d))[^\[\]\n]{1,80}\](?!\()"
     r"|\((?:sources?|источники?):[ ](?=[^()\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b)[^()\n]{1,80}\)"
@@ -290,21 +291,21 @@ _LONGEST_HEAD_WORDS = 12
 NoClaim = Literal[
     "question", "heading", "about_sources", "talk", "announcement", "references", "code", "no_words"
 ]
-"""Why a sentence claims nothing: "about_sources" only speaks of the passages ("See passage 2."),
-"talk" is politeness or advice to ask, "announcement" is the head of a list or of a step, "heading"
-is a title or the head of a table, "references" is an entry in a list of sources, "code" stands in a
-fenced block."""
+"""Why a sentence claims nothing. "about_sources" is only about the passages ("See passage 2."), "talk"
+is politeness or advice to ask someone, "announcement" introduces a list or a step, "heading" is a
+title or a table header, "references" is an entry in a list of sources, "code" is in a fenced
+block."""
 
 
 class PreparedStatement(NamedTuple):
     """One sentence of an answer, ready to be verified.
 
     Attributes:
-        start: Where it begins in the answer, in characters from 0.
-        end: Behind its last character; `answer[start:end] == text`.
-        text: The sentence in the answer's own words.
-        claim: What it claims: the text without lead, emphasis and citation marks.
-        no_claim: Why the sentence claims nothing; None when it claims something.
+        start: Index of its first character in the answer.
+        end: Index after its last character; `answer[start:end] == text`.
+        text: The sentence as written in the answer.
+        claim: The text without lead, emphasis and citation marks.
+        no_claim: The reason why the sentence claims nothing; None if it makes a claim.
     """
 
     start: int
@@ -330,7 +331,7 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     ]
     fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
     references = reference_places(answer)
-    # A note is blanked, not cut: places stay.
+    # A note is replaced by spaces, so that offsets stay the same.
     unnoted = _NOTE.sub(lambda note: " " * len(note[0]), answer)
     for start, end, text in split_sentences(unnoted):
         if any(one.start < end and start < one.end for one, _ in data):
@@ -354,7 +355,7 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
 
 
 def _is_said(claim: str) -> bool:
-    """Say whether a title, or an entry of a list of sources, claims something after all."""
+    """True if what looks like a title or an entry of a list of sources is a sentence."""
     return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
 
 
@@ -363,7 +364,7 @@ def _is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
 
 
 def claims_of(answer: str) -> list[PreparedStatement]:
-    """Return the sentences of an answer that claim something, in order.
+    """Return the sentences of an answer that make a claim, in order.
 
     Args:
         answer: Any text; may be empty.
@@ -372,10 +373,10 @@ def claims_of(answer: str) -> list[PreparedStatement]:
 
 
 def no_claim_reason(claim: str) -> NoClaim | None:
-    """Say why a sentence claims nothing about the world.
+    """Return the reason why a sentence claims nothing.
 
     Returns:
-        None when it claims something.
+        None if it makes a claim.
     """
     text = claim.strip()
     head = text[:LONGEST_MATCHED].replace("’", "'")

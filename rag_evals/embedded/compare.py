@@ -1,6 +1,6 @@
-"""Where does a statement differ from the one sentence found for it?
+"""Comparison of a statement with one sentence found for it, and the contradictions between them.
 
-Each clash is found once a sentence. Examples below read: statement | sentence → what is found.
+Examples below read: statement | sentence → result.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,14 +25,15 @@ from rag_evals.text.word_forms import INSISTS, QUANTIFIERS, QUANTIFIES, WEAKENS,
 
 
 class Clash(NamedTuple):
-    """Where a statement differs from a sentence.
+    """A contradiction between a statement and a sentence.
 
     Attributes:
-        kind: Names its reason: "number", "name", "opposite", "unit", "negation_added",
-            "negation_dropped", "quantifier", "order" or "hedge".
-        ours: The statement's word; empty where there is none to show.
-        theirs: The sentence's word in its place.
-        keys: What of the statement clashes: all else must agree for the clash to count in full.
+        kind: "number", "name", "opposite", "unit", "negation_added", "negation_dropped",
+            "quantifier", "order" or "hedge".
+        ours: The statement's word; empty if there is none to show.
+        theirs: The sentence's word instead of it.
+        keys: Keys of the statement's contradicting words. A clash counts in full only if all other
+            words agree.
     """
 
     kind: str
@@ -42,7 +43,7 @@ class Clash(NamedTuple):
 
 
 class StatementComparison:
-    """A statement next to one sentence: what it misses there, and what stands in its place."""
+    """A statement compared with one sentence: the words missing there, and their replacements."""
 
     __slots__ = (
         "_clashes", "evidence", "found", "language", "lost", "near", "replaced", "statement",
@@ -69,16 +70,16 @@ class StatementComparison:
 
     @property
     def clashes(self) -> list[Clash]:
-        """What the sentence says otherwise; found on first use."""
+        """The contradictions, found on first use."""
         if self._clashes is None:
-            # A sentence that lacks more speaks of something else.
+            # A sentence that lacks more words is about something else.
             is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
             self._clashes = list(self._find_clashes(self.evidence.sentence)) if is_close else []
         return self._clashes
 
     @property
     def held(self) -> set[str]:
-        """The keys that the sentence holds, in these words or in others."""
+        """The statement's keys that the sentence has, in the same words or in others."""
         return {
             key
             for key in self.weights
@@ -86,7 +87,7 @@ class StatementComparison:
         }
 
     def _find_replaced(self, theirs: Sentence) -> None:
-        """Find what stands for missing words: a synonym, a form, another unit.
+        """Find replacements of missing words: a synonym, another form, another unit.
 
         "The tower's architecture" | "The tower's architects" → near {"architectur"}
         """
@@ -96,14 +97,14 @@ class StatementComparison:
             same = table.get(key)
             if same and not same.isdisjoint(where):
                 replaced[key] = min(same & where.keys())
-            # A year of the same century is no other form of a year.
+            # "1894" is not another form of "1890".
             elif key[:4] in heads and not key[0].isdigit():
                 self.near.add(key)
         if any(key[0].isdigit() for key in self.lost):
             self._find_same_amounts(theirs)
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
-        """Let "3.4 km" stand for "3,400 metres", and 25 for "14 and 11" altogether."""
+        """Accept "3.4 km" for "3,400 metres", and a total of 25 for "14 and 11"."""
         ours = self.statement
         is_sum = not _ALTOGETHER.isdisjoint(word.low for word in ours.sequence)
         if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
@@ -136,7 +137,7 @@ class StatementComparison:
             yield from _dropped_hedge(ours, theirs)
 
 
-# Words that stand where both speak of the same thing.
+# Numbers and names next to the same words.
 
 _MOST_STRANGE = 5
 _NUMBER_REACH = 3
@@ -160,7 +161,7 @@ def _around(sequence: Sequence[Word], position: int, reach: int) -> set[str]:
 
 
 def _align(ours: Sentence, theirs: Sentence, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Pair the positions of shared words: the next place behind the one before, else the last."""
+    """Pair the positions of shared words, in order where possible."""
     anchors: list[tuple[int, int]] = []
     last = -1
     for i, key in enumerate(ours.keys):
@@ -185,7 +186,7 @@ _BASE = {
 
 
 def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
-    """Yield value, kind ("" without a unit that can be turned) and key of each number."""
+    """Yield value, kind of unit ("" if it cannot be converted) and key of each number."""
     before, kind_before, last = 0.0, "", -_SAME_AMOUNT
     for position, unit in figures_in(sentence).items():
         key = sentence.keys[position]
@@ -201,7 +202,7 @@ def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
 
 
 def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Pair missing numbers and months with those next to the same words.
+    """Pair missing numbers and months with others next to the same words.
 
     "It opened in 1923." | "It opened in 1889." → 1923, 1889
     """
@@ -209,7 +210,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
     mine, others = figures_in(ours), figures_in(theirs)
     if not mine or not others:
         return
-    # "House 2, street 2" | "House 2, street 3": what is said once more is free.
+    # "House 2, street 2" | "House 2, street 3": a second "2" in the sentence is still unpaired.
     said = theirs.keys
     free = [
         j for j in others
@@ -230,7 +231,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
 
 
 def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find shared numbers with another unit: "It weighs 5 kg." | "It weighs 5 tons" → kg."""
+    """Find shared numbers with a different unit: "It weighs 5 kg." | "It weighs 5 tons" → kg."""
     ours = compared.statement
     for i, unit in figures_in(ours).items():
         key = ours.keys[i]
@@ -243,7 +244,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
 
 
 def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find another name between the shared words around a missing name.
+    """Find a different name between the shared words around a missing name.
 
     "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
     """
@@ -261,7 +262,7 @@ def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Cl
         for word in theirs.sequence[j0 + 1 : j1]:
             key = word.key
             if key in other_names and key not in ours.where and word.low not in _TITLES:
-                # "Hawaii" and "Hawaiʻi" are spellings of one name.
+                # "Hawaii" and "Hawaiʻi" are the same name.
                 for i in between:
                     if ours.keys[i][:_SAME_HEAD] != key[:_SAME_HEAD]:
                         shown = ours.sequence[i].surface, word.surface
@@ -269,7 +270,7 @@ def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Cl
                 break
 
 
-# Which words say the opposite, and which the same with turned sides ("buy" and "sell")?
+# Opposites ("rise", "fall"), and converses that mean the same with swapped sides ("buy", "sell").
 
 
 def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozenset[str]]:
@@ -285,19 +286,19 @@ def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozen
 
 @lru_cache(maxsize=1)
 def opposites() -> dict[str, frozenset[str]]:
-    """Return the lexicon of opposites; regular forms such as "illegal" are not in it."""
+    """Return the opposites of each key."""
     listed = pairs_in("opposites_english", "opposites_russian", "converses")
     return _opposing(chain(listed, rivals_in("alternatives")))
 
 
 @lru_cache(maxsize=1)
 def converses() -> dict[str, frozenset[str]]:
-    """Return the words that say the same as their opposite with turned sides: "buy" and "sell"."""
+    """Return the converses of each key, such as "buy" and "sell"."""
     return _opposing(pairs_in("converses"))
 
 
 def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find words that say the opposite of a missing one, or the same with turned sides.
+    """Find opposites of missing words, and converses with the same sides.
 
     "Prices rose in May." | "Prices fell in May." → rose, fell
     """
@@ -324,7 +325,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface
                 yield Clash("opposite", *shown, frozenset((key,)))
             continue
-        # Opposites clash only where both speak of the same thing: a shared word next to both.
+        # Opposites contradict only if both have a shared word next to them.
         if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
             theirs.sequence, j, 2 * _OPPOSITE_REACH
         ):
@@ -335,7 +336,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
 def _sides(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, *, names_only: bool
 ) -> bool | None:
-    """Say whether what stands before and behind a relation has changed places; None: unclear."""
+    """True if the words before and after a relation have swapped sides; None if unclear."""
     ours = compared.statement
     shared = {key for key in ours.where if key in theirs.where and key in compared.weights}
     if names_only:
@@ -364,7 +365,7 @@ def _is_passive(sentence: Sentence, position: int) -> bool:
 
 
 def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find names on the other side of a relation, and values next to the other's words.
+    """Find swapped names of a relation, and swapped values.
 
     "Rome beat Carthage." | "Carthage beat Rome." and
     "A has 3 pages, B has 5." | "A has 5 pages, B has 3."
@@ -391,7 +392,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """Say whether the same words link the names next to a relation: "X is by Y" is "Y's X"."""
+    """True if the same words link the names next to a relation; "X is by Y" means "Y's X"."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):
@@ -405,7 +406,7 @@ def _is_plain_relation(
         told.append((stops, {w.key for w in inside if w.kind != "stop"}))
     if told[0][0] != told[1][0] or not told[0][1] <= told[1][1]:
         return False
-    # Russian marks roles by case: only forms that are alike in both cases are told by order.
+    # Russian marks roles by case: order matters only for forms that are alike in both cases.
     return all(
         word.surface[0] < "А"
         or word.surface != theirs.sequence[theirs.where[word.key]].surface
@@ -419,10 +420,10 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 
 
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a value of the statement that the sentence gives to something else.
+    """Find a value that the sentence assigns to something else.
 
-    The words next to a value in the statement stand in another clause of the sentence than the
-    value, and there stands another value of its kind: a number, a name, or its opposite.
+    In the sentence, the statement's words around the value are in another clause, next to another
+    value of the same kind: a number, a name or an opposite.
     """
     ours = compared.statement
     values = _values(ours, theirs)
@@ -442,7 +443,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
         if clauses[-1] > 1 and not any(
             not one.isdisjoint(here) and not one.isdisjoint(there) for one in places.values()
         ):
-            # Only clauses of one form are set against each other.
+            # Only clauses with a common word are compared.
             continue
         at = [n for n, other in enumerate(theirs.keys) if other == key]
         rival = next(
@@ -461,7 +462,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
 
 
 def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
-    """Return the values that both say, each with all of its kind in the sentence."""
+    """Return the shared values, each with all values of its kind in the sentence."""
     table, named = opposites(), names_in(theirs)
     figures = {theirs.keys[j] for j in figures_in(theirs)}
     mine = {ours.keys[i] for i in figures_in(ours)}
@@ -481,7 +482,7 @@ def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
 def _beside_value(
     compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, set[int]]
 ) -> list[str]:
-    """Return the shared words of a value's clause in the statement, without parts of the value."""
+    """Return the shared words in the value's clause of the statement, without the value itself."""
     ours, clauses = compared.statement, clauses_in(compared.statement)
     at, figures = ours.where[key], figures_in(ours)
     return [
@@ -492,17 +493,17 @@ def _beside_value(
     ]
 
 
-# Does the sentence deny, limit or doubt what the statement says, or the other way round?
+# Negations, quantifiers and hedges that only one side has.
 
 _SCOPE = 4
 _TARGET_REACH = 3
 _HEDGE_REACH = 4
-# "Can" and "often" say hardly more than "may".
+# "Can" and "often" claim hardly more than "may".
 _HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
-# "Чтобы сбросить роутер, …" is a purpose, "Жители требуют, чтобы …" a wish.
+# A purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-# What the sentence may say for each quantifier to be wrong: many are some, but some are not many.
+# The quantifiers that contradict each other: many are some, but some are not many.
 _RIVALS = {
     "all": _AMOUNTS - {"all"} | {"not all"},
     "most": frozenset(("half", "some", "few", "none")),
@@ -515,7 +516,7 @@ _RIVALS = {
     "over": frozenset(("under",)),
     "under": frozenset(("over",)),
 }
-# "At least five" is over, "up to five" under.
+# "At least five" means "over", "up to five" means "under".
 _PHRASES = {
     ("at", "least"): "over", ("more", "than"): "over", ("at", "most"): "under",
     ("up", "to"): "under", ("fewer", "than"): "under", ("less", "than"): "under",
@@ -523,7 +524,7 @@ _PHRASES = {
 }  # fmt: skip
 _IN_PHRASES = frozenset(map(stem, "than least most up менее более".split()))
 _CLAUSE_OPENERS = frozenset(("that", "что"))
-# "The pump failed because the seal was worn": the verb that denies ends with its clause.
+# In "The pump failed because the seal was worn", "failed" negates only its own clause.
 _CLAUSE_ENDS = frozenset(
     "because when as since so while if after although though until "
     "потому поскольку когда так если пока хотя после чтобы".split()
@@ -533,7 +534,7 @@ _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split
 
 
 def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
-    """Return what is within reach after a denial; a verb such as "failed" ends with its clause."""
+    """Return the words in the scope of a negation; a verb such as "failed" ends with its clause."""
     following = sequence[denial + 1 : denial + 1 + _SCOPE]
     if sequence[denial].kind != "word":
         return following
@@ -542,9 +543,9 @@ def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
 
 
 def _denied(sentence: Sentence, language: str) -> list[str]:
-    """Return, for each denial of a sentence, the key of the next content word.
+    """Return the key of the next content word after each negation.
 
-    "Do not use a hose." denies the hose: the word behind "use" is one more.
+    "Do not use a hose." negates the hose too: after "use", the next word counts as well.
     """
     targets: list[str] = []
     sequence = sentence.sequence
@@ -552,7 +553,7 @@ def _denied(sentence: Sentence, language: str) -> list[str]:
     for position in denials_in(sentence, language):
         following = _reached(sequence, position)
         if language not in READ_WELL and not following:
-            # German and Japanese deny behind the verb.
+            # German and Japanese put the negation after the verb.
             following = sequence[max(0, position - _SCOPE) : position][::-1]
         for word in following:
             if word.kind == "word" and word.key not in small:
@@ -563,7 +564,7 @@ def _denied(sentence: Sentence, language: str) -> list[str]:
 
 
 def _is_denied(sentence: Sentence, key: str, language: str) -> bool:
-    # "It belongs not to him, it belongs to her": what is also said without a denial is not denied.
+    # "It belongs not to him, it belongs to her": a word that also occurs unnegated is not denied.
     positions = [n for n, other in enumerate(sentence.keys) if other == key]
     denials = denials_in(sentence, language)
     return bool(positions) and all(
@@ -575,7 +576,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
     ours, language = compared.statement, compared.language
     denied, own = _denied(ours, language), denials_in(ours, language)
     if own and not any(key in ours.where for key in _denied(theirs, language)):
-        # "N'a pas": what is next to the denial may be a part of it.
+        # "N'a pas": the word next to the negation may be part of it.
         reach = 0 if language in READ_WELL else 1
         words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
         for key in denied:
@@ -588,7 +589,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         return
     for key in _denied(theirs, language):
         if key in ours.where and _is_denied(theirs, key, language):
-            # "Do not use a hose." | "A hose is effective.": a word of its own is next to it.
+            # "A hose is effective." | "Do not use a hose.": "effective" may differ.
             at = ours.where[key]
             beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
             own_words = [other for other in beside if other not in theirs.where]
@@ -601,7 +602,7 @@ def _may_quantify(sentence: Sentence) -> bool:
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return group, surface and the key that follows, for each quantifier of a sentence."""
+    """Return the group, surface and next key of each quantifier in a sentence."""
     found: list[tuple[str, str, str]] = []
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
@@ -641,7 +642,7 @@ def _quantifiers(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
 
 
 def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
-    """Find the word that makes a fact of the statement less than one in its evidence."""
+    """Find a hedge in the sentence on what the statement presents as a fact."""
     if any(word.low in _HALF_HEDGES for word in ours.sequence):
         return
     sequence = theirs.sequence
@@ -655,9 +656,9 @@ def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
 
 
 def _doubted(sequence: Sequence[Word], position: int) -> Iterator[str]:
-    """Yield what a hedge speaks of: the next content word; others of the sentence may be facts.
+    """Yield the key that a hedge applies to: the next content word.
 
-    "They suspect in earnest that he left" leaves open what follows "that" as well.
+    "They suspect in earnest that he left" also hedges the first word after "that".
     """
     following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
     yield from _first_content(following)

@@ -1,4 +1,4 @@
-"""How is one claim decided? Read it, look it up, compare it with the sentences found, explain."""
+"""Verdicts: a claim is read, looked up, compared with the sentences found, and explained."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,10 +42,10 @@ _MOST_WORDS = 5
 def compare_with(
     model: Model, text: str, chunks: Sequence[Passage]
 ) -> Iterator[StatementComparison]:
-    """Compare a statement with each of the sentences that hold most of it, best first.
+    """Compare a statement with the sentences that share most words with it, best first.
 
-    A chunk that contradicts must not hide another that supports: where all of these clash, the
-    statement is looked up once more in the other chunks alone.
+    If all of them contradict it, the statement is looked up once more in the other chunks, so that
+    a contradicting chunk never hides a supporting one.
     """
     statement = read_statement(text)
     language = language_in(statement)
@@ -68,7 +68,7 @@ def compare_with(
         return
     clashing = set[str]().union(*[clash.keys for one in compared for clash in one.clashes])
     others = find_evidence(statement, weights, chunks, seen)
-    # A chunk that says less of it does not say better what the first says otherwise.
+    # A chunk that shares fewer words cannot confirm the contradicting ones.
     if others.best and others.best[0].cover < _LEAST_RIVAL * found.best[0].cover:
         others.wide.difference_update(clashing)
     others.wide.update(found.wide - clashing)
@@ -76,9 +76,9 @@ def compare_with(
 
 
 def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-    """Order the places of chunks by how much of each statement they hold.
+    """Rank the chunks for each statement by the words they share with it.
 
-    The best sentence of a chunk counts most, then the chunk as a whole, then its place.
+    The best sentence of a chunk counts first, then the whole chunk, then its position.
     """
     passages = [read_chunk(chunk) for chunk in chunks]
     orders = []
@@ -91,9 +91,9 @@ def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
-    """Leave out sentences about something else, where one says all the rest, and this otherwise.
+    """Drop sentences about something else if another differs from the statement in one point only.
 
-    "The car is red." | "The house is red. The car is blue." → the second alone
+    "The car is red." | "The house is red. The car is blue." → only the second
     """
     if not compared or not compared[0].lost:
         return compared
@@ -105,7 +105,7 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
-    """Explain a verdict in one line, in the language of the statement's letters."""
+    """Explain a verdict in one line, in Russian for a statement in Cyrillic, else in English."""
     text = compared.statement.span.text
     place = _say(text, "chunk", id=compared.evidence.chunk_id)
     findings = [] if is_supported else _findings(compared, place, chunks)
@@ -152,12 +152,12 @@ _ORDER = (
 
 
 def read_as(verdict: Verdict, text: str) -> Verdict:
-    """Say in the reason of a verdict which words it was decided by."""
+    """Add to the reason of a verdict how the claim was read."""
     return replace(verdict, reason=_say(text, "read_as", text=text, reason=verdict.reason))
 
 
 def _say(about: str, name: str, **values: object) -> str:
-    """Say a phrase in the language of the letters of a text."""
+    """Format a phrase in Russian if it is about a text in Cyrillic, else in English."""
     say = phrases("ru" if has_russian(about[:200]) else "en")
     return say(f"difference.{name}", **values)
 
@@ -166,17 +166,17 @@ _LEAST_RIVAL = 0.8
 _LEAST_EQUAL = 0.8
 _LEAST_JOINING = 0.15
 _SURELY_SAID = "strict"
-# Of the threshold: nobody can tell.
+# Factor of the threshold for claims that are unclear.
 _UNSURE = 0.9
 _MENTIONED = 0.99
 _NEAR_COPY = 0.8
 _LEAST_LEAD = 0.2
 _LONGEST_SHOWN = 120
-# "The game", but not "The Eiffel Tower".
+# Matches "The game", but not "The Eiffel Tower".
 _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
-# "city: Paris": sources seldom use the word that a key is.
+# "city: Paris": sources seldom use the word of the key.
 _OF_KEY = 0.2
-# Set by hand: the odds of a claim with an unresolved pronoun, against those of its words alone.
+# Factor of the odds for a claim with an unresolved pronoun, set by hand.
 _PRONOUN_ODDS = 0.9
 _ALL_ELSE = 0.9
 
@@ -184,13 +184,13 @@ _ALL_ELSE = 0.9
 def decide(
     model: Model, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> list[Verdict]:
-    """Decide claims against chunks, each read with its question and what comes before it.
+    """Decide claims against chunks, each read with its question and the text before it.
 
     Args:
         model: The weights.
-        threshold: Support from which a claim counts as supported, 0 to 1.
-        claims: Claims or bare texts.
-        chunks: Texts; ids in the verdicts are their places, from 0.
+        threshold: Least support of a supported claim, 0 to 1.
+        claims: The claims.
+        chunks: Texts; verdicts refer to them by index.
 
     Returns:
         One verdict for each claim, in order.
@@ -200,13 +200,13 @@ def decide(
 
 
 class _Decision:
-    """Decides claims by the same weights, threshold and chunks."""
+    """Decides claims with the same weights, threshold and chunks."""
 
     def __init__(self, model: Model, threshold: float, chunks: Sequence[Passage]) -> None:
         self.model, self.threshold, self.chunks = model, threshold, chunks
 
     def decide(self, claim: Claim) -> Verdict:
-        """Decide a claim as it reads in its setting."""
+        """Decide a claim, read in its context."""
         reading = stand_alone(claim)
         if reading.denied is not None:
             return self._denied(reading, reading.denied)
@@ -229,10 +229,10 @@ class _Decision:
         return read_as(Verdict(_UNSURE * self.threshold, False, (), why, (rival,)), reading.text)
 
     def _said_otherwise(self, reading: Reading) -> Evidence | None:
-        """Return the sentence that says more of what was asked, without this answer.
+        """Return a sentence that shares more words with the question but has another answer.
 
-        "The Eiffel Tower was completed in 1889. The Louvre Pyramid was completed in 1989." says so
-        of "The Louvre Pyramid was completed in 1889."
+        "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
+        Louvre Pyramid was completed in 1989." → the second
         """
         answer = _keys(reading.gap)
         frame = _keys(reading.text) - answer
@@ -251,7 +251,7 @@ class _Decision:
         return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
-        """Decide a "no": it holds where a sentence contradicts what was asked, and says the rest.
+        """Decide a "no": supported if a sentence contradicts what was asked and agrees otherwise.
 
         "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
         """
@@ -261,7 +261,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # As if the sentence said all that does not clash.
+                # As if the sentence had all words that do not contradict.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -278,10 +278,10 @@ class _Decision:
         return read_as(Verdict(best, True, ids, why, evidence), text)
 
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
-        """Say whether the evidence names the antecedent, or leans on a sentence that does.
+        """True if the evidence, or a sentence that it depends on, names the antecedent.
 
-        "It" and "The game" lean on what comes before them, at the head of a chunk on the chunk
-        before. A pronoun at the very beginning leans on nobody knows what.
+        "It" and "The game" depend on the text before them, in the previous chunk if they begin a
+        chunk. What a pronoun at the very beginning refers to is unknown.
         """
         wanted = _keys(antecedent)
         for place in verdict.evidence:
@@ -298,9 +298,9 @@ class _Decision:
         return False
 
     def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
-        """Lower the support of a claim that cannot be understood, and say why."""
+        """Lower the support of an unclear claim, and give the reason."""
         if reading.unresolved == "fragment" and self._is_copied(claim.text):
-            # As good as copied, whatever was asked.
+            # A copy is supported whatever the question was.
             return verdict
         support = min(verdict.support, _UNSURE * self.threshold)
         why = _say(claim.text, "unclear")
@@ -319,7 +319,7 @@ class _Decision:
         )
 
     def _is_copied(self, text: str) -> bool:
-        """Say whether a sentence of a chunk has these words and hardly any other."""
+        """True if a sentence of a chunk has these words and hardly any others."""
         ours = read_statement(text).where.keys()
         return " " in text.strip() and any(
             2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
@@ -332,7 +332,7 @@ class _Decision:
 
 
 def _leans(sentence: str) -> bool:
-    """Say whether a sentence such as "It opened." leans on the one before it."""
+    """True if a sentence, such as "It opened.", depends on the one before it."""
     is_definite = _DEFINITE.fullmatch(leading_subject(sentence)) is not None
     return is_definite or leaning_of(sentence) is not None
 
@@ -345,7 +345,7 @@ def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage
     absence = absence_of(text[:LONGEST_MATCHED])
     if absence is None:
         return _verdict(model, threshold, text, chunks)
-    # "Passage 3 does not say how …" is wrong when passage 3 does; people count from 1.
+    # "Passage 3 does not say how …" is about the third chunk: people count from 1.
     meant, first = chunks, 0
     if absence.number is not None and 1 <= absence.number <= len(chunks):
         first = absence.number - 1
@@ -353,7 +353,7 @@ def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage
     said = _verdict(model, model.thresholds[_SURELY_SAID], absence.topic, meant)
     evidence, support = said.evidence, said.support
     if absence.names:
-        # To mention a name, no more is needed.
+        # A chunk with the name mentions it.
         mentioned = next(_mentions(absence.names, meant), None)
         evidence = () if mentioned is None else (mentioned,)
         support = 1 - _MENTIONED if mentioned is None else _MENTIONED
@@ -365,7 +365,7 @@ def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage
     return Verdict(
         support=support,
         is_supported=is_supported,
-        # What is not there is in no chunk.
+        # No chunk shows that something is missing.
         chunk_ids=(),
         reason=_say(text, name, topic=absence.topic, place=place),
         evidence=() if is_supported else evidence,
@@ -381,20 +381,20 @@ def _mentions(names: Sequence[str], chunks: Sequence[Passage]) -> Iterator[Evide
 
 
 def _support_of_absence(said: float, model: Model) -> float:
-    """Turn round the support of what is said to be left out.
+    """Return the support of a claim of absence from that of the absent topic.
 
-    Only what is surely said makes an absence wrong: its words may be in the chunks without
-    being an answer. At that point the support is that of the balanced threshold.
+    Chunks may have the words of a topic without answering it, so the claim reaches the balanced
+    threshold when the topic falls below the strict one.
     """
     limits = [model.thresholds[name] for name in ("balanced", _SURELY_SAID)]
     return probability(sum(map(log_odds, limits)) - log_odds(said))
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
-    """Return the chunks that carry the evidence, best first.
+    """Return the ids of the chunks with the evidence, best first.
 
     Returns:
-        The chunks of the best comparison, then those of each that supports nearly as well.
+        The chunks of the best comparison, then of those with nearly the same support.
     """
     best, highest = max(readings, key=lambda reading: reading[1])
     others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
@@ -404,12 +404,11 @@ def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, 
 def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
     found: list[StatementComparison] = []
     supports: list[float] = []
-    # A contradiction counts no less than silence.
+    # The support of a contradiction is at least that of no evidence.
     support = silence = model.support(())
     for one in compare_with(model, text, chunks):
         shared = shared_features(one)
-        # Clashes only speak against support: they are not looked for where a sentence could not be
-        # cited anyway.
+        # Clashes only lower the support, so sentences that cannot be cited anyway are skipped.
         if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
             continue
         found.append(one)
@@ -420,7 +419,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         is_empty = not model.key_weights(statement, language_in(statement))
         return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
     is_supported = support >= threshold
-    # What is nearest to the statement explains best why it is not supported.
+    # The nearest sentence explains best why the statement is not supported.
     best = found[supports.index(max(supports))] if is_supported else found[0]
     cited: tuple[int, ...] = ()
     evidence = evidence_for(best)
@@ -438,7 +437,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:
-    """Return the sentence compared, and those that hold a good part of what it lacks."""
+    """Return the compared sentence, and others with a good part of the words it lacks."""
     weights, lost = compared.weights, compared.lost
     least = _LEAST_JOINING * sum(weights.values())
     places = [compared.evidence]

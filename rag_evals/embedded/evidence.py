@@ -1,4 +1,4 @@
-"""The passage at which a reader checks a finding; found when it is shown, not when it is graded."""
+"""Passages at which a reader can check a finding, found when it is shown, not when it is graded."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,13 +10,13 @@ _WITH_TEXT = ("statement", "reference", "citation")
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Find where in the chunks a reader checks a finding, and what differs there.
+    """Find the passages at which a reader can check a finding, and what differs there.
 
-    What the judge quoted comes first. Where it quoted nothing, it is the sentence that the embedded
-    judge reads as evidence: of the cited chunks where there are any, else of all.
+    These are the judge's quotes. If there are none, the embedded judge chooses a sentence from the
+    cited chunks, or from all chunks if none are cited.
 
     Returns:
-        Best first; empty where the finding is about no statement, or there are no chunks.
+        Best first; empty if the finding is not about a statement, or shares no word with a chunk.
     """
     quoted = quoted_passages(finding, chunks)
     if quoted or finding.about not in _WITH_TEXT or not any(map(str.strip, chunks)):
@@ -27,7 +27,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
     places = cited or range(len(chunks))
     (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
     found = verdict.evidence
-    # The ids in the words are those of all chunks only where all were compared.
+    # The reason names chunk ids, which are right only if all chunks were compared.
     differs = "" if cited or finding.verdict else _difference(finding, verdict)
     return tuple(
         EvidencePassage(
@@ -40,13 +40,13 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
 def evidence_words(
     finding: Finding, chunks: Sequence[str], say: Phrases | None = None, most: int = 300
 ) -> list[str]:
-    """Say where a reader checks a finding, and what differs there: two lines at most.
+    """Return at most two lines: the passage for a finding, and what differs there.
 
     Args:
-        finding: Of any grader.
+        finding: A finding of any grader.
         chunks: The texts of the context.
-        say: The reader's language; None takes English.
-        most: Characters of the passage.
+        say: Phrases in the reader's language; None means English.
+        most: Maximum number of characters of the passage.
     """
     say = say or phrases()
     found = find_passages(finding, chunks)[:1]
@@ -55,7 +55,7 @@ def evidence_words(
 
 
 def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Return the passages that the judge quoted, as far as the chunks have them."""
+    """Return the passages that the judge quoted; quotes that no chunk contains are left out."""
     return tuple(_located(finding.quotes, chunks))
 
 

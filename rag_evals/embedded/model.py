@@ -1,6 +1,6 @@
-"""How does a comparison become a calibrated support, of a statement and of a whole answer?
+"""The model: calibrated support of a statement from a comparison, and of a whole answer.
 
-A dozen features, a logistic regression over them, and the weights file that holds it.
+Seven features, a logistic regression over them, and its weights file.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from rag_evals.text.language import denials, small_words
 from rag_evals.text.lexicon import words_in
 from rag_evals.text.word_forms import stem
 
-# Which numbers describe a comparison? The vector that the model weighs, in a fixed order.
+# Features of a comparison, in a fixed order.
 
 MEANINGS = {
     "cover": "share of the statement's weight that the sentence holds, squared",
@@ -31,12 +31,12 @@ MEANINGS = {
     "names_nowhere": "names that no such chunk holds, up to 3",
     "clash": "1 where the sentence contradicts and all else agrees, then falls fast",
 }
-"""Every feature with its meaning; shares lie in 0..1, a weight is the rarity of a word."""
+"""Every feature with its meaning. Shares are 0 to 1; the weight of a word is its rarity."""
 
 FEATURES = tuple(MEANINGS)
 
-# More of these never speaks against support, more of the others never for it. The fit holds the
-# signs: without them, weights of features that go together cancel out and do not carry over.
+# Higher values of these never lower the support, higher values of the others never raise it. The
+# fit keeps these signs: otherwise weights of correlated features cancel out and do not generalize.
 FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
 _SHARPNESS = 6
@@ -44,12 +44,12 @@ _NEAR = 0.5
 
 
 def features(compared: StatementComparison) -> list[float]:
-    """Describe a comparison by numbers, one for each name in `FEATURES`."""
+    """Return the features of a comparison, in the order of `FEATURES`."""
     return [*shared_features(compared), clash_feature(compared)]
 
 
 def shared_features(compared: StatementComparison) -> list[float]:
-    """Return the first features: what the chunks share with the statement, and what they lack."""
+    """Return all features but the last: shared and missing words."""
     weights, found = compared.weights, compared.found
     statement, wide = compared.statement, found.wide
     total = sum(weights.values()) or 1.0
@@ -61,7 +61,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
         cover * cover,
-        # In the statement's order: a set's own order differs by process, and so would the last bit.
+        # In the statement's order: the order of a set, and so the last bit, differs by process.
         sum([weight for key, weight in weights.items() if key in wide]) / total,
         found.pairs,
         sum(reworded) / total,
@@ -71,12 +71,12 @@ def shared_features(compared: StatementComparison) -> list[float]:
 
 
 def clash_feature(compared: StatementComparison) -> float:
-    """Return the last feature: whether the sentence contradicts, and says all the rest."""
+    """Return the last feature: 1 if the sentence contradicts but has all other words."""
     return agreement(compared) ** _SHARPNESS if compared.clashes else 0.0
 
 
 def agreement(compared: StatementComparison) -> float:
-    """Return the share that the sentence holds of all but the words that clash."""
+    """Return the share of the statement in the sentence, without the contradicting words."""
     strange = frozenset[str]().union(*[clash.keys for clash in compared.clashes])
     where, replaced = compared.evidence.sentence.where, compared.replaced.keys() | compared.near
     total = held = 0.0
@@ -88,18 +88,18 @@ def agreement(compared: StatementComparison) -> float:
     return held / total if total else 1.0
 
 
-# Which English words say little in any text?
+# English words that say little in any text.
 #
-# An answer frames its facts in words of its own: "additionally", "various factors", "the article
-# discusses". Such words are rare in sources, so their rarity alone would make them weigh like
-# facts. Written from general knowledge.
+# Answers present facts with words such as "additionally", "various factors", "the article
+# discusses". These are rare in sources, and would weigh like facts by rarity alone. The lists are
+# written from general knowledge.
 
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
 
 @lru_cache(maxsize=1)
 def vague_factors() -> dict[str, float]:
-    """Return the factor for the weight of each vague word key, 0 to 1."""
+    """Return a factor for the weight of each vague word, 0 to 1."""
     factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
     return factors | {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}
 
@@ -111,7 +111,7 @@ _MOST_NUMBER_IDF = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Fitted weights: a logistic regression over `FEATURES`, and a background count of words."""
+    """Fitted weights: a logistic regression over `FEATURES`, and background counts of words."""
 
     coefficients: tuple[float, ...]
     intercept: float
@@ -141,24 +141,24 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Weigh features; of the first few alone, the highest sum that they can reach."""
+        """Weigh features; without the last, this is the highest sum possible."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
         return total
 
     def support(self, values: Sequence[float]) -> float:
-        """Turn features into a calibrated probability, 0 to 1."""
+        """Convert features to a calibrated probability, 0 to 1."""
         return probability(self.log_odds(values))
 
 
 def probability(log_odds: float) -> float:
-    """Turn log odds into a probability; beyond 40 they change nothing."""
+    """Convert log odds, clipped at 40, to a probability."""
     return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
 
 def log_odds(chance: float) -> float:
-    """Turn a probability into log odds, at most 40 either way."""
+    """Convert a probability to log odds, clipped at 40."""
     if not 0.0 < chance < 1.0:
         return 40.0 if chance >= 1.0 else -40.0
     return max(-40.0, min(40.0, log(chance / (1 - chance))))
@@ -168,7 +168,7 @@ def load(path: Path) -> Model:
     """Read a weights file.
 
     Returns:
-        The model; the same file is read once per process while it does not change.
+        The model; a file is read once per process until it changes.
 
     Raises:
         ConfigurationError: The file is missing, is not JSON, or was made for other features.
@@ -197,7 +197,7 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
         The model.
 
     Raises:
-        ConfigurationError: The object lacks a part, or its features are not those of this version.
+        ConfigurationError: A part is missing, or the features are not those of this version.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ConfigurationError(f"weights of format {FORMAT} expected")
@@ -214,14 +214,14 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
 
 
 def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
-    """Turn background counts into idf weights.
+    """Convert background counts to idf weights.
 
     Args:
-        background: Per language "chunks" (how many were counted) and "words": a count of chunks
-            to the keys that occur in so many, separated by spaces.
+        background: For each language "chunks" (the number counted) and "words": for each number of
+            chunks, the keys that occur in so many, separated by spaces.
 
     Returns:
-        The idf of each key, and per language that of a key never seen.
+        The idf of each key, and for each language that of an unseen key.
     """
     idf: dict[str, float] = {}
     unseen: dict[str, float] = {}
@@ -237,36 +237,36 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
     return idf, unseen
 
 
-# How surely does a whole answer hold, when each of its statements is supported so surely?
+# Support of a whole answer from the supports of its statements.
 #
-# Its weakest statement decides, by a milder limit than a statement has alone: a sum would let a
-# long answer fail by accident, a mean would let true sentences hide a false one. On either side of
-# the limit answers are ranked by all statements together.
+# The weakest statement decides, with a lower limit than for a single statement. With a sum, long
+# answers would fail by chance; with a mean, true sentences would hide a false one. On either side
+# of the limit, all statements together rank the answers.
 
 LEAST_ANSWER_SUPPORT = 0.5
-"""From here on a whole answer counts as supported, however many statements it has."""
+"""Least support of a supported answer, whatever the number of its statements."""
 
-# Of LFQA, ExpertQA and dialogue replies, which rank well by these.
+# Chosen on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
 PASSED_SUPPORT, FAILED_SUPPORT = (0.55, 0.80), (0.10, 0.40)
-"""Least and largest support of answers on either side of the limit, of the least calibration error
-over all sources of answers: they differ in how many answers hold."""
+"""Lowest and highest support of answers on either side of the limit, chosen for the least mean
+calibration error over all sources of answers."""
 
 
 def answer_support(supports: Sequence[float], limit: float) -> float:
-    """Return how surely all statements of an answer hold.
+    """Return the probability that all statements of an answer are supported.
 
     Args:
-        supports: Of its statements, 0 to 1.
-        limit: Support of the weakest statement from which on the answer counts as supported.
+        supports: Supports of its statements, 0 to 1.
+        limit: Least support of the weakest statement of a supported answer.
 
     Returns:
-        0.55 to 0.8 for a supported answer, 0.1 to 0.4 for any other. A further statement never
-        raises it, so no padding makes an answer pass.
+        0.55 to 0.8 for a supported answer, else 0.1 to 0.4. Another statement never raises it, so
+        padding cannot make an answer pass.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
-    # Statements of one answer tend to be wrong together: the product alone would be too low.
+    # Statements of one answer tend to be wrong together, so the product alone is too low.
     together = exp(_SHARED_FAULTS * chances)
     has_passed = min(supports, default=1.0) >= limit
     low, high = PASSED_SUPPORT if has_passed else FAILED_SUPPORT

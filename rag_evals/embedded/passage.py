@@ -1,7 +1,6 @@
-"""What is known of a text before statements are compared with it?
+"""Chunks and statements prepared for comparison, and the search for evidence.
 
-A chunk is read once, as a table from each word to a bit mask of the sentences that hold it. Chunks
-are kept by their text.
+A chunk is read once, into a bit mask of sentences for each word, and cached by its text.
 """
 
 import re
@@ -52,7 +51,7 @@ class Sentence:
 
 
 class Passage:
-    """A chunk: its sentences, and a bit mask of them for each word."""
+    """A chunk: its sentences, and a bit mask of sentences for each content word."""
 
     __slots__ = ("_known", "masks", "sequences", "spans", "text")
 
@@ -71,7 +70,7 @@ class Passage:
                 places = _pieces(text, span)
                 pieces = list(zip(places, read_sentences([p.text for p in places]), strict=True))
             if "|" in span.text:
-                # A cell is read with the head of its table.
+                # A row is read with the header of its table.
                 pieces = [(place, [*head, *sequence]) for place, sequence in pieces]
                 head = head or [word for word in sequence if word.kind == "word"]
             else:
@@ -85,7 +84,7 @@ class Passage:
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        """Return a sentence; most are never compared, and stay lists of words."""
+        """Return a sentence; most are never compared and stay lists of words."""
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
@@ -93,7 +92,7 @@ class Passage:
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
-    # A text without stops (a transcript, a table) is read in pieces: evidence must stay quotable.
+    # A text without full stops (a transcript, a table) is split, to keep the evidence short.
     pieces: list[Span] = []
     start = span.start
     while start < span.end:
@@ -111,7 +110,7 @@ def _pieces(text: str, span: Span) -> list[Span]:
 
 
 def read_chunk(text: str) -> Passage:
-    """Read a chunk, or return the one read before for the same text."""
+    """Read a chunk, from the cache if the text is known."""
     return Passage(text) if len(text) > _LONGEST_KEPT_CHUNK else _kept(text)
 
 
@@ -119,8 +118,8 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 
 
 def read_statement(text: str) -> Sentence:
-    """Read a statement as one sentence, however many it holds."""
-    # What is longer is no statement; the bound keeps the comparison's time bounded.
+    """Read a statement as one sentence, even if it has several."""
+    # The limits bound the time of a comparison.
     (sequence,) = read_sentences([text[:_LONGEST_STATEMENT_TEXT]])
     return Sentence(Span(0, len(text), text), sequence[:_LONGEST_STATEMENT])
 
@@ -139,7 +138,7 @@ def heads_in(sentence: Sentence) -> set[str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def names_in(sentence: Sentence) -> dict[str, str]:
-    """Return keys of the words that look like names, with a surface of each."""
+    """Return the keys of words that look like names, with their surfaces."""
     sequence = sentence.sequence
     return {
         word.key: word.surface
@@ -150,7 +149,7 @@ def names_in(sentence: Sentence) -> dict[str, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def figures_in(sentence: Sentence) -> dict[int, str]:
-    """Return the positions of numbers and months, with the unit of each: "" for none."""
+    """Return the positions of numbers and months, with the unit of each, or ""."""
     sequence = sentence.sequence
     return {
         position: unit_at(sequence, position) if word.kind == "number" else "month"
@@ -161,7 +160,7 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def clauses_in(sentence: Sentence) -> list[int]:
-    """Return for each word the number of its clause, counted from 0."""
+    """Return the number of each word's clause, from 0."""
     text, place, clause = sentence.span.text, 0, 0
     found: list[int] = []
     for word in sentence.sequence:
@@ -175,12 +174,12 @@ def clauses_in(sentence: Sentence) -> list[int]:
 
 
 def language_in(sentence: Sentence) -> str:
-    """Return the code of its language; English where it cannot be recognised."""
+    """Return the code of its language, or English if it cannot be recognised."""
     return language_of(sentence.span.text) or "en"
 
 
 class Place(NamedTuple):
-    """A sentence of a chunk, and the weight of a statement's words that it holds."""
+    """A sentence of a chunk, and the weight of the statement's words in it."""
 
     cover: float
     chunk: Passage
@@ -190,12 +189,11 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the chunks hold of a statement.
+    """Evidence for a statement.
 
     Attributes:
-        best: The sentences that hold most of it, best first; those of much less than the
-            best are left out.
-        wide: Its keys that the widest chunk, or a chunk nearly as wide, holds.
+        best: The sentences with most of its words, best first; those with much fewer are left out.
+        wide: Its keys in the chunk with most of them, or in a chunk with nearly as many.
         pairs: Share of its pairs of neighbouring words that the best sentences have too.
     """
 
@@ -204,10 +202,10 @@ class Found(NamedTuple):
     pairs: float
 
 
-# Weight held, brevity, texts to break ties, and the place.
+# Weight of the shared words, brevity, texts to break ties, and the position.
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 3
-# Within a chunk a sentence of fewer words must not hide the clash of another.
+# The contradiction of a sentence counts only if it shares nearly as many words as the best.
 _LEAST_OF_CHUNK = 0.8
 _LEAST_OF_BEST = 0.6
 _LEAST_WIDE, _LEAST_OF_WIDEST = 0.3, 0.5
@@ -219,7 +217,7 @@ def find_evidence(
     chunks: Sequence[Passage],
     excluded: Collection[int] = (),
 ) -> Found:
-    """Look a statement up in every chunk."""
+    """Look up a statement in every chunk."""
     ranked: list[_Rank] = []
     held: list[tuple[float, set[str]]] = []
     for chunk_id, chunk in enumerate(chunks):
@@ -236,7 +234,7 @@ def find_evidence(
         for cover, _, _, _, chunk_id, number in ranked[:_MOST_SENTENCES]
         if cover >= least
     ]
-    # An unrelated chunk stays under this bar, so that its stray words change nothing.
+    # Unrelated chunks stay below this bar, so that stray words in them change nothing.
     widest = max(whole for whole, _ in held)
     bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
     wide = set[str]().union(*[shared for whole, shared in held if whole >= bar])
@@ -246,7 +244,7 @@ def find_evidence(
 
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
-    """Return the weight of the words that the best sentence of a chunk holds, and all of it."""
+    """Return the weight of the words in the best sentence of a chunk, and in the whole chunk."""
     shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
     best = max((rank[0] for rank in _ranks(shared, chunk, 0)), default=0.0) if shared else 0.0
     return best, sum(shared.values())
@@ -264,7 +262,7 @@ def _ranks(shared: Mapping[str, float], chunk: Passage, chunk_id: int) -> Iterat
     for bit, cover in covers.items():
         if cover >= least:
             number = bit.bit_length() - 1
-            # Ties are broken by the text, never by the place: the order of chunks is nothing.
+            # Ties are broken by the text, so that the order of chunks is irrelevant.
             length = -len(chunk.sequences[number])
             text = chunk.spans[number].text
             yield round(cover, 6), length, text, chunk.text, chunk_id, number
@@ -276,7 +274,7 @@ def _place(cover: float, chunks: Sequence[Passage], chunk_id: int, number: int) 
 
 
 def denials_in(sentence: Sentence, language: str) -> list[int]:
-    """Return the positions of the words that deny, in a language."""
+    """Return the positions of negations, in a language."""
     if not sentence.marks & (DENIES | DENIES_ABROAD):
         return []
     sequence = sentence.sequence
@@ -284,7 +282,7 @@ def denials_in(sentence: Sentence, language: str) -> list[int]:
         own = denials(language)
         return [position for position, word in enumerate(sequence) if word.low in own]
     found = [position for position, word in enumerate(sequence) if word.marks & DENIES]
-    # "No, he did.": an answer to someone, not a denial of what follows.
+    # In "No, he did.", "no" answers someone and does not negate what follows.
     if found[:1] == [0] and _ANSWERS_NO.match(sentence.span.text):
         del found[0]
     return [
@@ -294,6 +292,6 @@ def denials_in(sentence: Sentence, language: str) -> list[int]:
     ]
 
 
-# "Not only", "not all" and "не только" deny nothing of what follows.
+# "Not only", "not all" and "не только" do not negate what follows.
 _ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
 _NOT_ONLY = frozenset("only just merely all every everyone только лишь все".split())

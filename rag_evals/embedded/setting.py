@@ -1,10 +1,10 @@
-# Patterns read better unbroken.
+# Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""What does a claim say once it is read with its question and with what comes before it?
+"""Reading of claims together with the question and the text before them.
 
-A short answer fills the gap of a plain question, yes and no take the question for their statement,
-and a pronoun at the head stands for the subject before it. English and Russian; what cannot be read
-so is left as it is, and named.
+A short answer fills the gap of a simple question, "yes" and "no" turn the question into a statement,
+and a leading pronoun is replaced by the subject before it. The rules are for English and Russian;
+claims that cannot be read this way stay as they are, with the reason.
 """
 
 import re
@@ -26,21 +26,21 @@ from rag_evals.text import (
 )
 from rag_evals.text.lexicon import words_in
 
-# What claims nothing itself, and says what follows it is about.
+# Sentences that claim nothing but introduce the topic of the next ones.
 _LEADS_ON = ("announcement", "heading", "question")
 
 
 def claims_in_setting(
     prepared: Sequence[PreparedStatement], question: str | None
 ) -> list[Claim | None]:
-    """Return what the sentences of an answer claim.
+    """Return the claims of an answer's sentences.
 
     Args:
         prepared: All sentences, in order.
-        question: What the answer answers.
+        question: The question that was asked.
 
     Returns:
-        One for each sentence; None where it claims nothing.
+        One for each sentence; None if it claims nothing.
     """
     found: list[Claim] = []
     claims: list[Claim | None] = []
@@ -55,9 +55,9 @@ def claims_in_setting(
             if one.no_claim in _LEADS_ON:
                 found.append(Claim(one.claim))
             continue
-        # "No, it is not." without its "No" would say nothing.
+        # "No, it is not." needs its "No".
         text = one.text if leaning_of(one.text) == "yes_no" else one.claim
-        # Words of data and of one of several items are all they claim.
+        # Data, and fragments in a list, are not answers to the question by themselves.
         is_data = len(fragments) > 1 or one.claim.lower() not in one.text.lower()
         asked = None if is_data and one.claim in fragments else question
         found.append(Claim(text, one.text, text_before(found), asked))
@@ -66,13 +66,13 @@ def claims_in_setting(
 
 
 class Asked(NamedTuple):
-    """A plain question of one clause, as the statement that its answer makes.
+    """A simple question of one clause, as the statement that its answer completes.
 
     Attributes:
-        subject: What it asks about, such as "the Louvre Pyramid"; empty where that is the answer.
-        before: The words of the statement in front of the gap that the answer fills.
-        after: Those behind it.
-        is_yes_no: The statement has no gap: yes or no answers it.
+        subject: The subject, such as "the Louvre Pyramid"; empty if the answer is the subject.
+        before: The words of the statement before the gap that the answer fills.
+        after: The words after the gap.
+        is_yes_no: True if the answer is yes or no, so that there is no gap.
     """
 
     subject: str
@@ -123,14 +123,14 @@ _RU_VERB = re.compile(
     r"\w+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|ан|ана|ано|аны|ен|ена|ено|ены|ён)|есть|может|могут",
     re.IGNORECASE,
 )
-# Yes and no to these may mean the same: "Does it avoid plastic?", "Отказалась ли она?"
+# "Yes" and "no" may mean the same here: "Does it avoid plastic?", "Отказалась ли она?"
 _TURNS_ROUND = re.compile(
     r"\b(?:avoid|prevent|forbid|reject|избе[гж]|предотвра|запре[тщ]|отказ)\w*", re.IGNORECASE
 )
 
 
 def read_question(question: str) -> Asked | None:
-    """Take a question apart; None for one that is not plain, or is none."""
+    """Parse a question; None if it is not a simple one."""
     text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
     plain = text.rstrip("?!. ")
     if gap := _BLANK.search(plain):
@@ -157,7 +157,7 @@ def _read_wh(word: str, tokens: list[str]) -> Asked | None:
         if len(tokens) < 2 or tokens[0] == "to" or not (verb or word in ("who", "what")):
             return None
         return Asked("", "", " ".join(tokens[verb:]))
-    # "How many storeys", "how tall": the statement has the words behind; "which year" is the gap.
+    # "How many storeys", "how tall": the statement keeps these words; "which year" is the gap.
     asked_for = tokens[:place] if word == "how" else []
     if asked_for and asked_for[0].lower() in ("many", "much", "often", "far", "long"):
         asked_for = asked_for[1:]
@@ -181,7 +181,7 @@ def _is_past(token: str) -> bool:
 
 
 def _split_subject(tokens: list[str]) -> tuple[str, str]:
-    """Part "the Louvre Pyramid completed in 1989" behind the subject; the rest may be empty."""
+    """Split "the Louvre Pyramid completed in 1989" after the subject; the rest may be empty."""
     low = [token.lower() for token in tokens]
     begin = 1 if low[0] in _DETERMINERS else 0
     end = begin
@@ -190,7 +190,7 @@ def _split_subject(tokens: list[str]) -> tuple[str, str]:
     if low[0] in _PRONOUNS or (end == begin == 0 and len(tokens) > 2 and low[1] != "of"):
         end = 1
     elif end == begin or low[end - 1] in _INSIDE_NAMES:
-        # A common noun: up to a participle, a preposition, another noun phrase, or the last word.
+        # A common noun ends before a participle, a preposition, another noun phrase, or the last word.
         ends = _PREPOSITIONS | _DETERMINERS
         stops = (n for n in range(begin + 1, len(low)) if low[n] in ends or _is_past(low[n]))
         end = next(
@@ -221,10 +221,10 @@ _LONGEST_SUBJECT = 8
 
 
 def leading_subject(sentence: str) -> str:
-    """Return the words in front of the first finite verb, where they are a plain subject.
+    """Return the words before the first finite verb, if they are a simple subject.
 
-    Such as "The Eiffel Tower" of "The Eiffel Tower stands in Paris."; empty where the sentence
-    begins otherwise, or with a pronoun.
+    For example "The Eiffel Tower" in "The Eiffel Tower stands in Paris."; empty if there is none, or
+    if it is a pronoun.
     """
     tokens = sentence.split()[: _LONGEST_SUBJECT + 1]
     if not tokens:
@@ -256,7 +256,7 @@ _YES_NO = re.compile(
     re.IGNORECASE,
 )
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An echo in English is pronoun and auxiliary; in Russian, these and words of the question.
+# An English echo is a pronoun and an auxiliary; a Russian one also has words of the question.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _HEAD = re.compile(
     r"(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
@@ -275,7 +275,7 @@ _OF_SOURCES = re.compile(
 # "How do I reset it?", "Как сбросить роутер?"
 _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
 _HOW_TO_RU = re.compile(r"\W*как\s+(?:\w+\s+)?\w+(?:ть|ти|чь|ться|тись|чься)\b", re.IGNORECASE)
-# "This tear film helps …" says what it speaks of, "This helps …" does not.
+# "This tear film helps …" names its subject, "This helps …" does not.
 _WITH_NOUN = re.compile(
     r"(?:\w+,? )?(?:this|these|those|that|such|эт\w+|так\w+|т[аеo]т?)\s+(?!(?:is|are|was|were|can|could|may|might|will|would|"
     r"has|have|had|does|do|did|includes?|means?|makes?|made|helps?|causes?|allows?|leads?|led|results?|happens|should|must|gives?|gave|\w+ed)\b)[^\W\d_]",
@@ -284,15 +284,15 @@ _WITH_NOUN = re.compile(
 
 
 class Reading(NamedTuple):
-    """What a claim is taken to say.
+    """How a claim is read.
 
     Attributes:
         text: The claim, rewritten.
-        antecedent: What replaces a pronoun; empty where none was replaced.
-        gap: The answer in it, where the rest is the question's; empty for other claims.
-        denied: What a "no" denies: the claim holds where the chunks contradict `text`, in other
-            words than these, its subject. None for all claims but a "no".
-        unresolved: What still keeps the text from standing alone; None where nothing does.
+        antecedent: The replacement of a pronoun; empty if none was replaced.
+        gap: The answer in the text, if its other words are from the question; else empty.
+        denied: The subject of the question that a "no" answers: the claim is supported if the chunks
+            contradict other words of `text`. None for all other claims.
+        unresolved: Why the text still depends on others; None if it does not.
     """
 
     text: str
@@ -303,13 +303,13 @@ class Reading(NamedTuple):
 
 
 def stand_alone(claim: Claim) -> Reading:
-    """Read a claim with its question and with what comes before it.
+    """Read a claim with its question and the text before it.
 
     Args:
-        claim: One claim. A bare text, which comes from no answer, is taken at its word.
+        claim: The claim. One without sentence, question and text before it is returned unchanged.
 
     Returns:
-        The claim as it is when it stands alone.
+        The unchanged claim if it is self-contained.
     """
     leaning, question = claim.leaning, claim.question or ""
     if leaning is None or (claim.sentence, claim.before, claim.question) == (None, None, None):
@@ -324,7 +324,7 @@ def stand_alone(claim: Claim) -> Reading:
         or _HOW_TO_RU.match(question)
         or language_of(question) not in (None, *READ_WELL)
     ):
-        # An item of a list: its words are all that it claims.
+        # An item of a list does not answer the question by itself.
         return Reading(claim.text)
     if filled := asked and _filled(claim, asked, question):
         return Reading(filled, gap=claim.text)
@@ -342,7 +342,7 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
         return unclear
     echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
     if echo and not _YES_NO.fullmatch(echo):
-        # "Yes, it is not." says both; "Да, закрыт." has a word of its own.
+        # "Yes, it is not." is contradictory; "Да, закрыт." has a new word.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
         if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
@@ -356,7 +356,7 @@ def _content(text: str) -> set[str]:
 
 
 def _filled(claim: Claim, asked: Asked, question: str) -> str:
-    """Read an answer as what was asked, with its words; empty where it cannot be read so."""
+    """Complete the question's statement with an answer; empty if that is impossible."""
     text = claim.text
     gap = text.strip().rstrip(".!")
     content, said = _content(gap), _content(asked.before)
@@ -366,7 +366,7 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
         is_yes = answer is not None and not answer["no"] and answer[0] != gap
         return _sentence(f"{asked.before} {gap}") if is_yes else ""
     if not gap or (content and content <= _content(question)):
-        # "Who killed Caesar?" "Caesar.": any sentence about him has all words of the statement.
+        # "Who killed Caesar?" "Caesar.": every sentence about him would have all the words.
         return ""
     if said and said < content:
         # "Какова плата?" "Плата 8 евро.": the question adds nothing.
@@ -383,11 +383,11 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
 def _without_pronoun(claim: Claim) -> Reading:
     head, subject = _HEAD.match(claim.text), _antecedent(claim)
     if _OF_SOURCES.match(subject) or (head is None and _WITH_NOUN.match(claim.text)):
-        # "Passage 1 describes it. However, it does not say when." speaks of the passage.
+        # "Passage 1 describes it. However, it does not say when." is about the passage.
         return Reading(claim.text)
     word = head["word"].lower() if head else ""
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
-        # "Is it private?" "It is.": nobody knows more. "Её брат" is not "Анна брат".
+        # "Is it private?" "It is." adds no subject, and "Её брат" is not "Анна брат".
         return Reading(claim.text)
     if head is None or not subject:
         return Reading(claim.text, unresolved="pronoun")
@@ -397,7 +397,7 @@ def _without_pronoun(claim: Claim) -> Reading:
 
 
 def _antecedent(claim: Claim) -> str:
-    """Return the subject that a pronoun at the head most likely stands for; else an empty text."""
+    """Return the subject that a leading pronoun most likely refers to, or an empty text."""
     if claim.before:
         first = split_sentences(claim.before)
         return leading_subject(first[0].text) if first else ""

@@ -1,18 +1,18 @@
-# Patterns read better unbroken.
+# Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""What of a sentence claims nothing of its own? Talk about the sources, leads and remarks.
+"""Parts of a sentence that claim nothing: talk about the sources, leads and remarks.
 
 "Passage 2 is about tea." claims nothing that a source could show. "Passage 3 does not say how to
-fold a quilt." does: it is wrong when a source says how. English and Russian.
+fold a quilt." does: it is wrong if the source says how. The rules are for English and Russian.
 """
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
-# Does a line without a stop read as a sentence, or as a title? English and Russian, by few words.
+# Sentences and titles among lines without a full stop.
 #
-# In doubt it is a title: "Documents required for travel", "What you can do".
+# In doubt a line is a title: "Documents required for travel", "What you can do".
 
 _LONGEST = 400
 _VERB = re.compile(
@@ -20,7 +20,7 @@ _VERB = re.compile(
     r"есть|нет|был|была|было|были|будет|будут|имеет|имеют|является|являются|стоит|стоят|может|могут|находится|закрыт\w?|открыт\w?)\b",
     re.IGNORECASE,
 )
-# "The hotel burned down", "Отель сгорел в 2003 году": a past tense behind a subject.
+# "The hotel burned down", "Отель сгорел в 2003 году": a past tense after a subject.
 _PAST = re.compile(
     r"(?:the|a|an|its|our|his|her|their|this|it|he|she|they|we|i)\s+(?:\w+\s+){0,4}?\w{2,}(?:ed|burnt|stood|sank|fell|won|lost|sold|built)\b",
     re.IGNORECASE,
@@ -28,7 +28,7 @@ _PAST = re.compile(
 _PAST_RU = re.compile(
     r"\w+\s+(?:\w+\s+){0,4}?\w{2,}(?:л|ла|ло|ли|лся|лась|лось|лись)\s(?=.*\d)", re.IGNORECASE
 )
-# "В отеле 99 номеров": a number said of a place.
+# "В отеле 99 номеров": a number without a verb.
 _COUNTS = re.compile(r"(?:в|на|у)\s+[^\W\d]+\s+\d+\s+\w", re.IGNORECASE)
 _TITLE = re.compile(
     r"(?:how|what|when|where|who|whom|why|which|whether|things|everything|if|как|что|когда|где|кто|почему|какой|какие|сколько|зачем|если)\b",
@@ -37,7 +37,7 @@ _TITLE = re.compile(
 
 
 def reads_as_sentence(line: str) -> bool:
-    """Say whether a line has a subject and a verb, or says a number of something."""
+    """True if a line has a subject and a verb, or a number of something."""
     text = line.strip(" *_#:")[:_LONGEST].replace("’", "'")
     if _TITLE.match(text):
         return False
@@ -59,7 +59,7 @@ STATES = (
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
     r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?|reiterates?|highlights?|emphasi[sz]es?)"
 )
-# Looked for as they are: a pattern of many words is slow where none is found.
+# Plain substrings: a pattern of many words is slow if none is found.
 _SOURCES = (
     "passage context document text article source excerpt chunk snippet paragraph information "
     "material data reference result отрыв контекст документ текст стать источник фрагмент информаци материал данны"
@@ -78,7 +78,7 @@ _LEAD = r"(?:(?:however|unfortunately|but|although|while|also|therefore|so|thus|
 _SPARE = r"(?:(?:specific|further|enough|other|direct|directly|clear|clearly|additional|any|explicit|explicitly|exact|detailed|sufficient|specifically|actually|really|much)\s+)*"
 _WHAT = r"(?:information|mention|details?|references?|data|evidence|indication|instructions?|answers?|guidance|explanation)"
 _ABOUT = r"(?:about|on|regarding|concerning|of|for|as to|to|that|related to|relating to)"
-# What follows each of these is what the sources are said to leave out.
+# These are followed by what the sources leave out.
 _LEAVES_OUT = re.compile(
     rf"^{_LEAD}(?:"
     rf"{SOURCE}\s+(?:do|does|did)(?:\s+not|n't)\s+{_SPARE}(?:\w+ly\s+)?{_SPEAK}\b"
@@ -111,7 +111,7 @@ _LEFT_OUT = re.compile(
     rf"|^(?P<topic_ru>[^.;]{{3,160}}?)\s+в\s+{SOURCE_RU}\s+не\s+(?:указ|упомян|назван|привед|описан|уточн)\w+\W*$",
     re.IGNORECASE,
 )
-# "not enough information": something is said, so nothing can be looked for.
+# "not enough information": the sources say something, so nothing can be looked up.
 _TOO_LITTLE = re.compile(
     r"^(?:enough|sufficient|complete|comprehensive|detailed|clear|full|all|much)\b|^(?:an?|any|the) (?:\w+ )?(?:complete|comprehensive|detailed|clear|full)\b",
     re.IGNORECASE,
@@ -140,7 +140,7 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
-# "the answer", "this question": such a sentence leaves nothing out that could be looked for.
+# "the answer", "this question": nothing that could be looked up.
 _EMPTY_TOPIC = re.compile(
     r"^(?:(?:the|this|these|your|an?|that|user's|original|question|answer|information|details?|about|any|it|so|ответ\w*|вопрос\w*|информаци\w+|сведени\w+|об этом|этом|этого|этой|эту|этих|на|этот|данный)\W*)*$",
     re.IGNORECASE,
@@ -157,7 +157,7 @@ _UNKNOWN = re.compile(
     r"|(?:the|my) answer (?:to .{0,80} )?is (?:not )?[\"“«']?(?:unable|cannot|not (?:given|known|in))\b"
     r"|without (?:more|further|additional) (?:context|information|details)\b"
     r"|(?:more|further|additional) (?:information|context|details) (?:is|are|would be) (?:needed|required|necessary)\b"
-    # "I cannot refund orders after 3 days." says something, "I cannot find it in passage 3." does not.
+    # "I cannot refund orders after 3 days." is a claim, "I cannot find it in passage 3." is not.
     r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b(?!(?:(?!answer|find|determine|say|tell|know|provide|give|see|have|passage|document|information|context)[^.\d]){0,120}\d)"
     r"|i'm (?:not able|unable|not sure)\b"
     r")",
@@ -171,7 +171,7 @@ _UNKNOWN_RU = re.compile(
     rf"|информаци\w+ (?:\w+\s+){{0,2}}(?:нет|отсутству\w+))",
     re.IGNORECASE,
 )
-# Made of nothing but words for sources and for pointing at them: "(See passage 2 for details.)"
+# Only words for sources and references to them: "(See passage 2 for details.)"
 _ONLY_POINTS = re.compile(
     r"\W*(?:(?:see|sources?|from|and|or|also|refs?|references?|refer|according|based|to|in|on|the|all|of|please|passages?|docs?|documents?|"
     r"chunks?|texts?|paragraphs?|contexts?|excerpts?|articles?|snippets?|lines?|page|pages|section|for|more|further|details?|"
@@ -216,11 +216,11 @@ _NAME = re.compile(
 
 
 class Absence(NamedTuple):
-    """What a sentence says the sources leave out.
+    """A topic that, according to a sentence, the sources leave out.
 
     Attributes:
-        topic: What is looked for in them.
-        number: The one source that is meant, counted from 1 as people do; None for all.
+        topic: The topic.
+        number: Number of the source, from 1 as people count; None for all sources.
     """
 
     topic: str
@@ -228,23 +228,23 @@ class Absence(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The names that the topic consists of, such as "France or Germany"; else none."""
+        """The names in a topic such as "France or Germany"; empty if it has other words."""
         parts = list(filter(None, _BETWEEN_NAMES.split(self.topic.strip(" .,;:!"))))
         return parts if all(map(_NAME.fullmatch, parts)) else []
 
 
 def names_source(text: str) -> bool:
-    """Say whether a text has a word for sources: the patterns need not be tried else."""
+    """True if a text has a word for sources, so that the patterns may match."""
     return any(map(text.lower().__contains__, _SOURCES))
 
 
-# A sentence is asked about several times on its way.
+# Called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> Absence | None:
-    """Return what a sentence says the sources leave out.
+    """Return the topic that the sources leave out according to a sentence.
 
     Returns:
-        None when it says no such thing, or nothing that could be looked for.
+        None if there is none, or none that could be looked up.
     """
     if not _may_speak(sentence):
         return None
@@ -254,7 +254,7 @@ def absence_of(sentence: str) -> Absence | None:
         if found is None:
             continue
         if not (names_source(found[0]) or _PLACE.search(head)):
-            # "There is no mention of it in medieval law": nobody looked into the sources.
+            # "There is no mention of it in medieval law" is not about the sources.
             return None
         if _TOO_LITTLE.match(head[found.end() :]):
             return None
@@ -272,7 +272,7 @@ def absence_of(sentence: str) -> Absence | None:
 
 
 def speaks_of_sources(sentence: str) -> bool:
-    """Say whether a sentence only speaks of the sources, or of what cannot be answered."""
+    """True if a sentence is only about the sources, or about what cannot be answered."""
     if not _may_speak(sentence):
         return False
     head = sentence.replace("’", "'")
@@ -288,10 +288,10 @@ def _may_speak(sentence: str) -> bool:
     return any(map(text.__contains__, _SOURCES)) or any(map(text.__contains__, _UNANSWERED))
 
 
-# What of a sentence is no part of its claim?
+# Parts of a sentence that do not belong to its claim.
 #
 # Emphasis, citation marks, leads such as "Based on the context," and remarks such as ", as stated in
-# passage 2," are cut off. English and Russian.
+# passage 2," are removed.
 
 _SURE = r"(?:so|yes|no|well|sure|certainly|absolutely|great|okay|in summary|overall|in short|to summarize|in conclusion|additionally|however|also|therefore|furthermore|accordingly|thus|while)"
 # "Based on the provided context, it is tall." → "It is tall."
@@ -329,7 +329,7 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 # "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
-# Bounded white space before it: an unbounded run is tried from each of its places.
+# White space is bounded: an unbounded run would be tried from each position.
 _CITATION = re.compile(
     r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*|according to |from |см\.? )?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?|отрыв(?:ок|ки)|документ|источник|фрагмент)s?\s*"
     r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】)",
@@ -358,27 +358,27 @@ _BUT_PLAIN = re.compile(
 # "Although the text does not mention the owner, the hotel burned down."
 _CONCEDES = re.compile(r"(?:although|though|even though|while|whereas|хотя)\s", re.IGNORECASE)
 _COMMA = re.compile(r",\s+(?=(?:\S+\s+){2,}\S)")
-# "Passage 3 gives a recipe, but does not say who wrote it": still of the source.
+# "Passage 3 gives a recipe, but does not say who wrote it" is still about the source.
 _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(r"\*\*|__|`")
-# Without any of these there is neither a citation nor emphasis.
+# Every citation and emphasis has one of these.
 _SIGNS = "[(【*_`"
 _MOST_LEADS = 3
 LONGEST_MATCHED = 600
-"""Characters of a sentence that are looked at; bounds the time of the patterns."""
+"""Number of characters that patterns look at, which bounds their time."""
 
 
 def strip_lead(sentence: str) -> str:
-    """Cut off what is no part of the claim.
+    """Remove the parts of a sentence that do not belong to its claim.
 
     Returns:
-        What the sentence claims; the sentence itself when nothing would remain. What the sources
-        leave open is cut off as well where a claim follows: "…, but it stands in Paris."
+        The claim, or the sentence itself if nothing would remain. A clause on what the sources leave
+        out is removed if a claim follows: "…, but it stands in Paris."
     """
-    # A claim is prepared with its answer and decided by itself: both ask.
+    # Called when a claim is prepared and again when it is decided.
     return _kept(sentence) if len(sentence) <= LONGEST_MATCHED else _stripped(sentence)
 
 
@@ -399,13 +399,13 @@ _kept = lru_cache(maxsize=256)(_stripped)
 
 
 def is_about_sources(text: str) -> bool:
-    """Say whether a sentence says something of the sources only, be it what they leave out."""
+    """True if a sentence is only about the sources, or about what they leave out."""
     head = text[:LONGEST_MATCHED]
     return absence_of(head) is not None or speaks_of_sources(head)
 
 
 def _behind_turn(text: str) -> str:
-    """Return what is claimed besides what the sources leave open; empty where nothing is."""
+    """Return the claim that follows a clause about the sources, or an empty text."""
     head = text[:LONGEST_MATCHED]
     turns = [_BUT.search(head), _BUT_PLAIN.search(head)]
     if _CONCEDES.match(head):

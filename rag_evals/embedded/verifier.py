@@ -1,7 +1,7 @@
-"""Which settings does the embedded verifier take, and how is it called?
+"""The embedded verifier and its settings.
 
-The engine (word lists, comparison, weights) is imported with the first verdict, not before: most
-programs that import the package ask a model.
+The engine (word lists, comparison, weights) is imported with the first verdict: most programs that
+import the package use a model instead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,32 +30,32 @@ if TYPE_CHECKING:
     from rag_evals.embedded.model import Model
 
 THRESHOLDS = ("balanced", "screen", "strict")
-"""Names of thresholds that every weights file holds."""
+"""Names of the thresholds in every weights file."""
 
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
-# Raise it when the same weights may give another verdict.
+# Increase it if the same weights may give another verdict.
 _ENGINE = 13
-# Characters of a text that tell its script.
+# Number of characters from which the script of a text is detected.
 _SCRIPT_READ = 300
 
 
 class EmbeddedVerifier:
     """A trained groundedness screen: no key, no network, no model to download.
 
-    It says whether a statement is said in the chunks, and finds changed numbers, dates, names,
+    It checks whether chunks contain a statement, and detects changed numbers, dates, names,
     negations and opposites. It does not reason: see the model card in the documentation.
 
     Args:
-        threshold: Support from which a statement counts as supported, 0 to 1, or a name:
-            `"balanced"` weighs both kinds of error alike; `"screen"` lets about one unsupported
-            statement in ten pass, `"strict"` one in thirty. None takes `"balanced"`.
-        weights: A file made by the training command; None takes the shipped one.
-        languages: Codes of languages in which its verdicts count besides English and Russian, such
-            as `["de"]`; `["any"]` for all, known or not.
+        threshold: Least support of a supported statement, 0 to 1, or a name: `"balanced"` weighs
+            both kinds of error alike; `"screen"` accepts about one unsupported statement in ten,
+            `"strict"` one in thirty. None means `"balanced"`.
+        weights: A file written by the training command; None means the shipped file.
+        languages: Codes of further languages in which verdicts count, besides English and Russian,
+            such as `["de"]`; `["any"]` for all languages.
 
     Raises:
-        ConfigurationError: The threshold, the weights file or a language cannot be used.
+        ConfigurationError: The threshold, the weights file or a language is invalid.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class EmbeddedVerifier:
 
     @property
     def threshold(self) -> float:
-        """Support from which a statement counts as supported, 0 to 1."""
+        """Least support of a supported statement, 0 to 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
         return self._model().thresholds[self._threshold]
 
     @property
     def traits(self) -> VerifierTraits:
-        """What it declares about itself."""
+        """The traits of this verifier."""
         return VerifierTraits(
             is_instant=True,
             threshold=self.threshold,
@@ -96,22 +96,22 @@ class EmbeddedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> Self:
-        """Return itself: no change means anything to it."""
+        """Return the verifier itself: no change applies to it."""
         del changes
         return self
 
     def __repr__(self) -> str:
-        """One line: the class, and the name."""
+        """Return the class and the name."""
         return f"{type(self).__name__}({self.name!r})"
 
     def answer_support(self, supports: Iterable[float]) -> float:
-        """Return how surely all statements of an answer hold, 0.1 to 0.8.
+        """Return the probability that all statements of an answer are supported, 0.1 to 0.8.
 
-        It is above 0.5 if the weakest statement reaches the limit of answers, below if not, and
-        ranks answers on either side. A further statement never raises it.
+        It is above 0.5 if the weakest statement reaches the limit for answers, else below, and
+        ranks answers on either side. Another statement never raises it.
 
         Args:
-            supports: Of its statements, 0 to 1.
+            supports: Supports of its statements, 0 to 1.
         """
         # As below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
@@ -127,21 +127,21 @@ class EmbeddedVerifier:
         """Decide each statement against all chunks.
 
         Args:
-            statements: Sentences, or claims with what they lean on; citation marks and leads
-                such as "Based on the context," are not read.
-            chunks: Texts; ids in the verdicts are their places, from 0.
+            statements: Sentences, or claims with their context; citation marks and leads such as
+                "Based on the context," are ignored.
+            chunks: Texts; verdicts refer to them by index.
 
         Returns:
             One verdict for each statement, in order.
 
         Raises:
-            ConfigurationError: One text was given where several belong.
+            ConfigurationError: An argument is one text instead of a list.
         """
         for name, texts in (("statements", statements), ("chunks", chunks)):
             if isinstance(texts, str):
-                # A text is a sequence of its letters, each of which would get a verdict.
+                # A string is a sequence too: each letter would get a verdict.
                 raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
-        # The word lists would cost every import of the package.
+        # Loading the word lists would slow down every import of the package.
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
 
         typed = [as_typed(chunk) for chunk in chunks]
@@ -152,7 +152,7 @@ class EmbeddedVerifier:
         return [_quoting(verdict, chunks, typed) for verdict in verdicts]
 
     def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-        """Return, for each statement, the places of all chunks: those first that hold most of it.
+        """Rank the indices of all chunks for each statement, by the words that they share.
 
         Args:
             statements: Sentences.
@@ -165,14 +165,14 @@ class EmbeddedVerifier:
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
     ) -> list[tuple[str, Verdict]]:
-        """Decide each sentence of an answer that claims something.
+        """Decide each sentence of an answer that makes a claim.
 
-        `rag_evals.verify.prepare_answer` says which sentences do not, and why.
+        `rag_evals.verify.prepare_answer` gives the others, with reasons.
 
         Args:
             answer: The whole answer.
             chunks: Texts, as for `verify`.
-            question: What "In 1889.", "No." or a pronoun in the first sentence leans on.
+            question: Needed for answers such as "In 1889." or "No.", and for pronouns.
 
         Returns:
             Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
@@ -190,7 +190,7 @@ class EmbeddedVerifier:
         ]
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Describe the work as one local step."""
+        """Decide claims in one local step."""
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         verdicts = call.read(reply)
@@ -200,11 +200,11 @@ class EmbeddedVerifier:
         return [replace(one, is_sure=False) for one in verdicts]
 
     def reads(self, language: str | None) -> bool:
-        """Say whether verdicts count in a language, as `language_in` tells it."""
+        """True if verdicts count in a language, given by `language_in`."""
         return self.languages is None or language in self.languages
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
-        """Say that it does not read an answer's language, or cannot compare letters."""
+        """Warn about an unsupported language, and about texts in different scripts."""
         told = [] if self.reads(texts.language) else [unread_words(texts.language)]
         return [*told, *_script_warnings(texts)]
 
@@ -220,7 +220,7 @@ class EmbeddedVerifier:
 
 
 def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> Verdict:
-    """Return a verdict whose evidence quotes the chunks as they were given."""
+    """Return a verdict with quotes from the original chunks."""
     quotes = []
     for one in verdict.evidence:
         chunk = chunks[one.chunk_id]
@@ -243,10 +243,10 @@ _ANY = "any"
 
 
 def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
-    """Return the codes that count, English and Russian with them; None for all.
+    """Return the codes of all languages in which verdicts count; None for every language.
 
     Raises:
-        ConfigurationError: One is no code of a language.
+        ConfigurationError: A code is unknown.
     """
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:
@@ -256,7 +256,7 @@ def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
 
 
 def unread_words(language: str | None) -> str:
-    """Say that the embedded judge does not read a language, as `language_in` tells it."""
+    """Return a warning that the embedded judge does not support a language."""
     named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
     if language is None:
         named = "the texts are too short to tell their language"
@@ -264,8 +264,8 @@ def unread_words(language: str | None) -> str:
         named = "the answer is in no language that is recognised"
     allowed = language if language in LANGUAGE_CODES else _ANY
     return (
-        f"{named}; the embedded judge was made for English and Russian and misses more in other "
-        f"languages, so that its verdicts count only with languages={allowed}"
+        f"{named}; the embedded judge was built for English and Russian and makes more errors in "
+        f"other languages, so its verdicts count only with languages={allowed}"
     )
 
 

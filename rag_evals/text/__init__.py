@@ -1,6 +1,6 @@
-"""What is in a text? Pure functions on strings, for Russian as well as English.
+"""Pure functions on English and Russian text: sentences, words, languages, quotes and citations.
 
-Offsets count code points; nothing here changes a text that it was given.
+Offsets are indices into the string.
 """
 
 from rag_evals import lazy_names
@@ -44,6 +44,6 @@ NAMES = {
         "shortened",
     ),
 }
-"""Every name of this room that others may use, by the file that has it."""
+"""The public names of this package, by the file that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

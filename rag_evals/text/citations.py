@@ -1,8 +1,8 @@
-"""Which sources does a text cite, and which sentence cites each? Marks such as `[1]` and `[Doc 2]`.
+"""Citation marks such as `[1]` and `[Doc 2]`, and the sentences that they belong to.
 
-Read are `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and raised digits.
+Recognized: `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and raised digits.
 A number in code, an index (`a[1]`), an interval (`x in [0, 1]`), a label (`option [1]`), a power
-(`10²`), an isotope (`U²³⁵`) and a fraction (`¹⁄₂`) cite nothing.
+(`10²`), an isotope (`U²³⁵`) and a fraction (`¹⁄₂`) are not citations.
 """
 
 import re
@@ -17,7 +17,7 @@ _LONGEST_RANGE = 20
 
 
 class CitationMark(NamedTuple):
-    """One mark of a text, in characters from `start` to `end`, and the sources that it names."""
+    """A citation mark, `text[start:end]`, and the numbers of its sources."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class CitationMark(NamedTuple):
 
 
 class CitingSentence(NamedTuple):
-    """One sentence of an answer, its claim without the marks, and the sources that it cites."""
+    """A sentence of an answer, its claim without the marks, and the sources that it cites."""
 
     text: str
     claim: str
@@ -48,9 +48,9 @@ _OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED = re.compile(rf"[{_RAISED_DIGITS}]+(?:[,⁻˒–-][{_RAISED_DIGITS}]+)*")
 _MOST_RAISED_DIGITS = re.compile(r"\d{3}")
-# Before a raised mark: a word that ends in a small letter, a stop or a quote.
+# Before a raised mark: a word that ends in a lower-case letter, a full stop or a quotation mark.
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_][^\W\d_A-ZА-ЯЁ]|[.!?,;:…。\"'’”»*_)\]])\s*\Z")
-# "Option [1] costs 5 EUR.": the number is the option's name.
+# "Option [1] costs 5 EUR.": the number is a label.
 _BEFORE_NAME = re.compile(
     r"\b(?:options?|sections?|cases?|steps?|figures?|fig\.|tables?|chapters?|"
     r"пункт\w{0,3}|раздел\w{0,3}|шаг\w{0,3}|вариант\w{0,3}|рис\.|рисун\w{1,4}|табл\.|таблиц\w{0,3})\s*\Z",
@@ -61,11 +61,11 @@ _PLAIN = str.maketrans(_RAISED_DIGITS + "⁻˒–—", "0123456789-,--")
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*\D{0,14}(\d{1,3}))?")
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", re.DOTALL)
-# What stands before an index: "a[1]", "row_ids[1]", "getItem[1]", "f(x)[1]", "a[i][1]".
+# Before an index: "a[1]", "row_ids[1]", "getItem[1]", "f(x)[1]", "a[i][1]".
 _BEFORE_INDEX = re.compile(
     r"(?:(?<![\w’'])[^\W\d_]|\w*_\w*|[a-z]+[A-Z]\w*|[^\W\d_]+\d\w*|\w\([^()\s]*\)|\w\[\w*\])\Z"
 )
-# What stands behind one: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
+# After an index: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
 _BEHIND_INDEX = re.compile(r"\s*(?:[-+*/|&<>!=]?=(?!\w*>)|\+\+|--)|\.(?=[a-z_]\w*[\s(.=\[])|\(")
 _INTERVAL_WORDS = (
     r"intervals?|ranges?|segments?|domains?|between|bounds?|scale|∈|=|"
@@ -77,7 +77,7 @@ _BEFORE_INTERVAL = re.compile(
     r"\s+(?:in|on|within|from|в|на|из)\s+\Z",
     re.IGNORECASE,
 )
-# Behind a final mark: stops, quotes and closing signs.
+# After a final mark: full stops, quotation marks and closing brackets.
 _NO_WORDS = re.compile(r"[\s.,;!?…。\"'’”»*_)]*")
 _POINTS = re.compile(r"\b(?:see|in|by|from|cf\.|см\.|в|из)\s{0,4}\Z", re.IGNORECASE)
 _TWO_NUMBERS = re.compile(r"\s*\d{1,3}\s*[,;]\s*\d{1,3}\s*")
@@ -99,15 +99,15 @@ _LIST_LINE = re.compile(
     r"(?=\s)|[-*+•](?=\s)|(?:https?://|www\.))",
     re.IGNORECASE,
 )
-# "[^1]: Title" defines a note wherever it stands.
+# "[^1]: Title" defines a note anywhere in a text.
 _DEFINITION = re.compile(rf"[ \t]*[\[【]\^?{_ITEM}[\]】]:[ \t]", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]*\n?")
 
 
 def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[CitationMark]:
-    """Find the marks of a text, in order, none inside another.
+    """Find the citation marks of a text, in order, without nested ones.
 
-    `pattern` is what a mark looks like instead; the numbers are read from its groups.
+    `pattern` matches other marks instead; its groups are the numbers.
     """
     if pattern is not None:
         return [mark for found in pattern.finditer(text) if (mark := _own_mark(found)).numbers]
@@ -119,9 +119,9 @@ def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[Ci
 
 
 def without_final_citations(text: str) -> str:
-    """Return one sentence without the marks at its end, or before its final stop.
+    """Return a sentence without the marks at its end, or before its final full stop.
 
-    A mark in its middle, or one that a word such as "see" points at, is part of what it says.
+    Marks in its middle, and marks after a word such as "see", are part of the sentence.
     """
     marks: list[CitationMark] = []
     end = len(text)
@@ -135,11 +135,11 @@ def without_final_citations(text: str) -> str:
 
 
 def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> list[CitingSentence]:
-    """Split an answer into sentences, each with the marks that are about it.
+    """Split an answer into sentences, each with its citation marks.
 
-    A mark inside a sentence or behind its stop belongs to it, also on a line of its own. A mark
-    before the first word of a line belongs to what follows. A list of sources at the end is left
-    out: it says what the numbers mean, and cites nothing. `pattern` as for `citation_marks`.
+    A mark inside a sentence or after its full stop belongs to it, even on a separate line. A mark
+    before the first word of a line belongs to the next sentence. A list of sources at the end is
+    left out, because it only explains the numbers. `pattern` is as for `citation_marks`.
     """
     body = answer[: _list_of_sources(answer, pattern)]
     marks = citation_marks(body, pattern)
@@ -164,7 +164,7 @@ def _own_mark(found: re.Match[str]) -> CitationMark:
 
 
 def _numbers(inner: str) -> list[int]:
-    """Read "1, 3-5"; empty where a range runs backwards or is too long to be one of sources."""
+    """Parse "1, 3-5"; empty if a range runs backwards or is too long for sources."""
     numbers: list[int] = []
     for first, last in _RANGE.findall(inner):
         low, high = int(first), int(last or first)
@@ -184,7 +184,7 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
             continue
         if _BEFORE_NAME.search(before):
             continue
-        # An index touches its name, and the mark of a sentence has its space or its stop.
+        # An index directly follows a name; a mark follows a space or a full stop.
         touches = before[-1:].isalnum() or before[-1:] == "_"
         if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
             continue
@@ -201,7 +201,7 @@ def _raised(text: str) -> Iterator[CitationMark]:
             continue
         numbers = tuple(_numbers(written))
         behind = text[found.end() : found.end() + 1]
-        # A letter behind it makes it part of a word: "¹⁴C"; a bar makes it one of a fraction.
+        # A letter after it makes it part of a word ("¹⁴C"), a bar part of a fraction.
         is_glued = behind.isalnum() or behind in ("⁄", "/")
         if not numbers or is_glued or _BEFORE_POWER.search(before):
             continue
@@ -227,11 +227,11 @@ def _citing(body: str, span: Span, marks: Sequence[CitationMark]) -> CitingSente
 
 
 def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, leads: bool) -> int:
-    """Return the place of the sentence that a mark is about; the last begins before the mark."""
+    """Return the index of the sentence that a mark belongs to; `last` begins before the mark."""
     if mark.start < spans[last].end or last + 1 == len(spans):
         return last
     behind = body[spans[last].end : mark.start]
-    # Only list and quotation signs come before it on its line.
+    # Only list markers and quotation marks come before it on its line.
     _, newline, line = behind.rpartition("\n")
     is_first = bool(newline) and not line.strip(" \t>*-+•[(")
     shares_line = "\n" not in body[mark.end : spans[last + 1].start]
@@ -239,7 +239,7 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
 
 
 def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
-    """Say whether marks come before their sentences: the text begins with one, and ends without.
+    """True if marks come before their sentences: the text begins with a mark and ends without one.
 
     "[1] It is tall. [2] It is old." and not "[1] It is tall. It is old. [2]".
     """
@@ -247,7 +247,7 @@ def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
 
 
 def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
-    """Return where the list of sources begins; the answer's length where there is none."""
+    """Return the start of the list of sources; the answer's length if there is none."""
     lines = [found for found in _LINE.finditer(answer) if found.group().strip()]
     first = len(lines)
     while first and _LIST_LINE.match(lines[first - 1].group()):
@@ -256,7 +256,7 @@ def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
         return lines[first - 1].start()
     if lines and _LIST_IN_LINE.match(lines[-1].group()):
         return lines[-1].start()
-    # Without a heading, it is a list when the text cites what its lines begin with.
+    # Without a heading, it is a list if the text cites the numbers that its lines begin with.
     named: set[int] = set()
     first = len(lines)
     while first and (numbers := _numbers_in_front(lines[first - 1].group())):
@@ -272,7 +272,7 @@ def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
 
 
 def _numbers_in_front(line: str) -> list[int]:
-    """Read the mark that a line begins with; empty where nothing else is on it."""
+    """Parse the mark at the start of a line; empty if the line has nothing else."""
     line = line.lstrip(" \t-*+•")
     found = _BRACKETS.match(line)
     if found is None or not line[found.end() :].strip(" .:\n"):

@@ -1,8 +1,8 @@
-"""In which language and script is a text, and how many tokens has it?
+"""Language, script and number of tokens of a text.
 
-A language is recognised by letters, and by small words of eight languages. That is all that is
-needed: whether the embedded judge was made for it, which of its words say nothing, and whether a
-judge changed the script of a sentence.
+Languages are recognised by letters, and by function words of eight languages. This is enough to
+know whether the embedded judge supports a language, and whether a judge changed the script of a
+sentence.
 """
 
 import re
@@ -18,7 +18,7 @@ _MOST_READ = 2000
 _LEAST_SHARE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
 _RUSSIAN = re.compile("[а-яёА-ЯЁ]")
-# The first that fits decides: Japanese uses Chinese signs as well, Ukrainian the Russian letters.
+# The first match decides: Japanese also uses Chinese characters, Ukrainian also Russian letters.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("zh", re.compile("[\u3400-\u9fff]")),
@@ -31,25 +31,25 @@ _SCRIPTS = (
     ("hi", re.compile("[\u0900-\u097f]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
-# Letters and words that Bulgarian, Serbian, Macedonian, Kazakh or Tatar have, and Russian has not.
+# Letters and words of Bulgarian, Serbian, Macedonian, Kazakh or Tatar that Russian does not have.
 _NOT_RUSSIAN = re.compile(
     "[\u0450\u0452\u0453\u0455\u0458-\u045f\u0492-\u052f]|ъ[бвгджзйклмнпрстфхцчшщ]"
     r"|\b(?:са|се|су|има|няма|беше|който|която|което|които|във|със|този|тази|това)\b",
     re.IGNORECASE,
 )
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
-# Short texts do not tell these from each other: Russian letters alone, Chinese signs alone.
+# Short texts in these scripts may have only Russian letters or only Chinese characters.
 _SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
 # Letters that only one of the eight languages has.
 _LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
 _ODD = re.compile(f"[{''.join(_LETTERS)}]")
-# So many words without a small word of a known language are of an unknown one.
+# A text of so many words without function words of a known language is in an unknown one.
 _LEAST_TOLD = 8
 UNKNOWN_LANGUAGE = "und"
-"""A language that is none of `LANGUAGE_NAMES`, as ISO 639-2 writes it."""
+"""The ISO 639-2 code for a language that is not in `LANGUAGE_NAMES`."""
 
 READ_WELL = ("en", "ru")
-"""What the embedded judge was made for and measured with."""
+"""The languages that the embedded judge was built for and measured on."""
 
 LANGUAGE_NAMES = {
     "en": "English", "ru": "Russian", "de": "German", "fr": "French", "es": "Spanish",
@@ -57,7 +57,7 @@ LANGUAGE_NAMES = {
     "ja": "Japanese", "ko": "Korean", "uk": "Ukrainian", "el": "Greek", "he": "Hebrew",
     "ar": "Arabic", "hi": "Hindi", "th": "Thai",
 }  # fmt: skip
-"""Every language that can be recognised, by its code."""
+"""The languages that can be recognised, by code."""
 
 LANGUAGE_CODES = frozenset(
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
@@ -67,16 +67,16 @@ LANGUAGE_CODES = frozenset(
     "os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
     "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
 )
-"""Every two-letter code of a language, by ISO 639-1."""
+"""Every two-letter language code of ISO 639-1."""
 
 SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
-"""Every script that can be recognised, by what `script_of` returns."""
+"""The scripts that can be recognised, by the return value of `script_of`."""
 
 
 def language_of(text: str) -> str | None:
-    """Return the two-letter code of a text's language, by its first 2,000 characters.
+    """Return the two-letter code of a text's language, from its first 2,000 characters.
 
-    None when the text is too short to tell, mixed, or in a language without a name here.
+    None if the text is too short, mixed, or in a language that is not in `LANGUAGE_NAMES`.
     """
     text = text[:_MOST_READ]
     found = [word.lower() for word in _WORD.findall(text)]
@@ -90,18 +90,18 @@ def language_of(text: str) -> str | None:
 
 
 def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str | None:
-    """Tell the language of an answer, of a short one by the texts around it.
+    """Return the language of an answer, with the help of the texts around it if it is short.
 
     Args:
         text: The answer, or a statement of it.
-        question: What was asked; it tells, with the chunks, the language of a text that is too
-            short, or that has half of its words from them.
-        chunks: What it rests on.
+        question: The question. Together with the chunks it decides if the text is too short, or
+            shares half of its words with them.
+        chunks: The texts of the context.
 
     Returns:
-        A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` where there is enough text and it is in none
-        of them; None where all of it is too short to tell. A text without letters, such as "1987",
-        needs no language but that of its question: it is read as English where that tells none.
+        A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` if the texts are long enough but in none of
+        these languages; None if they are too short. A text without letters, such as "1987", has the
+        language of its question, or English if that is unknown.
     """
     if (code := language_of(text)) is not None:
         return code
@@ -127,19 +127,19 @@ def _lower_words(text: str) -> list[str]:
 
 
 def _has_only_english(found: set[str]) -> bool:
-    """Say whether small words occur, all are English, and one is in few other languages."""
+    """True if all function words are English, and one of them is in at most one other language."""
     languages = _languages_of_words()
     codes = [languages[word] for word in found & languages.keys()]
     return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
 
 
 def has_russian(text: str) -> bool:
-    """Say whether a text has a Russian letter; such a text is answered in Russian."""
+    """True if a text has a Russian letter; replies to such texts are in Russian."""
     return not text.isascii() and _RUSSIAN.search(text) is not None
 
 
 def script_of(text: str) -> str | None:
-    """Tell the script of a text by what most of its letters are.
+    """Return the script of most letters in a text.
 
     Returns:
         `latin`, a code of `LANGUAGE_NAMES` that is written in the script, such as `ru` for Cyrillic
@@ -158,27 +158,27 @@ def script_of(text: str) -> str | None:
 
 @lru_cache(maxsize=16)
 def small_words(language: str) -> frozenset[str]:
-    """Return the keys of the small words of a language that is neither English nor Russian."""
+    """Return the keys of a language's function words; none for English and Russian."""
     return _keys_of().get(language, frozenset())
 
 
 @lru_cache(maxsize=16)
 def denials(language: str) -> frozenset[str]:
-    """Return the words, in lower case, that deny in a language; none in English and Russian."""
+    """Return the negations of a language, in lower case; none for English and Russian."""
     listed = dict(named_groups_in("denies_languages"))
     return frozenset(listed.get(language, ()))
 
 
 def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
-    """Return a counter of a model's tokens (None: `gpt-4o`), and what it rests on, in words.
+    """Return a function that counts the tokens of a model, and a description of the method.
 
-    That is tiktoken where it is installed and knows the model, else an estimate.
+    None means `gpt-4o`. The method is tiktoken if it knows the model, else an estimate.
     """
     try:
         import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded
 
         encoding = tiktoken.encoding_for_model(model or "gpt-4o")
-    # It raises KeyError for an unknown model, and requests' errors when it cannot load its tables.
+    # KeyError: an unknown model; OSError, such as requests' errors: its tables cannot be loaded.
     except (ImportError, KeyError, OSError):
         return lambda text: len(text) // _CHARACTERS_PER_TOKEN, "estimated, 4 characters a token"
     return lambda text: len(encoding.encode(text, disallowed_special=())), "counted by tiktoken"
@@ -197,7 +197,7 @@ def _by_script(text: str) -> str | None:
 
 def _by_small_words(found: list[str]) -> str | None:
     languages = _languages_of_words()
-    # Most texts are English: what is counted in C comes first, and what is not there costs nothing.
+    # A fast test first: most words are not in the table.
     known = languages.keys() & set(found)
     hits: dict[str, int] = {}
     for word in found if known else ():
@@ -209,7 +209,7 @@ def _by_small_words(found: list[str]) -> str | None:
         hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1
     if not hits:
         return None
-    # Spanish and Portuguese may be equal, which matters little; English and another are unclear.
+    # A tie of Spanish and Portuguese matters little; one with English leaves the language unknown.
     best = min(hits, key=lambda code: (-hits[code], code))
     least = max(2, _LEAST_SHARE * len(found))
     is_clear = hits[best] >= least and (best == "en" or hits[best] > hits.get("en", 0))
@@ -227,7 +227,7 @@ def _languages_of_words() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=1)
 def _keys_of() -> dict[str, frozenset[str]]:
-    # Its tables take a while to build, and most programs ask a model.
+    # Its tables take a while to build, and most programs do not need them.
     from rag_evals.text.word_forms import stem  # noqa: PLC0415
 
     return {
@@ -237,16 +237,16 @@ def _keys_of() -> dict[str, frozenset[str]]:
     }
 
 
-# A soft hyphen, a zero-width space, a word joiner and a byte-order mark are not seen.
+# Invisible: a soft hyphen, a zero-width space, a word joiner and a byte-order mark.
 UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _WIDE = re.compile("[\uff01-\uff5e]+")
 
 
 def as_typed(text: str) -> str:
-    """Return a text with letters and digits in their usual form, as they are compared.
+    """Normalize letters and digits for comparison.
 
-    A soft hyphen and other signs that are not seen are left out, "e" with an accent of its own is
-    one letter, and full-width letters, digits and signs are the narrow ones. All else stays.
+    Invisible characters are removed, a letter with a combining accent becomes one character, and
+    full-width characters become narrow. Nothing else changes.
     """
     if text.isascii():
         return text
@@ -256,7 +256,7 @@ def as_typed(text: str) -> str:
 
 
 def typed_offsets(text: str) -> list[int]:
-    """Return where each character of `as_typed(text)` begins in the text, and the text's length."""
+    """Return the index in the text of each character of `as_typed(text)`, and the text's length."""
     offsets: list[int] = []
     for found in _composed_letters().finditer(text):
         offsets += [found.start()] * len(as_typed(found.group()))
@@ -265,7 +265,7 @@ def typed_offsets(text: str) -> list[int]:
 
 @cache
 def _composed_letters() -> re.Pattern[str]:
-    """Match what one letter is made of: one with its accents, or the parts of a Korean syllable."""
+    """Match the characters of one letter: with its accents, or the parts of a Korean syllable."""
     accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
     unseen = "".join(map(chr, UNSEEN))
     korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"

@@ -1,7 +1,7 @@
-"""Which word lists are there? Reads and checks the files of `_data/lexicon/`; nothing else does.
+"""Readers of the word lists in `_data/lexicon/`.
 
-A file holds words in lower case between spaces and line ends; a line that begins with `#` is a
-comment. Some files give a line a form of its own, which the functions below name.
+A file contains words in lower case, separated by white space; lines that begin with `#` are
+comments. Some files have a special line format, given by the functions below.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ def words_in(name: str) -> list[str]:
 
 
 def lines_in(name: str) -> list[str]:
-    """Return the lines of a list, named without `.txt`; comments are left out."""
+    """Return the lines of a list, given without `.txt`, without comments."""
     text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def groups_in(*names: str) -> Iterator[list[str]]:
-    """Yield the groups of lists that put semicolons between groups of words."""
+    """Yield the groups of words of lists that separate them by semicolons."""
     for name in names:
         for group in " ".join(lines_in(name)).split(";"):
             yield group.split()
@@ -39,7 +39,7 @@ def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield each group of a line against the words of the line's other groups."""
+    """Yield each group of a line with the words of the line's other groups."""
     for line in lines_in(name):
         groups = [group.split() for group in line.split(";")]
         for number, group in enumerate(groups):
@@ -48,7 +48,7 @@ def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield name and words of each line `name: words`."""
+    """Yield the name and the words of each line `name: words`."""
     for line in lines_in(name):
         group, _, words = line.partition(":")
         if not group.strip() or not words.split():

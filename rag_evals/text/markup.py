@@ -1,7 +1,7 @@
-"""What does a reader see of a text? Its words, without the signs of Markdown, HTML and print.
+"""The visible text, without Markdown, HTML and line-end hyphens.
 
-A word that is struck out stays in its signs: it is not what the text says. `Traced` knows where in
-the source each character is; `plain_form` leaves out what typing adds, and no more.
+Struck-out words keep their marks, because they are not part of what the text says. `Traced` keeps
+the source position of each character.
 """
 
 import html
@@ -16,7 +16,7 @@ from rag_evals.text.language import UNSEEN
 _ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+)))*\s*/?"
 _IN_LINE = "a|abbr|b|bdi|bdo|big|cite|code|dfn|em|font|i|ins|kbd|mark|q|samp|small|span|strong|sub|sup|time|tt|u|var|wbr"  # noqa: E501 - one list
 _BLOCKS = "address|article|aside|blockquote|body|br|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|footer|h[1-6]|head|header|hr|html|img|li|main|nav|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"  # noqa: E501 - one list
-# Where what nobody sees begins, and what ends it.
+# Start of invisible content, and its end.
 _HIDDEN = re.compile(r"<(?:!--|(?:script|style)(?=[\s>]))", re.IGNORECASE)
 _HIDDEN_ENDS = {
     begin: re.compile(end, re.IGNORECASE)
@@ -33,7 +33,7 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});")
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
-# "## ", "> ", "- " in front of a line; "- 5" may be a number below zero.
+# "## ", "> ", "- " at the start of a line; "- 5" may be a negative number.
 _LINE_SIGNS = re.compile(
     r"^[ \t]*(?:(?:>[ \t]?)+|#{1,6}[ \t]+|[*•◦▪][ \t]+|[-+–—][ \t]+(?![\d \t]))+", re.MULTILINE
 )
@@ -46,20 +46,20 @@ _LINK = re.compile(
     r"|<(?P<address>https?://[^\s<>]+)>"
 )
 _ESCAPED = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-# A run of signs with a word on one side only: "**bold**", "_it_", "`code`"; not "2*3", "a_b".
+# A run of marks with a word on one side only: "**bold**", "_it_", "`code`"; not "2*3", "a_b".
 _EMPHASIS = re.compile(
     r"(?<![\w*_`\\])(?P<sign>\*{1,3}|_{1,3}|`{1,3})(?=[^\s*_`])"
     r"|(?<=[^\s*_`\\])(?:\*{1,3}|_{1,3}|`{1,3})(?![\w*_`])"
     r"|(?<!\\)\*\*"
 )
 _BARS = re.compile(r"\|[\s|]*")
-# "infor-\nmation"; a soft hyphen at a line end is one, too.
+# "infor-\nmation", also with a soft hyphen.
 _HYPHEN = re.compile(r"(?<=[^\W_])(?P<hyphen>[-‐\u00ad])[ \t]*\r?\n[ \t]*(?=[^\W_])")
 
 _SIGNS = str.maketrans(
     dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛", "'") | dict.fromkeys("\u2010\u2011", "-")
 )
-# "**Paris**", "*Paris*": a sign that opens a word and one that closes a word; "2 * 3 * 4" has none.
+# "**Paris**", "*Paris*": marks that open and close a word; "2 * 3 * 4" has none.
 _STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]*[^\s*])\1(?![\w*])")
 # "It is tall." but not "It is tall..."
 _STOP = re.compile(r"(?<![.\s])\s*[.。]$")
@@ -78,9 +78,9 @@ class Traced(NamedTuple):
     ends: list[int]
 
     def edited(self, edits: Iterable[Edit]) -> "Traced":
-        """Return the text with some parts replaced; each new part stands for all of the old one.
+        """Return the text with some parts replaced; each new part maps to the whole old part.
 
-        The edits come in order and do not overlap.
+        The edits are in order and do not overlap.
         """
         pieces: list[str] = []
         starts: list[int] = []
@@ -100,24 +100,24 @@ class Traced(NamedTuple):
         return Traced("".join(pieces), starts + self.starts[done:], ends + self.ends[done:])
 
     def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Traced":
-        """Return the text with every match replaced."""
+        """Replace every match."""
         return self.edited((*found.span(), new(found)) for found in pattern.finditer(self.text))
 
 
 def traced(text: str) -> Traced:
-    """Return a text that is still its own source."""
+    """Return an unedited text."""
     return Traced(text, list(range(len(text))), list(range(1, len(text) + 1)))
 
 
 def without_markup(text: Traced) -> tuple[Traced, ...]:
-    """Return what a reader sees: with hyphens at line ends taken out, and with all of them kept."""
+    """Return the visible text in two versions: without and with hyphens at line ends."""
     text = text.edited(_hidden(text.text))
     text = text.replaced(_RAISED, _raised)
     text = text.replaced(_TAG, lambda found: "" if found["line"] else "|")
     text = text.replaced(_ENTITY, lambda found: html.unescape(found.group()))
     text = text.replaced(_RULE, lambda _: "")
     text = text.replaced(_LINE_SIGNS, lambda _: "")
-    # Marks before links: "[1](address)" is a mark.
+    # Citation marks before links: "[1](address)" is a mark.
     text = text.edited(_marks(text.text))
     text = text.edited(_links(text.text))
     text = text.replaced(_EMPHASIS, lambda _: "")
@@ -129,7 +129,7 @@ def without_markup(text: Traced) -> tuple[Traced, ...]:
 
 
 def _hidden(text: str) -> Iterator[Edit]:
-    """Take out comments, scripts and styles; what never ends stays."""
+    """Remove comments, scripts and styles; unclosed ones stay."""
     done = 0
     for found in _HIDDEN.finditer(text):
         if found.start() < done:
@@ -149,7 +149,7 @@ def _raised(found: re.Match[str]) -> str:
 
 
 def _marks(text: str) -> Iterator[Edit]:
-    """Take out marks of sources, and the white space before them."""
+    """Remove citation marks, and the white space before them."""
     done = 0
     for mark in citation_marks(text):
         yield done + len(text[done : mark.start].rstrip()), mark.end, ""
@@ -164,7 +164,7 @@ def _links(text: str) -> Iterator[Edit]:
 
 
 def _bars(text: str) -> Iterator[Edit]:
-    """Make borders of cells spaces; between two numbers they stay: "1 | 000" is not "1 000"."""
+    """Replace cell borders by spaces, except between two numbers: "1 | 000" is not "1 000"."""
     done = 0
     for found in _BARS.finditer(text):
         end = found.end()
@@ -174,7 +174,7 @@ def _bars(text: str) -> Iterator[Edit]:
 
 
 def _join(found: re.Match[str]) -> str:
-    """Take the hyphen out between small letters; a name or a number keeps its own."""
+    """Remove the hyphen between lower-case letters; names and numbers keep theirs."""
     before, behind = found.string[found.start() - 1], found.string[found.end()]
     soft = found["hyphen"] == "\u00ad"
     return "" if soft or (before.isalpha() and behind.islower()) else "-"
@@ -185,12 +185,11 @@ def _keep(found: re.Match[str]) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return one statement without what its writer's keyboard or Markdown added.
+    """Normalize the typography of a statement.
 
-    Two texts of one form are the same statement: Unicode in its composed form, straight quotes, one
-    space between words, none before `%`, one kind of dash between words, and no citation marks at
-    the end, asterisks of emphasis or final stop. Nothing here knows a language: letters, numbers,
-    case, commas and the order of words stay.
+    Statements with the same result are equal. It has composed Unicode, straight quotation marks,
+    one space between words, none before `%`, one kind of dash between words, and no final citation
+    marks, no emphasis and no final full stop. Letters, numbers, case, commas and word order stay.
     """
     plain = unicodedata.normalize("NFC", text).translate(UNSEEN).translate(_SIGNS)
     plain = " ".join(_STARS.sub(r"\2", without_final_citations(plain)).split())

@@ -1,8 +1,8 @@
-"""Does a text contain a quote, word for word, and where?
+"""Search for verbatim quotes in a text.
 
-Different spellings of the same words are equal: white space, quotation marks, dashes, Unicode forms
-and invisible characters do not count, nor do the signs of Markdown, HTML, tables, links, footnotes
-and line ends. Letters, digits and their case do.
+Letters, digits and their case must be equal. White space, quotation marks, dashes, Unicode forms
+and invisible characters may differ, and so may Markdown, HTML, tables, links, footnotes and line
+ends.
 """
 
 import re
@@ -15,7 +15,7 @@ from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.word_forms import DENIES, words
 
 MIN_QUOTE_LETTERS = 8
-"""Letters and digits that a quote needs; a shorter one stands in nearly every text."""
+"""Minimum number of letters and digits of a quote; nearly every text contains shorter ones."""
 
 _MIN_PART_LETTERS = 3
 _QUOTATION_MARKS = frozenset("\"'`´«»‹›“”„‟‘’‚‛′″‵‶＂＇「」『』")
@@ -25,34 +25,34 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 _APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
 _STOPS = (".", "!", "?", "。", "！", "？")
-# Words that turn a sentence round when they are left out of it, besides those of the word list.
+# Words that reverse the meaning of a sentence if left out, besides those of the word list.
 _ALSO_DENY = frozenset(
     "unless except rarely seldom impossible unlikely cancelled canceled prevented rejected "
     "forbidden banned stopped false кроме редко невозможно запрещено запретил отменил отменили "
     "отменено прекратил прекратили перестал перестала перестали ложно неверно".split()
 )
-# An ellipsis between parts that all occur often; what is tried beyond it is not worth the time.
+# Limits the search for parts that all occur often.
 _MOST_PLACES = 200
 
 
 class Quotable:
-    """A text in which quotes are looked for; prepared once for any number of quotes."""
+    """A text prepared for the search of quotes."""
 
     def __init__(self, text: str) -> None:
         self._source = text
         self._folded = _fold(traced(text))
 
     def find(self, quote: str) -> tuple[Span, ...] | None:
-        """Find a quote; an ellipsis in it stands for words left out, but for no word that denies.
+        """Find a quote. An ellipsis in it may replace any words except a negation.
 
         Returns:
-            One span for each part, in order, with `text[start:end] == span.text`; None when a part
-            does not occur, occurs only before an earlier part, cuts a word or a number in two, or
-            when a denial was left out.
+            One span for each part, in order, with `text[start:end] == span.text`. None if a part
+            does not occur, occurs only before an earlier part, begins or ends inside a word or a
+            number, or if a negation was left out.
         """
         if found := self._find_in(self._folded, _fold(traced(quote))):
             return found
-        # Most quotes are found as written; only others pay for the signs around words.
+        # Most quotes are found as written; only the others need the slower search without markup.
         for reading in self._readings:
             for wanted in _readings(quote):
                 if found := self._find_in(reading, wanted):
@@ -60,7 +60,7 @@ class Quotable:
         return None
 
     def denial_left_out(self, quote: str) -> str | None:
-        """Return the word that denies, where a quote fails only because its ellipsis hides it."""
+        """Return the negation hidden by an ellipsis, if the quote fails only for this reason."""
         for reading in (self._folded, *self._readings):
             for wanted in (_fold(traced(quote)), *_readings(quote)):
                 parts = _parts(wanted.text)
@@ -70,11 +70,11 @@ class Quotable:
         return None
 
     def is_long_enough(self, quote: str) -> bool:
-        """Say whether a quote is long enough to be evidence.
+        """True if a quote is long enough to be evidence.
 
-        It needs `MIN_QUOTE_LETTERS` letters and digits, each part of it a few, and a word that
-        says something: "it is not the" stands anywhere. The whole text is always enough. Chinese
-        and Japanese characters count twice: they say as much as two letters.
+        It needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word,
+        unlike "it is not the". The whole text is always enough. Chinese and Japanese characters
+        count twice.
         """
         folded, (seen, *_) = _fold(traced(quote)), _readings(quote)
         whole = {text.text.strip() for text in (self._folded, *self._readings)} - {""}
@@ -113,11 +113,11 @@ def _parts(quote: str) -> list[str]:
 
 
 def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield where the parts are, in order, the nearest first; a bounded number of ways."""
+    """Yield positions of the parts, in order, nearest first, up to a limit."""
     if not parts:
         return
     tried = 0
-    # Where each part but the last was found; the last one to be moved is the latest.
+    # Positions of all parts but the last.
     found: list[int] = []
     position = 0
     while tried < _MOST_PLACES:
@@ -136,7 +136,7 @@ def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
 
 
 def _next_whole(text: str, part: str, position: int) -> int | None:
-    """Return where the part next occurs without cutting a word or a number."""
+    """Return the next position of the part at word and number boundaries."""
     while (start := text.find(part, position)) >= 0:
         end = start + len(part)
         if not _cuts(text, start) and not _cuts(text, end):
@@ -146,12 +146,12 @@ def _next_whole(text: str, part: str, position: int) -> int | None:
 
 
 def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | None:
-    """Return a word that denies, left out between two parts in a sentence of one of them."""
+    """Return a negation between two parts, in a sentence of one of them."""
     for start, part, following in zip(places, parts, places[1:], strict=False):
         end = start + len(part)
         gap = text[end:following]
         pieces = [span.text for span in split_sentences(gap)]
-        # A whole sentence between the parts speaks for itself.
+        # Whole sentences between the parts are independent of them.
         goes_on = not (text[:end].endswith(_STOPS) or gap.lstrip().startswith(_STOPS))
         leads_in = not gap.rstrip().endswith(_STOPS)
         left_out = " ".join(pieces[:1] * goes_on + pieces[-1:] * leads_in)
@@ -167,7 +167,7 @@ def _readings(text: str) -> tuple[Traced, ...]:
 
 
 def _cuts(text: str, place: int) -> bool:
-    """Say whether a border at `place` would run through a word or a number."""
+    """True if `place` is inside a word or a number."""
     before, after = text[max(0, place - 1) : place], text[place : place + 1]
     if not before or not after:
         return False
@@ -177,7 +177,7 @@ def _cuts(text: str, place: int) -> bool:
         return not (_is_unspaced(before) or _is_unspaced(after))
     following = text[place + 1 : place + 2]
     preceding = text[max(0, place - 2) : max(0, place - 1)]
-    # "It cost 3" does not stand in "It cost 3.14", nor "5 degrees" in "-5 degrees".
+    # "It cost 3" is not in "It cost 3.14", nor "5 degrees" in "-5 degrees".
     if before.isdigit() and after in ".,:" and following.isdigit():
         return True
     if after.isdigit() and before == "-":
@@ -191,13 +191,13 @@ def _letters(text: str) -> int:
 
 @cache
 def _is_unspaced(character: str) -> bool:
-    """Say whether the character belongs to a script without spaces between words."""
+    """True if the character belongs to a script without spaces between words."""
     name = unicodedata.name(character, "")
     return name.startswith(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
 
 
 def _fold(source: Traced) -> Traced:
-    """Write a text in one way: compatible forms decomposed, one kind of space, quote and dash.
+    """Normalize a text: compatible forms decomposed, one kind of space, quotation mark and dash.
 
     “Red”  –  ﬁne… → "Red" - fine...
     """
@@ -240,5 +240,5 @@ def _fold_character(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Pd" or character == "−":
         return "-"
-    # Soft hyphens, zero-width and direction marks, which nobody sees.
+    # Soft hyphens, zero-width and direction marks are invisible.
     return "" if category in ("Cf", "Cc") else character

@@ -1,6 +1,6 @@
-"""How is data shown safely? On a terminal without what it would obey; in a notebook as small HTML.
+"""Safe display of data: without control characters on a terminal, as escaped HTML in a notebook.
 
-The HTML is escaped, cut, and readable in any theme.
+The HTML is shortened and readable in any theme.
 """
 
 import re
@@ -9,32 +9,32 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 REPLACEMENT = "�"
-"""What stands for each character that is not shown."""
+"""The replacement of each unsafe character."""
 
-# Control and format characters, halves of pairs, line separators: escape sequences, text that runs
-# backwards, text that nobody sees.
+# Control and format characters, surrogates and line separators can start escape sequences, reverse
+# text or hide it.
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Line ends and tabs; the joiners of emoji and of Persian; the hyphen that shows only at a line end.
+# Line ends and tabs, the joiners of emoji and Persian, and the soft hyphen.
 _KEPT = frozenset("\n\t\u200c\u200d\u00ad")
-# A Windows line end, which stays (any other carriage return would go back over what is shown), or
-# a character to look at.
+# A Windows line end, which stays (any other carriage return would overwrite the line), or a
+# character to check.
 _SUSPECT = re.compile(r"\r\n|[^\w \n\t!-~]")
 _MAX_LINE_CHARS = 1000
 _END_CHARS = 300
 
 MOST_ITEMS = 10
-"""Rows or findings that a notebook shows of one value; the rest is counted."""
+"""Maximum number of rows or findings that a notebook shows of one value."""
 
 _LONGEST = 160
 
 
 def is_obeyed(character: str) -> bool:
-    """Say whether a terminal does something with a character besides showing it."""
+    """True if a terminal may do more with a character than show it."""
     return character not in _KEPT and unicodedata.category(character) in _OBEYED
 
 
 def printable(text: str) -> str:
-    """Return a text as a screen may show it: nothing in it moves, colours, hides or reverses."""
+    """Replace the characters of a text that are unsafe on a terminal."""
     return text if text.isprintable() else _SUSPECT.sub(_shown, text)
 
 
@@ -44,17 +44,17 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a message as one line of at most 1,000 characters; what a long one loses is inside."""
+    """Return a message as one line of at most 1,000 characters; long ones are cut in the middle."""
     line = re.sub(r"\s*\n\s*", " ", printable(text)).strip()
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    # What would be right comes at the end of a message.
+    # The end of a message says what is expected.
     return f"{line[: _MAX_LINE_CHARS - _END_CHARS - 3]} … {line[-_END_CHARS:]}"
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
-    """Return a text as one line of at most so many characters that a screen shows safely."""
-    # A text of megabytes is not read to its end for its beginning.
+    """Return a text as one safe line of at most so many characters."""
+    # Avoids processing megabytes for the first line.
     line = " ".join(printable(text[: 4 * most]).split())
     if len(line) <= most and len(text) <= 4 * most:
         return line
@@ -62,14 +62,14 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
 
 def html_text(text: str, most: int = _LONGEST) -> str:
-    """Return a text shortened and escaped, for a place between tags or in an attribute."""
+    """Shorten and escape a text for use between tags or in an attribute."""
     return escape(shortened(text, most))
 
 
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", left_out: str = ""
 ) -> str:
-    """Write a table of plain texts; `left_out` says below it what is not shown."""
+    """Return a table of plain texts, followed by the note `left_out`."""
     titles = "".join(f"<th>{html_text(name)}</th>" for name in head)
     shown_head = f"<thead><tr>{titles}</tr></thead>" if head else ""
     named = f"<caption>{html_text(caption)}</caption>" if caption else ""
@@ -80,10 +80,10 @@ def html_table(
 
 
 def html_head(name: str, rest: str = "") -> str:
-    """Write the first line of a value: its name, and what there is to say."""
+    """Return the first line for a value: its name and a description."""
     return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
 
 
 def html_note(text: str) -> str:
-    """Write a small line of plain text; nothing for none."""
+    """Return a small line of plain text, or nothing if it is empty."""
     return f"<div><small>{html_text(text)}</small></div>" if text else ""

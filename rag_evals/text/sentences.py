@@ -1,11 +1,11 @@
-# Patterns read better unbroken.
+# Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Where do the sentences of a text begin and end, and can one be understood by itself?
+"""Splitting of a text into sentences, and detection of those that depend on their context.
 
-A stop ends a sentence unless it belongs to an abbreviation, an initial, a number or a list marker.
-A line ends one where the text is a list, a heading, or was not wrapped by hand. Whether a claim
-depends on the question or on its neighbours is read for English and Russian; a text in another
-language counts as one that stands alone.
+A full stop ends a sentence unless it belongs to an abbreviation, an initial, a number or a list
+marker. A line break ends a list item or a heading, but not a line that was wrapped. Dependence on
+the question or on other sentences is detected in English and Russian; a text in any other language
+counts as self-contained.
 """
 
 import re
@@ -26,26 +26,26 @@ class Span(NamedTuple):
     text: str
 
 
-# Words before a full stop that do not end a sentence; compared without the stop, in lower case.
+# Abbreviations, in lower case without the full stop, that do not end a sentence.
 _ABBREVIATIONS = frozenset(words_in("abbreviations"))
-# These end a sentence when a capital letter follows, as any word would.
+# Abbreviations that end a sentence if a capital letter follows.
 _MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split())
-# After a number these are years and centuries ("в 1961 г. Затем"), else places ("в г. Москве").
+# After a number these mean years and centuries ("в 1961 г. Затем"), else places ("в г. Москве").
 _YEARS = frozenset("г гг в вв".split())
 
-# "яблоки и т. д" before its last stop: a capital letter behind it begins a sentence.
+# "яблоки и т. д" before its last full stop: a capital letter after it begins a sentence.
 _AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
 # A mark such as " [1]" belongs to the sentence before it; "[1](address)" is a link.
 _CITATIONS = r"(?:[ ]?[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】](?!\())*"
-# One class of signs in front, so that the search skips all other text in C.
+# Begins with a character class, so that the search is fast.
 _STOP = re.compile(
     r"(?P<stop>[.!?…。！？｡](?:(?<=[.!?…])[.!?…]*|[。！？｡]*))"
     rf"(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
 )
-# Before a stop: "Ask Dr" → "Dr", "at 9 a.m" → "a.m".
+# Before a full stop: "Ask Dr" → "Dr", "at 9 a.m" → "a.m".
 _WORD_BEFORE = re.compile(r"[^\W\d_](?:[\w’'-]|\.(?=[^\W\d_]))*$")
 # "- one", "2) one" and "b) one" → "one".
 _LIST_MARKER = re.compile(r"[ \t>]*(?:[-*+•–—▪◦·]|\(?\d{1,3}[.)]|\(?[a-zа-яA-ZА-Я][)])[ \t]+")
@@ -55,14 +55,14 @@ _MAY_BE_MARKED = re.compile(r"[ \t>]*(?:[^\w\s]|\d|[^\W\d_]\))")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _LINE_ENDS = (":", ".", "!", "?", "…", "。", "！", "？", ";")
-# A line at least this long, without a stop, was probably wrapped by hand or by a mail program.
+# A line at least this long, without a full stop, was probably wrapped.
 _WRAPPED_LINE_CHARS = 60
 
 
 def split_sentences(text: str) -> list[Span]:
-    """Split a text into sentences, list items and headings; stops may be European or Chinese.
+    """Split a text into sentences, list items and headings; Chinese full stops count too.
 
-    Spans are in order, do not overlap, and leave out white space, list markers and heading signs.
+    Spans are in order, do not overlap, and exclude white space, list markers and heading marks.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):
@@ -79,7 +79,7 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of runs of lines that may share a sentence, markers left out."""
+    """Yield (start, end) of runs of lines that may share a sentence, without list markers."""
     begin: int | None = None
     end = 0
     for line in _LINE.finditer(text):
@@ -105,7 +105,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _continues(text: str, begin: int, end: int, next_start: int) -> bool:
-    """Say whether the line that starts at `next_start` goes on with the block before it."""
+    """True if the line at `next_start` continues the block before it."""
     if text[end - 1] in _LINE_ENDS:
         return False
     if next_start - end > 1 and len(_LINE_BREAK.findall(text, end, next_start)) > 1:
@@ -138,7 +138,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
     if not following or not opened:
         return True
     if opened[0].islower():
-        # "Yahoo! said", "3 p.m. on Monday", "и т. д. и т. п." go on; a quoted sentence ends.
+        # "Yahoo! said", "3 p.m. on Monday", "и т. д. и т. п." continue.
         return False
     if signs != ".":
         return True
@@ -146,14 +146,14 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 
 
 def _is_abbreviation(before: str) -> bool:
-    """Say whether the stop after `before` belongs to its last word; a capital letter follows."""
+    """True if the full stop after `before` belongs to its last word; a capital letter follows."""
     last = before[before.rfind(" ") + 1 :]
     if len(last) > 1 and last.isascii() and last.isalpha():
-        # As below, for most stops of an English text.
+        # A shortcut for most full stops in English.
         last = last.lower()
         return last in _ABBREVIATIONS and last not in _MAY_END
     if last.isdigit():
-        # "1. First" at the start of a block is a list number, "in 1967. Then" is an end.
+        # "1. First" at the start of a block is a list number; "in 1967. Then" ends a sentence.
         return len(last) <= 2 and before.strip() == last
     if _AND_SO_ON.search(before):
         return False
@@ -162,8 +162,8 @@ def _is_abbreviation(before: str) -> bool:
         return before.strip().isdigit() and len(before.strip()) <= 2
     word = found.group()
     if len(word) == 1 and word.isupper():
-        # An initial ("J. Smith", "А. С. Пушкин"), but "vitamin C. It" ends: initials follow
-        # nothing, a stop, or a capitalised word.
+        # "J. Smith" and "А. С. Пушкин" continue, "vitamin C. It" ends: initials begin a text, or
+        # follow a full stop or a capitalised word.
         return _is_initial(before[: found.start()])
     lowered = word.lower()
     if lowered in _YEARS:
@@ -180,10 +180,10 @@ def _is_initial(before: str) -> bool:
 
 
 Leaning = Literal["pronoun", "fragment", "yes_no"]
-"""How a claim leans: its subject is a pronoun ("It was completed in 1889."), it is no sentence
-("In 1889."), or it is yes or no, alone or with an echo of the question ("No, it is not.")."""
+"""How a claim depends on its context: its subject is a pronoun ("It was completed in 1889."), it is a
+fragment ("In 1889."), or it is yes or no, alone or with an echo of the question ("No, it is not.")."""
 
-# "It was …", "These are …", "His wife …"; "It is known that …" and "It rains" lean on nothing.
+# "It was …", "These are …", "His wife …"; "It is known that …" and "It rains" do not count.
 _PRONOUN = re.compile(
     r"(?:[\"'«“(*_]*)(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
     r"(?:he|she|it|they|his|her|its|their|him|them|this|these|those|such|one of (?:them|these|those)|"
@@ -191,7 +191,7 @@ _PRONOUN = re.compile(
     r"он|она|оно|они|его|её|ее|их|ему|ей|им|это|этот|эта|эти|тот|та|те|такой|такая|такие)\b",
     re.IGNORECASE,
 )
-# "The latter was …", "Both were …", "Там он …": what these stand for was said before, or asked.
+# "The latter was …", "Both were …", "Там он …" refer to the text before or to the question.
 _POINTS_BACK = re.compile(
     r"[\"'«“(*_]*(?:(?:and|but|so|then|и|а|но)\s+)?(?:that|both|neither|either|one|another|"
     r"the (?:latter|former|first|second|third|last|other|others)|then|there(?= (?:he|she|it|they|we)\b)|"
@@ -229,14 +229,14 @@ _RUSSIAN_VERB = re.compile(
 _RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
 _DASH = re.compile(r"\w\s+[—–-]\s+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
-# Longer texts without a known verb are more often sentences with a rare one.
+# Longer texts without a known verb are more often sentences with a rare verb.
 _LONGEST_FRAGMENT = 7
 
 
-# A claim is asked about several times on its way.
+# Called several times for each claim.
 @lru_cache(maxsize=1024)
 def leaning_of(text: str) -> Leaning | None:
-    """Say how a claim depends on the text around it; None where it does not, or nobody can tell."""
+    """Return how a claim depends on the text around it; None if it does not, or if unknown."""
     head = text.strip()[:400].replace("’", "'")
     answer = _YES_NO.match(head)
     if answer is not None and _adds_nothing(answer["rest"]):
@@ -247,32 +247,32 @@ def leaning_of(text: str) -> Leaning | None:
 
 
 def stands_alone(text: str) -> bool:
-    """Say whether a claim means the same behind any question and any sentence.
+    """True if a claim means the same after any question and any sentence.
 
-    In doubt it does not: "Both towers stand in Paris." begins as a context-dependent claim.
+    False in doubt: "Both towers stand in Paris." begins like a claim that depends on its context.
     """
     return leaning_of(text) is None and _POINTS_BACK.match(text.strip()) is None
 
 
 def _adds_nothing(rest: str) -> bool:
-    """Say whether nothing, or only an echo of the question, follows a yes or a no."""
+    """True if only an echo of the question, or nothing, follows a yes or no."""
     said = rest.strip(" \t\n,.;:!—–-")
     return not said or (rest[:1] in ",.;:!—– " and _ECHO.fullmatch(said) is not None)
 
 
 def _is_fragment(text: str) -> bool:
-    # One word more tells that it is too long.
+    # One more word, to detect longer texts.
     found = [word[0] for word in islice(_PLAIN_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
     if has_russian(text):
-        # "Лимит — 5000 запросов": the dash stands for "is".
+        # "Лимит — 5000 запросов": the dash means "is".
         return not _DASH.search(text) and not any(_is_russian_verb(word) for word in found)
     if not _LATIN.search(text):
-        # Numbers alone say nothing; other scripts are not read.
+        # Numbers alone are a fragment; other scripts are not supported.
         return text.isascii()
     if language_of(text) not in (None, *READ_WELL):
-        # "Der Turm wurde 1889 gebaut.": its verbs are not known.
+        # "Der Turm wurde 1889 gebaut.": verbs of other languages are unknown.
         return False
     return not any(_is_verb(place, word) for place, word in enumerate(found))
 
@@ -289,5 +289,5 @@ def _is_verb(place: int, word: str) -> bool:
     lowered = word.lower()
     if lowered in _VERBS:
         return True
-    # "Louvre opened in 1793": a past tense behind a subject.
+    # "Louvre opened in 1793": a past tense after a subject.
     return place > 0 and word.islower() and lowered.endswith("ed")

@@ -1,10 +1,10 @@
-"""What are the words of a text, which of them carry meaning, and which are names?
+"""Words of a text: normalized forms, content words, names, numbers and units.
 
-A word becomes a `Word`: its surface, a key under which inflected forms meet ("wrote", "written" and
-"writes"; "Москве" and "Москва"), and its kind. Rules and small tables only: English and Russian.
+A `Word` has a surface, a key shared by its inflected forms ("wrote", "written" and "writes";
+"Москве" and "Москва"), and a kind. The rules and tables are for English and Russian.
 
-Numbers, dates and units meet however they are written: "12 %", "twelve percent" and "двенадцать
-процентов" are one quantity; "March 5, 2019", "5 марта 2019" and "2019-03-05" are the same numbers.
+Spellings of numbers, dates and units get the same keys: "12 %", "twelve percent" and "двенадцать
+процентов"; "March 5, 2019", "5 марта 2019" and "2019-03-05".
 """
 
 import re
@@ -23,37 +23,37 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = re.compile(
     r"(?:[^\W\d_]\.){2,}"
     r"|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
-    # "1,2,3" is a list of three, "1,200,000" and "3,5" are numbers.
+    # "1,2,3" is a list of three numbers, "1,200,000" and "3,5" are single numbers.
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)"
     r"|\d+(?:[.,]\d+)*"
-    # The endings with which Japanese denies; 少ない is "few", 危ない "dangerous".
+    # Japanese negative endings; 少ない is "few", 危ない "dangerous".
     r"|(?<![少危])(?:ませんでした|ません|なかった|ない|なく)"
     rf"|[{_CJK}]"
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°\0]"
 )
-# The same for a text of ASCII letters: twice as fast.
+# The same for ASCII texts, twice as fast.
 _ASCII_TOKEN = re.compile(
     r"[A-Za-z]{2,}(?:'[A-Za-z]+)*|(?:[A-Za-z]\.){2,}|[A-Za-z](?:'[A-Za-z]+)*"
     r"|\d{1,3}(?: \d{3})+(?!\d)"
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$\0]"
 )
-# Between sentences that are read together. No rule on neighbours takes it for a word.
+# Separates sentences that are read together.
 _BREAK = "\0"
-# Not the pronoun "us"; the only word of which the capitals tell the key.
+# The country, unlike the pronoun "us"; the only word whose case matters for its key.
 _COUNTRY = "US"
 
 _LONGEST_WORD = 48
-# Five letters did better on Russian pairs than four, six, seven or all that the endings leave.
+# Five letters did better on Russian pairs than four, six, seven or no limit.
 _RUSSIAN_STEM = 5
 _STOP_WORDS = frozenset(words_in("stop_words_english") + words_in("stop_words_russian"))
-# Longest first; the alphabet decides between equals, so that every process cuts the same one.
+# Longest first, then in alphabetical order, so that every process removes the same one.
 _RUSSIAN_ENDINGS = sorted(words_in("endings_russian"), key=lambda ending: (-len(ending), ending))
 _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
-# Entries of a table: a few megabytes, and most words of a language.
+# Entries of the cache: a few megabytes, and most words of a language.
 _MOST_KNOWN = 1 << 15
 
 _DERIVED = ("ness", "ment", "ion", "ive")
@@ -63,12 +63,12 @@ _UNITS_OF_SIGN = {
     "₽": "rub", "°": "degre",
 }  # fmt: skip
 
-# What a word does to a statement, a bit each.
+# Effects of a word on a statement, one bit each.
 DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
-# What denies in another language than English and Russian may be a name in these: "Mai", "Ani".
+# Negations of other languages have their own bit: "Mai" or "Ani" may be names in English.
 
 QUANTIFIERS = {form: group for group, forms in named_groups_in("quantifiers") for form in forms}
-"""The group of each word of quantity: "every" is of the group "all"."""
+"""The group of each quantifier, such as "all" for "every"."""
 
 
 def _masks() -> dict[str, int]:
@@ -88,7 +88,7 @@ def _masks() -> dict[str, int]:
 
 
 MARKS = _masks()
-"""The marks of each word that has any, added up."""
+"""The marks of words, combined by "or"; most words have none."""
 
 
 @dataclass(slots=True, eq=False)
@@ -96,12 +96,12 @@ class Word:
     """One word of a text.
 
     Attributes:
-        surface: As it is written.
-        key: Under which inflected forms meet.
-        kind: Function words ("stop") and unit signs apart from words and numbers.
-        is_capital: It begins with a capital letter.
+        surface: The word as written.
+        key: The key shared by its inflected forms.
+        kind: A function word ("stop"), a unit sign, another word or a number.
+        is_capital: True if it begins with a capital letter.
         low: The surface in lower case, with straight apostrophes and without "ё".
-        marks: What it does to a statement, a mask of `DENIES` and its like; 0 for most words.
+        marks: Its effects on a statement, a mask of `DENIES` and others; 0 for most words.
     """
 
     surface: str
@@ -118,21 +118,21 @@ _BETWEEN = Word(_BREAK, "", "stop", False, "", 0)
 def words(text: str) -> list[Word]:
     """Split a text into words, numbers and unit signs, in order.
 
-    Punctuation is left out, hyphenated words come as their parts.
+    Punctuation is left out, and hyphenated words are split.
     """
     return _words(text.replace(_BREAK, " "))
 
 
 def _words(text: str) -> list[Word]:
-    # Dictionaries that fill themselves are looked up in C, and most words were seen before.
+    # Looking up a dictionary of seen words is fast.
     found = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
     return list(map(_WORDS.__getitem__, found))
 
 
 def read_sentences(sentences: Sequence[str]) -> list[list[Word]]:
-    """Return the words of each sentence, with dates and numbers written in one way.
+    """Return the words of each sentence, with dates and numbers normalized.
 
-    One pass over all of them: it takes half the time of a call for each sentence.
+    One pass over all sentences takes half the time of a call for each.
     """
     joined = expand_dates(_BREAK.join([text.replace(_BREAK, " ") for text in sentences]))
     sequence = normalise_numbers(_words(joined))
@@ -147,28 +147,27 @@ def read_sentences(sentences: Sequence[str]) -> list[list[Word]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case, in order; unit signs are left out."""
+    """Return the words and numbers of a text in lower case, in order, without unit signs."""
     return [word.low for word in words(text) if word.kind != "unit"]
 
 
 def stem(word: str) -> str:
-    """Return the key under which the forms of a word in any case meet.
+    """Return the key shared by the forms of a word.
 
-    It is in lower case, has at most 48 characters, and is not always a word of the language.
+    It is in lower case, has at most 48 characters, and need not be a word.
     """
     return _WORDS[word].key
 
 
 def is_stop_word(low: str) -> bool:
-    """Say whether a word in lower case is one of grammar, such as "the", "of" or "не"."""
+    """True if a word in lower case is a function word, such as "the", "of" or "не"."""
     return low in _STOP_WORDS
 
 
 def is_name_at(sentence: list[Word], position: int) -> bool:
-    """Tell whether the word at a position of its sentence looks like a part of a name.
+    """True if the word at a position of its sentence looks like part of a name.
 
-    The first word of a sentence counts only when its capital means something: a capital inside
-    the word, or a capital on the word after it.
+    The first word of a sentence counts only if it has another capital, or the next word has one.
     """
     word = sentence[position]
     if not word.is_capital or word.kind != "word":
@@ -183,7 +182,7 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
 
 @lru_cache(maxsize=1)
 def synonyms() -> dict[str, frozenset[str]]:
-    """Return, by key, the keys of words that often say the same; most keys have none."""
+    """Return the keys of synonyms by key; most keys have none."""
     table: dict[str, set[str]] = {}
     for group in groups_in("synonyms_english", "synonyms_russian"):
         keys = {stem(word) for word in group}
@@ -193,11 +192,11 @@ def synonyms() -> dict[str, frozenset[str]]:
 
 
 class _Words(dict[str, Word]):
-    """Words as they are read, kept; emptied when full, so that it never grows without bound."""
+    """A cache of words, which is cleared when full."""
 
     def __missing__(self, token: str) -> Word:
         made = _analyse(token)
-        # What is long is not kept: the table must not hold megabytes.
+        # Long tokens are not cached, to save memory.
         if len(token) <= _LONGEST_WORD:
             if len(self) >= _MOST_KNOWN:
                 self.clear()
@@ -211,7 +210,7 @@ def _analyse(token: str) -> Word:
     # Keys of very long tokens are cut.
     token = token[:_LONGEST_WORD]
     if token.isascii() and token.isalpha() and token != _COUNTRY:
-        # As below, for nearly all words of an English text.
+        # A shortcut for nearly all words of an English text.
         low = token.lower()
         kind: Kind = "stop" if low in _STOP_WORDS else "word"
         return Word(token, _plain_key(low), kind, token[0].isupper(), low, MARKS.get(low, 0))
@@ -254,8 +253,8 @@ def _key(low: str) -> str:
     if not low:
         return "'"
     if not low.isascii() and not "а" <= low[0] <= "я":
-        # "Alemanía" and "Alemania": accents are often left out.
-        # An accent by itself, such as a half-width sound mark of Japanese, is its own key.
+        # Accents are often omitted: "Alemanía" and "Alemania".
+        # A lone accent, such as a half-width Japanese sound mark, is its own key.
         low = _unaccented(low) or low
     key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
     return _CANONICAL.get(key, key)
@@ -268,7 +267,7 @@ def _unaccented(low: str) -> str:
 def _english(low: str) -> str:
     if len(low) <= 3:
         return low
-    # The last letter tells which rules to try: every new word of a run comes through here.
+    # The last letter selects the rules, for speed.
     word = _strip_plural(low) if low[-1] == "s" else low
     if word[-1] in "dg":
         word = _strip_verb_ending(word)
@@ -328,7 +327,7 @@ _UNDER_TWENTY = (
     "sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-# Words that are added up, and words that multiply what comes before them.
+# Words that are added, and words that multiply the number before them.
 _ADDENDS = {
     **{name: value for value, name in enumerate(_UNDER_TWENTY.split())},
     **{name: 10 * value for value, name in enumerate(_TENS.split(), start=2)},
@@ -376,14 +375,14 @@ _FIGURES = NUMBER_WORDS | frozenset(_NUMBERS_OF_MONTHS)
 
 
 def expand_dates(text: str) -> str:
-    """Write numeric dates as day, month name and year, so that all dates share one form."""
+    """Rewrite numeric dates as day, month name and year."""
     if _MAY_BE_DATE.search(text) is None:
         return text
     return _ISO_DATE.sub(_spell_date, text)
 
 
 def unit_at(sequence: list[Word], position: int) -> str:
-    """Return the unit next to the number at `position`, or "" when there is none."""
+    """Return the unit next to the number at `position`, or "" if there is none."""
     if position + 1 < len(sequence):
         unit = _UNITS.get(sequence[position + 1].low)
         if unit is not None:
@@ -394,11 +393,11 @@ def unit_at(sequence: list[Word], position: int) -> str:
 
 
 def normalise_numbers(sequence: list[Word]) -> list[Word]:
-    """Replace number words, ordinals, month names and digit spellings by one key each.
+    """Normalize number words, ordinals, month names and numbers in digits.
 
-    Numbers get the `kind` "number" and a plain decimal as key; a run such as "two and a half
-    million" stays several words, "2.5 million" becomes one. Keys of "two hundred and five people,
-    1,500 seats, in May" → 205, person, 1500, seat, in, month5.
+    Numbers get the `kind` "number" and a plain decimal as key. "2.5 million" becomes one word, "two
+    and a half million" stays several. "two hundred and five people, 1,500 seats, in May" has the
+    keys 205, person, 1500, seat, in, month5.
     """
     figures = [
         i for i, word in enumerate(sequence) if word.kind == "number" or word.low in _FIGURES
@@ -408,7 +407,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
     result: list[Word] = []
     position = 0
     for figure in figures:
-        # Reading the figure before may have taken this one with it.
+        # Already read as part of the number before.
         if figure < position:
             continue
         result += sequence[position:figure]
@@ -430,13 +429,13 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
 
 
 def numbers_of(text: str) -> set[str]:
-    """Return the numbers in a text as plain decimals, number words among them."""
+    """Return the numbers in a text, including number words, as plain decimals."""
     found = normalise_numbers(words(expand_dates(text)))
     return {word.key for word in found if word.kind == "number"}
 
 
 def _plain_decimal(digits: str) -> str:
-    """Write a number as digits in one way: no thousands signs, a point, no trailing zeros."""
+    """Normalize a number in digits: no thousands separators, a point, no trailing zeros."""
     if digits.isdecimal() and digits[0] != "0":
         return digits
     text = digits.replace(" ", "").replace("\u00a0", "").replace("\u202f", "")
@@ -461,7 +460,7 @@ def _spell_date(match: re.Match[str]) -> str:
 
 
 def _is_month(sequence: list[Word], position: int) -> bool:
-    """Tell "in may 2014" and "every May" from "may help" and "March to the hill"."""
+    """Distinguish "in may 2014" and "every May" from "may help" and "March to the hill"."""
     neighbours = sequence[max(0, position - 1) : position] + sequence[position + 1 : position + 2]
     if any(word.kind == "number" or word.low in _BESIDE_MONTHS for word in neighbours):
         return True
@@ -479,7 +478,7 @@ def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
     if low not in ("one", "один", "одна", "одно", "одного", "одной"):
         return False
     following = sequence[position + 1].low if position + 1 < len(sequence) else ""
-    # "one of the", "no one", "один из": the word counts nothing.
+    # "one of the", "no one", "один из" are not numbers.
     return following in ("of", "из", "another", "can", "must", "") or (
         position > 0 and sequence[position - 1].low in ("no", "the", "this", "that")
     )
@@ -511,12 +510,12 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
 
 
 def _scale_at(sequence: list[Word], position: int) -> int | None:
-    """Return what the word behind a number multiplies it by; None where it does not."""
+    """Return the factor given by the word after a number; None if there is none."""
     word = sequence[position]
     scale = _SHORT_SCALES.get(word.low)
     if scale is None:
         return _SCALES.get(word.low)
-    # "$5 m" and "5m dollars" are millions, "5 m" are metres; "5M" and "5B" are no unit.
+    # "$5 m", "5m dollars", "5M" and "5B" are millions or billions; "5 m" are metres.
     following = sequence[position + 1].low if position + 1 < len(sequence) else ""
     is_money = _UNITS.get(following) in _MONEY or (
         position > 1 and _UNITS.get(sequence[position - 2].surface) in _MONEY
@@ -526,7 +525,7 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
 
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
 _MONEY = frozenset("$€£₽")
-# One letter behind a number; anywhere else it may be anything.
+# One letter after a number; elsewhere it may mean anything.
 _SHORT_UNITS = {
     letter: replace(word, surface=letter)
     for letter, name in {
