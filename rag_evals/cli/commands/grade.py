@@ -10,12 +10,11 @@ import typer
 from rag_evals.cli.shared.config import GradingCommand
 from rag_evals.cli.shared.exits import GATE_MISSED, TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
-    AskedBatches,
     Batches,
     Draws,
+    Execute,
     GateResult,
     Gates,
-    announce_draw,
     refuse_batches_under_way,
 )
 from rag_evals.cli.shared.graders import Chosen, TunedBy
@@ -104,7 +103,7 @@ def grade(
 
 def _grade(
     plan: Plan,
-    batches: AskedBatches | None,
+    batches: Execute | None,
     folder: Path,
     asked: tuple[Gates, TunedBy],
     outputs: Outputs,
@@ -136,7 +135,8 @@ def _grade(
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     if plan.checked is not None and not quiet:
         announce_columns(plan.checked, data, language=view.language)
-    announce_draw(plan)
+    if plan.budget is not None:
+        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows by list price", err=True)
     check_group_column(plan, view.by)
     if view.cluster != NOT_CLUSTERED:
         check_group_column(plan, view.cluster, "cluster")
@@ -170,7 +170,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
 
 
 def _carry_out(
-    plan: Plan, folder: Path, view: View, batches: AskedBatches | None, *, progress: bool
+    plan: Plan, folder: Path, view: View, batches: Execute | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
     """Grade, and also return a run with too many failures, so that it can be shown."""
     too_many: TooManyFailuresError | None = None
@@ -178,10 +178,7 @@ def _carry_out(
         refuse_batches_under_way(folder)
     try:
         with reporting(progress, language=view.language) as report:
-            if batches is not None:
-                work = batches.work(plan, folder, report)
-            else:
-                work = aexecute(plan, out=folder, progress=report)
+            work = (batches or aexecute)(plan, out=folder, progress=report)
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error

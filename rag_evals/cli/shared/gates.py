@@ -36,8 +36,6 @@ from rag_evals.run import (
 from rag_evals.run.engine.batch_table import open_batches, parts_under_way
 from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
 from rag_evals.run.plan.options import parse_share
-from rag_evals.run.plan.plan import Plan
-from rag_evals.run.plan.progress import Report
 
 gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 when it is missed")
 _draw_option = partial(typer.Option, rich_help_panel="Not every row: grade fewer of them")
@@ -242,12 +240,6 @@ class Draws:
         return Sampling(self.sample, self.budget) if drawn else None
 
 
-def announce_draw(plan: Plan) -> None:
-    """Print on standard error how many rows a budget pays for."""
-    if plan.budget is not None:
-        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows by list price", err=True)
-
-
 def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
     """Parse `--count` options.
 
@@ -305,23 +297,8 @@ _steps: ContextVar[BatchSteps | None] = ContextVar("batch_steps", default=None)
 _PATH = "path"
 
 
-@dataclass(frozen=True, slots=True)
-class AskedBatches:
-    """The steps of `grade` with batches, and the command to store."""
-
-    steps: BatchSteps
-    command: str | None
-
-    def work(self, plan: Plan, folder: Path, report: Report) -> Coroutine[Any, Any, Run]:
-        """Return the coroutine that carries out a plan in batches."""
-        return aexecute_batches(
-            plan,
-            self.steps,
-            out=folder,
-            tell=lambda line: echo(line, err=True),
-            progress=report,
-            command=self.command,
-        )
+Execute = Callable[..., Coroutine[Any, Any, Run]]
+"""Carries out a plan: takes it, and `out` and `progress` by keyword."""
 
 
 @dataclass(frozen=True)
@@ -340,10 +317,8 @@ class Batches:
         bool, typer.Option("--wait", help="With --batch, wait until no row is pending.")
     ] = False
 
-    def asked(
-        self, context: typer.Context, data: str, sampling: Sampling | None
-    ) -> AskedBatches | None:
-        """Return the batch steps; None without `--batch`.
+    def asked(self, context: typer.Context, data: str, sampling: Sampling | None) -> Execute | None:
+        """Return what carries out a plan in batches; None without `--batch`.
 
         Raises:
             ConfigurationError: The options conflict with others.
@@ -362,11 +337,13 @@ class Batches:
                 "--batch reads the data again when replies arrive, but standard input can be read "
                 "only once; write it to a file"
             )
-        steps = _steps.get()
-        if steps is not None:
-            return AskedBatches(steps, None)
-        stored = {"options": context.params, "folder": Path.cwd()}
-        return AskedBatches(BatchSteps(wait=self.wait), json.dumps(stored, default=_written))
+        steps, command = _steps.get(), None
+        if steps is None:
+            steps = BatchSteps(wait=self.wait)
+            stored = {"options": context.params, "folder": Path.cwd()}
+            command = json.dumps(stored, default=_written)
+        tell = partial(echo, err=True)
+        return partial(aexecute_batches, steps=steps, command=command, tell=tell)
 
 
 def refuse_batches_under_way(folder: Path) -> None:

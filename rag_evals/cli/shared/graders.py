@@ -174,7 +174,11 @@ def _own_grader(spec: str) -> Grader[Any]:
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(_missing(spec, module_name, path, module))
+            known = [name for name, value in vars(module).items() if isinstance(value, Grader)]
+            raise ConfigurationError(
+                f"grader {spec!r}: the module {module_name!r} has no {path!r}; its graders are "
+                f"{', '.join(known) or 'none'}"
+            )
         found = getattr(found, part)
     if isinstance(found, type) and issubclass(found, Grader):
         raise ConfigurationError(
@@ -209,14 +213,6 @@ def _imported(name: str, spec: str) -> ModuleType:
         sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)
-
-
-def _missing(spec: str, module_name: str, path: str, module: ModuleType) -> str:
-    graders = [name for name, value in vars(module).items() if isinstance(value, Grader)]
-    return (
-        f"grader {spec!r}: the module {module_name!r} has no {path!r}; its graders are "
-        f"{', '.join(graders) or 'none'}"
-    )
 
 
 def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
