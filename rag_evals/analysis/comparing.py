@@ -3,7 +3,7 @@
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import islice, repeat
@@ -46,7 +46,6 @@ _CHANGES_KEPT = 20
 # The data of a run whose rows came from no file.
 _NO_FILE = "rows"
 _RESAMPLES = 10_000
-_Compare = Callable[[Sequence[int], "_Pair"], PairedComparison]
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
@@ -102,31 +101,28 @@ def compare(
             "one run is compared by two of its graders, as in --pair strict=mild (in Python "
             "pairs={'strict': 'mild'}); or give a second run"
         )
-    count = _check_options(options)
-    gate, error = options.get("gate"), options.get("error", DEFAULT_ERROR)
+    require_known("compare", options, list(CompareOptions.__annotations__))
+    require_counts(options.get("count") or {})
+    if (gate := options.get("gate")) is not None:
+        require_gate("gate", gate, options.get("error", DEFAULT_ERROR))
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
     first, second = paired_runs(first, second, pairs or {})
-    groups = _columns(options.get("by"), second, first)
-    cluster = options.get("cluster")
-    clusters = None if cluster is None else _Column(cluster, second, first)
+    groups, cluster = _column(options.get("by"), second, first), options.get("cluster")
+    clusters = None if cluster is None else _column(cluster, second, first)
     common = [grader for grader in first.graders if grader in second.graders]
-    every = [_Pair(grader, first, second, count, clusters) for grader in common]
-    pairs_with_rows = [pair for pair in every if pair.rows]
-    if not pairs_with_rows:
+    every = [_Pair(grader, first, second, options, clusters) for grader in common]
+    with_rows = [pair for pair in every if pair.rows]
+    if not with_rows:
         raise UnpairedScoresError(_no_pair(first, second))
-    paired = _pairing(options)
-    overall = [paired(pair.rows, pair) for pair in pairs_with_rows]
+    overall = [pair.test(pair.rows) for pair in with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
         _name(first),
         _name(second),
         tuple(
-            replace(
-                pair.compared(each, p_value, _by_group(pair, groups, paired)),
-                gate=None if gate is None else pair.gate(gate, error, error / len(pairs_with_rows)),
-            )
-            for pair, each, p_value in zip(pairs_with_rows, overall, adjusted, strict=True)
+            replace(pair.compared(each, p_value, groups), gate=pair.gate(len(with_rows)))
+            for pair, each, p_value in zip(with_rows, overall, adjusted, strict=True)
         ),
         tuple(pair.coverage() for pair in every if not pair.rows),
         tuple(named_differences(first, second)),
@@ -134,68 +130,12 @@ def compare(
     )
 
 
-def _pairing(options: CompareOptions) -> _Compare:
-    """Return the function that compares the scores of paired rows."""
-    return partial(
-        _paired,
-        confidence=options.get("confidence", 0.95),
-        resamples=options.get("resamples", _RESAMPLES),
-        seed=options.get("seed", 0),
-    )
-
-
-def _check_options(options: CompareOptions) -> Mapping[str, float]:
-    """Return the scores of rows that are not scorable, by reason.
-
-    Raises:
-        ConfigurationError: A reason is unknown, or the gate cannot be decided.
-        UnknownArgumentError: An option is unknown.
-    """
-    require_known("compare", options, list(CompareOptions.__annotations__))
-    count = options.get("count") or {}
-    require_counts(count)
-    if (gate := options.get("gate")) is not None:
-        require_gate("gate", gate, options.get("error", DEFAULT_ERROR))
-    return count
-
-
-class _Column:
-    """The column that defines clusters; "none" means independent rows."""
-
-    def __init__(self, by: str, *runs: Run) -> None:
-        self.by = by
-        self.values = {} if by == NOT_CLUSTERED else _columns(by, *runs)
-
-
-def _columns(name: str | None, *runs: Run) -> dict[str, str | None]:
+def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
     """Return a column of the data by sample id; later runs override earlier ones."""
     found: dict[str, str | None] = {}
-    for run in runs if name is not None else ():
-        found |= run.column(name or "")
+    for run in () if name in (None, NOT_CLUSTERED) else runs:
+        found |= run.column(str(name))
     return found
-
-
-def _paired(
-    rows: Sequence[int],
-    pair: "_Pair",
-    *,
-    confidence: float,
-    resamples: int,
-    seed: int,
-) -> PairedComparison:
-    compared = compare_paired(
-        pair.scores(0, rows),
-        pair.scores(1, rows),
-        clusters=pair.clusters_of(rows),
-        confidence=confidence,
-        resamples=resamples,
-        seed=seed,
-    )
-    if pair.same:
-        # The difference of a run from itself is exactly 0; there is no sampling error.
-        itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
-        return replace(compared, difference=itself)
-    return compared
 
 
 class _Rows:
@@ -284,12 +224,13 @@ class _Pair:
         grader: str,
         first: Run,
         second: Run,
-        count: Mapping[str, float],
-        clusters: _Column | None,
+        options: CompareOptions,
+        clusters: Mapping[str, str | None] | None,
     ) -> None:
         self.grader = grader
-        self._table = _Rows(first, second, grader, count)
+        self._table = _Rows(first, second, grader, options.get("count") or {})
         self._whole = (first, second)
+        self._options = options
         self._column = clusters
         self.rows: Sequence[int] = self._table.scored()
         # Clusters include rows without a score.
@@ -319,15 +260,15 @@ class _Pair:
     def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
         """Return the cluster of each row; None if rows are independent."""
         if self._column is not None:
-            values = self._column.values
-            return [values.get(self.name(row)) for row in rows] if values else None
+            column = self._column
+            return [column.get(self.name(row)) for row in rows] if column else None
         return None if self.clusters is None else [self.clusters.keys[row] for row in rows]
 
     @property
     def clustered_by(self) -> str | None:
         """What clusters share; None if rows are independent."""
         if self._column is not None:
-            return self._column.by if self._column.values else None
+            return self._options.get("cluster") if self._column else None
         return None if self.clusters is None else self.clusters.by
 
     def sizes(self, confidence: float) -> Iterator[SizeChange]:
@@ -369,7 +310,7 @@ class _Pair:
         self,
         paired: PairedComparison,
         adjusted_p: float,
-        groups: tuple[GroupComparison, ...],
+        groups: Mapping[str, str | None],
     ) -> GraderComparison:
         old, new = self.scores(0, self.rows), self.scores(1, self.rows)
         # 0.1 + 0.2 against 0.3 is no change.
@@ -387,45 +328,58 @@ class _Pair:
                 for place in changed[:_CHANGES_KEPT]
             ),
             left_out=tuple(islice(self._left_out(), _CHANGES_KEPT)),
-            groups=groups,
+            groups=tuple(self._by_group(groups)),
             sizes=tuple(self.sizes(paired.difference.confidence)),
             clustered_by=self.clustered_by,
         )
 
-    def gate(self, margin: float, error: float, fail_error: float) -> GateTest:
-        """Test whether the candidate loses at most `margin`."""
+    def test(self, rows: Sequence[int]) -> PairedComparison:
+        """Compare the scores of some rows."""
+        confidence = self._options.get("confidence", 0.95)
+        compared = compare_paired(
+            self.scores(0, rows),
+            self.scores(1, rows),
+            clusters=self.clusters_of(rows),
+            confidence=confidence,
+            resamples=self._options.get("resamples", _RESAMPLES),
+            seed=self._options.get("seed", 0),
+        )
+        if self.same:
+            # The difference of a run from itself is exactly 0; there is no sampling error.
+            itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
+            return replace(compared, difference=itself)
+        return compared
+
+    def gate(self, graders: int) -> GateTest | None:
+        """Test whether the candidate loses at most the gate; None without a gate."""
+        margin, error = self._options.get("gate"), self._options.get("error", DEFAULT_ERROR)
+        if margin is None:
+            return None
         pairs = zip(self.scores(0, self.rows), self.scores(1, self.rows), strict=True)
         test = gate_test(
             [(1 + new - old) / 2 for old, new in pairs],
             (1 - margin) / 2,
             error=error,
-            fail_error=fail_error,
+            fail_error=error / graders,
             clusters=self.clusters_of(self.rows),
         )
         # A run cannot be worse than itself.
         return (replace(test, verdict="passed") if self.same else test).of_differences()
+
+    def _by_group(self, groups: Mapping[str, str | None]) -> Iterator[GroupComparison]:
+        members: dict[str | None, list[int]] = {}
+        for row in self.rows if groups else ():
+            members.setdefault(groups.get(self.name(row)), []).append(row)
+        compared = [self.test(rows) for rows in members.values()]
+        p_values = [each.significance.p_value for each in compared]
+        adjusted = holm_adjusted(p_values) if p_values else []
+        yield from map(GroupComparison, members, compared, adjusted)
 
     def _left_out(self) -> Iterator[tuple[str, str]]:
         missing = set(self._table.missing)
         places = {place for whys in self._table.whys for place in whys} | missing
         for place in sorted(places.union(range(self._table.common, len(self._table.ids)))):
             yield self.name(place), self._why(place, missing)
-
-
-def _by_group(
-    pair: _Pair, groups: Mapping[str, str | None], paired: _Compare
-) -> tuple[GroupComparison, ...]:
-    if not groups:
-        return ()
-    members: dict[str | None, list[int]] = {}
-    for row in pair.rows:
-        members.setdefault(groups.get(pair.name(row)), []).append(row)
-    compared = [paired(rows, pair) for rows in members.values()]
-    adjusted = holm_adjusted([each.significance.p_value for each in compared])
-    return tuple(
-        GroupComparison(group, each, p_value)
-        for group, each, p_value in zip(members, compared, adjusted, strict=True)
-    )
 
 
 def _name(run: Run) -> str:
