@@ -310,7 +310,7 @@ class ColumnMap:
             required -= _OF_TURNS
         for name in USUAL_NAMES:
             value = self._value(row, name, required)
-            if value is not _MISSING and not _is_empty(value) and not _says_nothing(value):
+            if value is not _MISSING and not _is_empty(value, words=True):
                 value = row.text(value) if isinstance(row, Cells) else value
                 values[name] = _id_text(value) if name == "id" else value
         return Sample(**values)
@@ -505,15 +505,12 @@ def _id_text(value: Any) -> Any:
 
 # Missing values as pandas, Python, SQL and JSON write them. Case matters: an answer may be "none".
 _NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
-_LONGEST_NOTHING = 20
 
 
-def _says_nothing(value: object) -> bool:
-    return isinstance(value, str) and len(value) < _LONGEST_NOTHING and value.strip() in _NOTHING
-
-
-def _is_empty(value: Any) -> bool:
-    """True for the missing values of tables: NaN, NaT and NA."""
+def _is_empty(value: Any, *, words: bool = False) -> bool:
+    """True for the missing values NaN, NaT and NA; with `words`, also for their names."""
+    if isinstance(value, str):
+        return words and len(value) < 20 and value.strip() in _NOTHING
     if isinstance(value, float):
         return math.isnan(value)
     return type(value).__name__ in ("NaTType", "NAType")

@@ -4,7 +4,7 @@ Few-shot examples and criteria are read and checked here, before anything is sen
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from typing import Any, Literal, get_args
@@ -119,18 +119,41 @@ def examples_of(
 def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
     """Return examples for a template, with all their data."""
     escape = TagEscaper(prompt.tags)
-    return ShownList(
-        ShownExample(
-            question=escape.text(one.sample.question),
-            answer=escape.text(one.sample.answer),
-            chunks=escape.chunks(one.sample.context),
-            sentences=escape.texts(sentences_of(one.sample.answer), "sentences"),
-            reference=escape.text(one.sample.reference),
-            result=escape.text(one.result) or "",
-            statements=escape.texts(one.statements, "statements"),
-        )
-        for one in examples
+    return ShownList(_shown_example(one, escape, _ALL_FIELDS, "answer") for one in examples)
+
+
+def _shown_example(
+    example: Example, escape: TagEscaper, fields: Collection[str], numbered: str | None
+) -> ShownExample:
+    data = _shown_data(example.sample, escape, fields, numbered)
+    del data["context"]
+    return ShownExample(
+        **data,
+        result=escape.text(example.result) or "",
+        statements=escape.texts(example.statements, "statements"),
     )
+
+
+def _shown_data(
+    sample: Sample,
+    escape: TagEscaper,
+    fields: Collection[str],
+    numbered: str | None,
+    sentences: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Escape some fields; `sentences` are those of the field `numbered`, None splits it."""
+    shown = {name: getattr(sample, name) for name in fields}
+    chunks = escape.chunks(shown.get("context", ()))
+    text = shown.get(numbered) if numbered else None
+    parts = sentences_of(text) if sentences is None else sentences
+    return {
+        "question": escape.text(shown.get("question")),
+        "answer": escape.text(shown.get("answer")),
+        "sentences": None if text is None else escape.texts(parts, "sentences"),
+        "chunks": chunks,
+        "context": chunks,
+        "reference": escape.text(shown.get("reference")),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,50 +224,25 @@ class Rendering:
     def _written(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool) -> str:
         keyed = self.unit in ("claims", "sentence")
         escape = TagEscaper(tags, hardened=self.hardened, keyed=keyed)
-        examples = ShownList(self._example(one, escape, in_block=in_block) for one in self.examples)
+        fields = self.shown if in_block else _ALL_FIELDS
+        numbered = self.numbered or (None if in_block else "answer")
+        data: dict[str, Any] = dict.fromkeys(_DATA_NAMES)
         # Most instructions show no data; escaping it anyway would double the work of a call.
-        shows_data = any(prompt.uses(name) for name in _DATA_NAMES)
-        data = dict.fromkeys(_DATA_NAMES)
+        if any(prompt.uses(name) for name in _DATA_NAMES):
+            data = _shown_data(self.sample, escape, fields, numbered, self.sentences)
         return prompt.render(
             {
-                **(self._data(self.sample, escape, in_block=in_block) if shows_data else data),
+                **data,
                 "statements": escape.texts(self.statements, "statements"),
-                "examples": examples,
+                "examples": ShownList(
+                    _shown_example(one, escape, fields, numbered) for one in self.examples
+                ),
                 "criteria": ShownList(self.criteria),
                 "task": self.task,
                 "language": self.language,
                 "unit": self.unit,
                 "hardened": self.hardened,
             }
-        )
-
-    def _data(self, sample: Sample, escape: TagEscaper, *, in_block: bool) -> dict[str, Any]:
-        fields = self.shown if in_block else _ALL_FIELDS
-        shown = {name: getattr(sample, name) for name in fields}
-        chunks = escape.chunks(shown.get("context", ()))
-        answer = shown.get("answer")
-        sentences = None
-        text = shown.get(self.numbered or "answer")
-        if text is not None and (not in_block or self.numbered):
-            # An example has sentences of its own.
-            split = self.sentences if sample is self.sample else None
-            sentences = escape.texts(sentences_of(text) if split is None else split, "sentences")
-        return {
-            "question": escape.text(shown.get("question")),
-            "answer": escape.text(answer),
-            "sentences": sentences,
-            "chunks": chunks,
-            "context": chunks,
-            "reference": escape.text(shown.get("reference")),
-        }
-
-    def _example(self, example: Example, escape: TagEscaper, *, in_block: bool) -> ShownExample:
-        data = self._data(example.sample, escape, in_block=in_block)
-        del data["context"]
-        return ShownExample(
-            **data,
-            result=escape.text(example.result) or "",
-            statements=escape.texts(example.statements, "statements"),
         )
 
 
