@@ -1,8 +1,8 @@
-// One decision after the other. Data only ever becomes text, never markup.
+// Shows one decision after another. Data is always text, never markup.
 const state = {data: null, list: [], at: 0, said: new Map(), others: [], undone: [], lastOf: null};
 
 const key = (one) => [one.sample_id, one.grader, one.statement, one.text].join("\n");
-// So many are shown at once; more of them wait behind a line that opens them.
+// Number of passages shown at once; a button shows the rest.
 const FEW_CHARACTERS = 2000;
 const LABELS = {yes: true, no: false, partly: false, unsure: null};
 
@@ -12,7 +12,7 @@ function read(data) {
   state.known = new Set(state.list.map(key));
 }
 
-// The focus goes along: on a button that is now hidden it would reach nothing.
+// Move the focus too: on a hidden button it would be lost.
 const show = (id) => { for (const one of ["intro", "ask", "end"]) $(one).hidden = one !== id; (id === "ask" ? $("passages") : id === "end" ? $("save") : null)?.focus(); };
 const unanswered = () => state.list.findIndex((one) => !state.said.has(key(one)));
 const answeredCount = () => state.list.filter((one) => state.said.has(key(one))).length;
@@ -32,7 +32,7 @@ function chunkBox(one, id) {
   return box;
 }
 
-// The passages to read first; the others wait behind a line that opens them.
+// The passages to read first; a button shows the rest.
 function passages(one) {
   const all = one.chunks.map((_, id) => id);
   const first = one.about === "chunk" ? all.filter((id) => one.text === "chunk " + id) : [...new Set(one.places.map(([id]) => id))];
@@ -92,7 +92,7 @@ function decide(answer) {
 function set(one, values) {
   const name = key(one), before = state.said.get(name) || null;
   const {sample_id, grader, statement, text, verdict} = one;
-  // How the row was drawn travels with its label.
+  // A label stores how its row was drawn.
   const drawn = {...(one.weight ? {weight: one.weight} : {}), ...(state.data.second ? {second_look: true} : {})};
   const entry = {sample_id, grader, statement, text, verdict, ...drawn, answer: null, label: null, agrees: null, note: $("note").value.trim(), ...(before || {}), note: $("note").value.trim(), ...values, at: new Date().toISOString()};
   state.undone.push([name, before, state.at]);
@@ -116,7 +116,7 @@ const who = () => $("name").value.trim();
 const lines = () => [...state.others, ...[...state.said.values()].map((entry) => who() ? {...entry, annotator: who()} : entry)];
 
 function keep(entries) {
-  // A browser may refuse to store; then the labels live as long as the page.
+  // If the browser refuses to store labels, they last as long as the page.
   try { localStorage.setItem("rag-evals:label:" + state.data.key, JSON.stringify({who: who(), said: [...state.said.values()], others: state.others})); } catch {}
   if (state.data.save) post(entries);
 }
@@ -140,7 +140,7 @@ function post(entries) {
   return sending;
 }
 
-// Lines of a file, or of the server: what fits is taken, what does not is kept and said.
+// Lines of a file or of the server: load those that fit, keep and report the others.
 function take(source) {
   let broken = 0, other = 0, taken = 0;
   for (const line of source.split("\n")) {
@@ -214,7 +214,7 @@ function pressed(event) {
   const action = answer ? () => decide(answer) : {ArrowLeft: back, b: back, u: undo, e: () => $("note").focus()}[sign];
   if (!action) return;
   event.preventDefault();
-  // A key that is held down repeats itself; one press is one decision.
+  // A held key repeats; count one decision per press.
   if (!event.repeat) action();
 }
 

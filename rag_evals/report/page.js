@@ -1,17 +1,17 @@
-// Reads the embedded rows and shows them. Data only ever becomes text, never markup.
+// Reads the embedded rows and shows them. Data is always text, never markup.
 const ROW = 36, MARGIN = 12;
 const state = {data: null, view: [], at: -1, open: null, item: -1, sort: "worst", down: false, narrowed: null, chunks: new Map()};
 
 const titleOf = (grader) => state.data.titles[grader] ?? grader;
 const reasonOf = (why) => state.data.reasons[why] ?? why;
 
-// A row: its sample, and for each side what each grader says of it.
+// A row: its sample, and the gradings of each side.
 const first = (row) => row.sides.find((side) => side);
 const gradingOf = (side, grader) => side && side.gradings.find((one) => one.grader === grader);
 const scoreOf = (row, grader, n = 0) => gradingOf(row.sides[n], grader)?.score ?? null;
 const change = (row, grader) => { const [a, b] = [scoreOf(row, grader), scoreOf(row, grader, 1)]; return a === null || b === null ? null : b - a; };
 const bandOf = (value) => state.data.bands.findIndex(([, lower]) => value >= lower - 1e-9);
-// Findings with a yes or no can be counted; ratings have none.
+// Only findings with a yes or no are counted, not ratings.
 const decided = (item) => item.verdict !== "o";
 const isPaired = () => state.data.sides.length > 1;
 
@@ -44,7 +44,7 @@ function text(row) {
   return row.text;
 }
 
-// Failed first, then the lowest scores, then what cannot be scored; two runs: what changed most.
+// Failed rows, then the lowest scores, then unscored rows; for two runs, the largest changes.
 function worstFirst(row) {
   if (isPaired()) return -Math.max(...state.data.graders.map((grader) => Math.abs(change(row, grader) ?? 9)));
   return Math.min(...first(row).gradings.map((one) => one.status === "failed" ? -1 : one.score ?? 2));
@@ -59,7 +59,7 @@ function keyFor(name) {
   return isPaired() ? (row) => change(row, name) ?? 9 : (row) => gradingOf(row.sides[0], name)?.status === "failed" ? -1 : scoreOf(row, name) ?? 2;
 }
 
-// What a verdict filter asks of one grading.
+// Whether a grading passes a verdict filter.
 const ASKED = {
   n: (one) => one.items.some((item) => item.verdict === "n" || item.verdict === "c"),
   c: (one) => one.items.some((item) => item.verdict === "c"),
@@ -137,7 +137,7 @@ function scoreCell(grading) {
   return cell;
 }
 
-// One score, or two and how far they are apart.
+// One score, or two with their difference.
 function scoresOf(row, grader) {
   if (!isPaired()) return scoreCell(gradingOf(row.sides[0], grader));
   const cell = make("span"), moved = change(row, grader);
@@ -192,7 +192,7 @@ function sentences(sample) {
 
 const words = (source) => source.toLowerCase().match(/[\p{L}\p{N}]+/gu) || [];
 
-// Which statements belong to which sentence: by number, by their exact text, else by common words.
+// Assign statements to sentences: by number, by exact text, otherwise by common words.
 function assign(side, spans) {
   const answer = side.sample.answer || "";
   const bags = spans.map(([start, end]) => new Set(words(answer.slice(start, end))));
@@ -214,7 +214,7 @@ function assign(side, spans) {
 const worst = (items) => items.some((i) => i.verdict === "c") ? "c" : items.some((i) => i.verdict === "n") ? "n" : "s";
 const tie = (element, side, numbers) => { if (numbers.length) { element.dataset.side = side; element.dataset.items = numbers.join(" "); } return element; };
 
-// Markdown's bold, code, heads and bullets as elements; all else, and every tag, stays text.
+// Show Markdown's bold, code, headings and bullets as elements; the rest, tags too, as text.
 function styled(source, other) {
   return source.split(/(\*\*[^*\n]+\*\*|`[^`\n]+`|^#{1,6} [^\n]*|^[*-] )/m).flatMap((part, n) => {
     if (n % 2 === 0) return other ? marked(part, other) : [part];
@@ -224,7 +224,7 @@ function styled(source, other) {
   });
 }
 
-// Words that the other side's text lacks.
+// Words that are not in the other side's text.
 const marked = (source, other) => source.split(/([\p{L}\p{N}]+)/u).map((part, n) => n % 2 && !other.has(part.toLowerCase()) ? make("ins", "", part) : part);
 
 function answerOf(side, n, other) {
@@ -301,7 +301,7 @@ function gradingBox(side, n, grading) {
   return titled(titleOf(grading.grader), ...parts);
 }
 
-// What the judge was sent and replied, where the run kept it.
+// The judge's messages and replies, if the run kept them.
 function repliesOf(replies) {
   return replies.map(([grader, sent, reply]) => {
     const box = make("details"), name = make("summary", "", say("reply_of", {grader: titleOf(grader)}));
@@ -344,7 +344,7 @@ async function show(row) {
   at("#row=" + encodeURIComponent(row.id));
 }
 
-// The address names the open row, so that it can be sent.
+// The URL names the open row, so that it can be shared.
 function at(hash) { try { history.replaceState(null, "", hash || location.pathname + location.search); } catch {} }
 
 function linked() {
@@ -383,7 +383,7 @@ function pressed(event) {
   if (action) { event.preventDefault(); action(); }
 }
 
-// A band, a bar of the histogram or a group, chosen by a click.
+// A band, a bar of the histogram or a group selected by a click.
 function narrow(element) {
   const wanted = JSON.parse(element.dataset.narrow);
   if (wanted.band !== undefined) { $("band").value = wanted.band; $("grader").value = state.data.graders.length > 1 ? wanted.grader : ""; }
@@ -392,7 +392,7 @@ function narrow(element) {
   $("list").scrollIntoView({block: "nearest"});
 }
 
-// Paper has no scrolling: the first rows of the view, and whatever row is open.
+// Paper does not scroll: print the first rows of the view, and open rows.
 function print() {
   const table = make("table"), shown = state.view.slice(0, 200);
   table.append(...shown.map((row) => {
@@ -434,7 +434,7 @@ async function start() {
   const detail = $("detail");
   detail.addEventListener("mouseover", (event) => { const hit = event.target.closest("[data-items]"); if (hit) light(hit.dataset.side, hit.dataset.items.split(" ")); });
   detail.addEventListener("mouseleave", () => light("", []));
-  // Made now, so that the first search is as quick as any.
+  // Built now, so that the first search is fast.
   data.list.forEach(text);
   linked();
   document.body.dataset.ready = "yes";

@@ -53,7 +53,7 @@ def find_runs(folder: Path) -> dict[str, Path]:
     found += sorted(path.parent for path in folder.glob(f"*/*/{_MANIFEST}"))
     kept = [path for path in found if not path.name.startswith("before-")]
     if not kept:
-        raise ConfigurationError(f"{str(folder)!r} holds no run; expected a run folder, or runs/")
+        raise ConfigurationError(f"{str(folder)!r} has no run; expected a run folder, or runs/")
     return {path.relative_to(folder).as_posix(): path for path in kept[:_MOST_RUNS]}
 
 

@@ -1,4 +1,4 @@
-// What every page needs: elements, words, unpacked data, keys of any layout.
+// Shared by all pages: elements, phrases, unpacked data, and keys of any layout.
 const $ = (id) => document.getElementById(id);
 const make = (name, className, text) => {
   const element = document.createElement(name);
@@ -19,7 +19,7 @@ async function unpack(element) {
   return JSON.parse(await new Response(stream).text());
 }
 
-// What people read comes from the table of the reader's language; `count` also chooses the plural.
+// Phrases in the reader's language; `count` also selects the plural form.
 function say(name, values = {}) {
   const phrase = state.data.phrases[name];
   const form = new Intl.PluralRules(state.data.language).select(values.count ?? 0);
@@ -41,8 +41,8 @@ function theme() {
   document.documentElement.dataset.theme = dark ? "light" : "dark";
 }
 
-// The sign on the key where it is a Latin letter, else the letter that the same key has elsewhere:
-// so a Russian or Greek layout works, and so does one with other places for the letters.
+// The character of the key if it is a Latin letter, otherwise the Latin letter of the same key:
+// so Russian, Greek and other layouts work.
 function keyOf(event) {
   if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
   if (/^Key[A-Z]$/.test(event.code)) return event.code[3].toLowerCase();

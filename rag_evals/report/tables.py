@@ -115,14 +115,13 @@ def _numbers(
 def _groups(
     run: Run, view: View, groups: Mapping[str, str | None], counted: GraderSummary
 ) -> list[GroupScores]:
-    design, records = counted.design, run.of_grader(counted.grader)
+    design, rows = counted.design, list(run.scored_rows(counted.grader))
     _, shared = run.shared(cluster=view.cluster)
-    ids = [record["sample_id"] for record in records]
     found = summarize_groups(
-        [record["score"] for record in records],
-        [groups.get(sample_id) for sample_id in ids],
-        reasons=[reason_of(record) for record in records],
-        clusters=[shared.get(sample_id) for sample_id in ids] if shared else None,
+        [row.score for row in rows],
+        [groups.get(row.sample_id) for row in rows],
+        reasons=[row.reason for row in rows],
+        clusters=[shared.get(row.sample_id) for row in rows] if shared else None,
         bands=view.bands,
     )
     if not isinstance(design, SampledMean):

@@ -184,7 +184,7 @@ def test_runs_without_scores_do_not_blame_the_ids() -> None:
 
 def test_a_folder_without_a_run_is_refused() -> None:
     """The message names the folder."""
-    with pytest.raises(DataError, match="'nowhere' holds no run"):
+    with pytest.raises(DataError, match="'nowhere' has no run"):
         compare("nowhere", "nowhere")
 
 

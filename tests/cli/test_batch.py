@@ -89,7 +89,7 @@ def test_a_command_that_names_the_folder_by_mistake_changes_nothing(scripted: St
 
     for words in (("--prompt", "mine.jinja"), ("--limit", "1")):
         code, said = run(*GRADE, *words)
-        assert (code, "holds another run" in said, "taken" in said) == (2, True, False), said
+        assert (code, "has a different run" in said, "taken" in said) == (2, True, False), said
     code, said = run("batch", "collect", "run")
     assert (code, "over 2 scored of 2" in said) == (0, True), said
 
@@ -147,7 +147,7 @@ BAD: list[tuple[str, str]] = [
     ("batch collect rows.jsonl --status", "'rows.jsonl' has no batch"),
     ("batch collect run --status --wait", "--status only asks"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),
-    ("grade rows.jsonl --judge openai/other --out run --batch", "holds another run"),
+    ("grade rows.jsonl --judge openai/other --out run --batch", "has a different run"),
 ]
 
 

@@ -127,7 +127,7 @@ def test_changed_code_is_another_run(graders: Path, command: Command) -> None:
     again = command(*arguments)
 
     assert [first.code, edited.code, again.code] == [0, 2, 0]
-    assert "the Python code of length is not what it was" in edited.err
+    assert "the Python code of length changed" in edited.err
     assert "nothing to do: every row" in again.err
 
 

@@ -346,10 +346,10 @@ class Layout:
         if self.decimal not in (".", ","):
             raise ConfigurationError(f"decimal is {self.decimal!r}; expected '.' or ','")
         if self.delimiter is not None and len(self.delimiter) != 1:
-            raise ConfigurationError(f"delimiter is {self.delimiter!r}; expected one sign")
+            raise ConfigurationError(f"delimiter is {self.delimiter!r}; expected one character")
         if self.between == self.decimal:
             raise ConfigurationError(
-                f"decimal and delimiter are both {self.decimal!r}; a cell could not be told apart"
+                f"decimal and delimiter are both {self.decimal!r}; expected different characters"
             )
 
     @property
@@ -368,8 +368,7 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
     write = FORMATS.get(path.suffix.lower())
     if write is None:
         raise ConfigurationError(
-            f"{path.name!r} is not a kind of file that can be written; expected "
-            f"{', '.join(FORMATS)}"
+            f"{path.name!r} has no known suffix; expected {', '.join(FORMATS)}"
         )
     with private_file(path) as file:
         write(rows, file, layout or Layout())

@@ -130,7 +130,7 @@ class Shared(NamedTuple):
 
     @property
     def is_independent(self) -> bool:
-        """Whether the rows are not clustered by this."""
+        """Whether too few rows share a value to cluster them."""
         units = self.rows - self.within + self.repeated
         return self.within <= MOST_REPEATED * self.rows or units < 2
 

@@ -365,13 +365,6 @@ class RunIndex:
         self.note(POSITIONS, key)
         self.note(_DOUBTED)
 
-    @property
-    def lines(self) -> int:
-        """Number of lines in the log, including those of rows that were graded again."""
-        self._flush()
-        (count,) = self._database.execute("SELECT COUNT(*) FROM outcome").fetchone()
-        return int(count)
-
     def spent(self) -> Spent:
         """Add up usage and cost of all lines, including those that no longer count."""
         sums = ", ".join(f"COALESCE(SUM({name}), 0)" for name in _USAGE)

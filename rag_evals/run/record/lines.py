@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Written(NamedTuple):
-    """How far a file was written."""
+    """Size of a file, and the hash of its content."""
 
     size: int
     content: str

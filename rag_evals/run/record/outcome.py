@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, Literal
@@ -54,39 +54,39 @@ class StoredResult(Result):
 
     @property
     def score(self) -> float:
-        """As its outcome has it; 0.0 when it is not scorable."""
+        """The score of its outcome; 0.0 if it is not scorable."""
         return self._outcome.get("score") or 0.0
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """As its outcome has it."""
+        """The value of its outcome."""
         return self._outcome.get("reason")
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """As its outcome has them."""
+        """The values of its outcome."""
         findings: tuple[Finding, ...] = self._outcome.get("findings", ())
         return findings
 
     @property
     def warnings(self) -> list[str]:
-        """As its outcome has them."""
+        """The values of its outcome."""
         return list(self._outcome.get("warnings", ()))
 
     @property
     def tallies(self) -> Tallies:
-        """As its outcome has them."""
+        """The values of its outcome."""
         tallies: Tallies = self._outcome.get("tallies", {})
         return tallies
 
     @property
     def ranking_score(self) -> float | None:
-        """As its outcome has it."""
+        """The value of its outcome."""
         return self._outcome.get("ranking_score")
 
 
 def type_name(model: type) -> str:
-    """Name a class for a run folder: its module and its name there."""
+    """Return a class's name for a run folder: its module and qualified name."""
     return f"{model.__module__}:{model.__qualname__}"
 
 
@@ -107,8 +107,8 @@ def read_result(
         return model.model_validate(fields)
     except ValidationError:
         if model.__module__.startswith("rag_evals."):
-            raise  # damage: what our own classes wrote, they can read
-        # A user's class of that name may have other fields by now.
+            raise  # The line is damaged: our own classes can read what they wrote.
+        # A user's class of that name may have changed its fields.
         return None
 
 
@@ -120,7 +120,7 @@ def _find_class(name: str) -> type[BaseModel] | None:
             import_module(module_name)
     found: Any = sys.modules.get(module_name)
     for part in qualified.split("."):
-        # No `getattr`: a module's own `__getattr__` may run anything.
+        # No `getattr`: a module's `__getattr__` may run any code.
         found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
@@ -221,7 +221,7 @@ def outcome_schema() -> Any:
     return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
 
 
-# The default lets `Outcome` stand alone: its result is then some model.
+# The default allows `Outcome` without a parameter: its result is then any model.
 R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
 
 Status = Literal["scored", "not_scorable", "failed"]
@@ -235,7 +235,7 @@ class ErrorRecord:
 
     Attributes:
         type: Name of the error's class, such as `JudgeOutputError`.
-        message: What it says.
+        message: Its message.
     """
 
     type: str
@@ -248,20 +248,20 @@ class Outcome(Generic[R_co]):
 
     Attributes:
         index: The sample's position in the data, from 0.
-        sample_id: The row's own id, else a hash of its content.
+        sample_id: The row's id, or a hash of its content.
         grader: Name of the grader.
         status: How the grading ended.
-        score: 0 to 1 when scored, else None; never NaN.
-        ranking_score: 0 to 1 where the result ranks rows more finely than its score; else None.
-        reason: Why it is not scorable, else None.
-        result: What the grader returned; None when it failed before.
+        score: 0 to 1 if scored, otherwise None; never NaN.
+        ranking_score: 0 to 1 if the result ranks rows more finely than its score, or None.
+        reason: Why it is not scorable, or None.
+        result: The grader's result; None if it failed.
         result_type: Name of the result's class, used to load it again.
         findings: The findings of the result; pages and tables read only these.
-        error: What failed, else None.
+        error: The error of a failed grading, or None.
         attempts: Number of requested replies; 0 if no judge was needed.
-        seconds: How long the grading took.
+        seconds: Duration of the grading.
         usage: Tokens and calls.
-        cost_usd: List price of the usage in US dollars; None when the model's price is not known.
+        cost_usd: List price of the usage in US dollars; None if the model's price is not known.
         warnings: Oddities in the result.
         tallies: Further counts of the result, by name, each as a part and its whole.
         further_scores: Further numbers of the result, 0 to 1, by name.
@@ -329,7 +329,7 @@ class Outcome(Generic[R_co]):
         return to_json(self) + b"\n"
 
     def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
-        """Return it as one flat row for a table: texts, numbers and a list of texts.
+        """Return one flat row for a table, of texts, numbers and lists of texts.
 
         `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
 
@@ -355,11 +355,11 @@ class Outcome(Generic[R_co]):
             known: Result classes by `result_type`; others are looked up. None leaves out results
                 and findings, and imports nothing.
         """
-        values = {each.name: record[each.name] for each in fields(cls) if each.name in record}
+        values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
         if values.get("error") is not None:
             values["error"] = ErrorRecord(values["error"]["type"], values["error"]["message"])
         used = values.get("usage") or {}
-        values["usage"] = Usage(**{e.name: used[e.name] for e in fields(Usage) if e.name in used})
+        values["usage"] = Usage(**{name: used[name] for name in _COUNTS if name in used})
         values["facts"] = read_facts(values.get("facts"))
         values["warnings"] = tuple(values.get("warnings") or ())
         for name in ("repeats", "answered_by"):
@@ -399,7 +399,7 @@ def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | N
 
     Args:
         record: A line of `results.jsonl`, parsed.
-        count: What rows without a score count as, by reason.
+        count: The value of rows without a score, by reason.
     """
     score: float | None = record["score"]
     return score if score is not None else count.get(record.get("reason") or "")
@@ -456,7 +456,7 @@ def outcome_of(
     Args:
         grading: What was known before: row, grader, judge and facts; the status is replaced.
         ended: The result or the error.
-        seconds: How long the grading took.
+        seconds: Duration of the grading.
         usage: Tokens and calls.
         cost_usd: As in `Outcome`.
         answered_by: As in `Outcome`.

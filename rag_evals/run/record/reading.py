@@ -67,7 +67,7 @@ class IndexedRecord(Mapping[str, Any]):
         self._fields: Mapping[str, Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field as the line has it."""
+        """Return a field as in the line."""
         if self._fields is None:
             outcome = self._line.outcome
             if name in _IN_INDEX:
@@ -95,7 +95,7 @@ class IndexedRecord(Mapping[str, Any]):
         return len(self._whole())
 
     def __repr__(self) -> str:
-        """As a dictionary."""
+        """Return the record as a dictionary's text."""
         return repr(dict(self._whole()))
 
 
@@ -160,7 +160,7 @@ class IndexedSamples(Mapping[str, StoredSample]):
 
 
 class FolderRecords:
-    """What a run folder holds."""
+    """The records and samples of a run folder."""
 
     def __init__(
         self, folder: Path, manifest: Mapping[str, Any], index: RunIndex | None = None
@@ -188,7 +188,7 @@ class FolderRecords:
         return IndexedRecords(self.index, self._opened(), grader)
 
     def lowest(self, most: int, begin: int = 0) -> Sequence[Record]:
-        """Return failed outcomes, then the lowest scores, then rows without one."""
+        """Return failed outcomes, then the lowest scores, then unscored outcomes."""
         return [IndexedRecord(line, self._opened()) for line in self.index.lowest(most, begin)]
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
@@ -222,7 +222,7 @@ class FolderRecords:
 
 
 class MemoryRecords:
-    """What a run without a folder keeps in memory, read in the same way."""
+    """The records and samples of a run in memory."""
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class MemoryRecords:
         return {name: value for name, value in total.items() if value}
 
     def lowest(self, most: int, begin: int = 0) -> Sequence[Record]:
-        """Return failed outcomes, then the lowest scores, then rows without one."""
+        """Return failed outcomes, then the lowest scores, then unscored outcomes."""
 
         def rank(record: Record) -> tuple[int, float]:
             return STATUSES.index(record["status"]), record["score"] or 0.0
@@ -295,4 +295,4 @@ class MemoryRecords:
 
 
 RunRecords = FolderRecords | MemoryRecords
-"""What a run has: its folder's files, or what memory keeps."""
+"""The records and samples of a run, wherever they are."""

@@ -214,7 +214,7 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
     stored = read_manifest(folder)
     if differences := _differences(stored, manifest):
         raise ConfigurationError(
-            f"{str(folder)!r} holds another run: {'; '.join(differences)}; "
+            f"{str(folder)!r} has a different run: {'; '.join(differences)}; "
             "use the same settings to continue it, another folder, or restart"
         )
     return stored
@@ -235,7 +235,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         text = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{str(folder)!r} holds no run: {MANIFEST}: {error.strerror}") from error
+        raise DataError(f"{str(folder)!r} has no run: {MANIFEST}: {error.strerror}") from error
     try:
         manifest: dict[str, Any] = {"format": 1, **RUN_MANIFEST.validate_json(text)}
     except ValueError as error:
@@ -294,10 +294,10 @@ def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> l
 
 def _difference(name: str, before: Any, now: Any) -> str:
     if name == "sources":
-        return f"the Python code of {', '.join(now or before)} is not what it was"
+        return f"the Python code of {', '.join(now or before)} changed"
     if name != "graders":
         return f"{name} was {before!r} and is now {now!r}"
     if sorted(before) != sorted(now):
         return f"graders were {', '.join(before)} and are now {', '.join(now)}"
     changed = ", ".join(grader for grader in now if before[grader] != now[grader])
-    return f"the prompt or a setting of {changed} is not what it was"
+    return f"the prompt or a setting of {changed} changed"

@@ -157,9 +157,9 @@ LABELS: list[tuple[str, Content, int, str]] = [
 ]
 
 FOLDERS: list[tuple[str, dict[str, Content], str]] = [
-    ("missing", {}, "holds no run"),
-    ("a file", {"r": "x"}, "holds no run"),
-    ("empty", {"r": lambda path: path.mkdir()}, "holds no run"),
+    ("missing", {}, "has no run"),
+    ("a file", {"r": "x"}, "has no run"),
+    ("empty", {"r": lambda path: path.mkdir()}, "has no run"),
     ("a broken manifest", {"r/manifest.json": "{"}, "is not the manifest of a run"),
     ("an empty manifest", {"r/manifest.json": ""}, "is not the manifest of a run"),
     ("a manifest of zeros", {"r/manifest.json": b"\0\0"}, "is not the manifest of a run"),

@@ -89,7 +89,7 @@ def test_a_stored_run_says_the_same_and_goes_on(scripted: Start, tmp_path: Path)
     assert len(judge.requests) == 4
     assert str(stored.summary().lines()) == str(run.summary().lines())
     assert isinstance(stored.outcomes[0].result, RepeatedResult)
-    with pytest.raises(ConfigurationError, match="holds another run"):
+    with pytest.raises(ConfigurationError, match="has a different run"):
         evaluate(ROWS, client="openai/m", repeat=3, out=tmp_path / "run")
 
 

@@ -205,7 +205,7 @@ def test_scores_have_the_order_of_the_data(scripted: Callable[[Script], Scripted
             DataError,
             "a run is indexed by a place, a grader or a sample id, not by 0.5",
         ),
-        (lambda run: run.write("a.pdf"), ConfigurationError, "'a.pdf' is not a kind of file"),
+        (lambda run: run.write("a.pdf"), ConfigurationError, "'a.pdf' has no known suffix"),
         (lambda run: run.write("a.csv", "flat"), ConfigurationError, "shape is 'flat'; expected"),
         (lambda run: run.write("a.csv", decimal="x"), ConfigurationError, "decimal is 'x'"),
         (lambda run: run.write("a.csv", delimiter=""), ConfigurationError, "delimiter is ''"),
@@ -231,7 +231,7 @@ def test_the_command_exports(command: Command, run: Run) -> None:
     assert (ended.code, ended.out) == (0, "table: s.csv\n")
     assert Path("s.csv").read_text("utf-8-sig").startswith("id;question;answer;")
     refused = command("export", "out", "--to", "s.doc")
-    assert (refused.code, refused.err[:24]) == (2, "Error: 's.doc' is not a ")
+    assert (refused.code, refused.err[:24]) == (2, "Error: 's.doc' has no kn")
 
 
 def test_scores_have_a_place_for_every_row() -> None:

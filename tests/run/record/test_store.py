@@ -90,7 +90,7 @@ def test_another_run_is_refused_with_the_setting(
     evaluate(data, client="openai/m", out=OUT)
 
     options: dict[str, Any] = {"client": "openai/m", "out": OUT} | change
-    with pytest.raises(ConfigurationError, match="holds another run: .*") as caught:
+    with pytest.raises(ConfigurationError, match="has a different run: .*") as caught:
         evaluate(data, **options)
     assert setting in str(caught.value)
 
