@@ -412,7 +412,7 @@ def only_grader(run: Run, grader: str | None) -> str:
         return grader
     if len(run.graders) != 1:
         raise ConfigurationError(
-            f"the run has the graders {', '.join(run.graders)}; name the one that is meant"
+            f"the run has the graders {', '.join(run.graders)}; name one of them"
         )
     return run.graders[0]
 

@@ -14,10 +14,10 @@ from rag_evals.cli.shared.gates import (
     GateError,
     GateResult,
     MinScored,
-    asked_error,
-    asked_share,
+    check_error,
     gate_option,
-    parsed_counts,
+    parse_counts,
+    parse_min_scored,
 )
 from rag_evals.cli.shared.options import (
     By,
@@ -27,7 +27,7 @@ from rag_evals.cli.shared.options import (
     flat,
     reader_language,
 )
-from rag_evals.cli.shared.runs import append_step_summary, opened_run
+from rag_evals.cli.shared.runs import append_step_summary, open_run
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import comparison_html
@@ -110,12 +110,12 @@ def compare(
     """
     view = View(language=reader_language(language))
     say = view.say
-    counted, share = parsed_counts(count), asked_share(min_scored)
-    asked = asked_error(gate, error)
+    counted, share = parse_counts(count), parse_min_scored(min_scored)
+    asked = check_error(gate, error)
     if allow_shorter and fail_if_worse is None and gate is None:
         raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
-    first = opened_run(baseline)
-    second = first if candidate is None else opened_run(candidate)
+    first = open_run(baseline)
+    second = first if candidate is None else open_run(candidate)
     first, second = paired_runs(first, second, parse_pairs(pair or []))
     compared = compare_runs(
         first,
@@ -132,7 +132,7 @@ def compare(
     else:
         echo(compared.lines(say))
     asks = fail_if_worse is not None or min_scored is not None
-    result = _asked_gates(compared, asks, (fail_if_worse, share, allow_shorter), say)
+    result = _check_gates(compared, asks, (fail_if_worse, share, allow_shorter), say)
     append_step_summary(compared, view, result)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
@@ -146,7 +146,7 @@ def compare(
     result.exit()
 
 
-def _asked_gates(
+def _check_gates(
     compared: Comparison, asks: bool, asked: tuple[float | None, float, bool], say: Phrases
 ) -> GateResult:
     """Check `--fail-if-worse` and `--min-scored` if given, then `--gate`."""

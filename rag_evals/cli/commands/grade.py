@@ -80,7 +80,7 @@ def grade(
     outputs.check(data, dry_run=dry_run)
     _check_dry_run(dry_run, gates, outputs, options)
     sampling = draws.sampling(gates)
-    asked = batches.asked(context, data, sampling)
+    asked = batches.executor(context, data, sampling)
     graders, judge = chosen.graders_and_judge()
     options["columns"] = reading.columns()
     options["sampling"] = sampling

@@ -39,7 +39,7 @@ from rag_evals.cli.shared.options import (
     print_result,
     reader_language,
 )
-from rag_evals.cli.shared.runs import opened_run
+from rag_evals.cli.shared.runs import open_run
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.html_page import write_private
 from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
@@ -104,7 +104,7 @@ def label(
       rag-evals judge label runs/first --decisions 50 --seed 1
       rag-evals judge label runs/first --focus uncertain
     """
-    stored = opened_run(run)
+    stored = open_run(run)
     is_second = focus is LabelFocus.SUSPICIOUS
     if is_second:
         chosen = _second_looks(stored, decisions)
@@ -155,7 +155,7 @@ def agreement(
       rag-evals judge agreement runs/before anna.jsonl boris.jsonl --by topic
     """
     measured = rag_evals.agreement(
-        opened_run(run), **labels.asked(), by=by, cluster=cluster, threshold=threshold
+        open_run(run), **labels.arguments(), by=by, cluster=cluster, threshold=threshold
     )
     output.result(measured, measured)
     output.offer_next("judge", "correct", run, *(labels.labels or []))
@@ -179,7 +179,7 @@ def correct(
       rag-evals judge correct runs/before labels.jsonl
     """
     found = rag_evals.correct(
-        opened_run(run), **labels.asked(), cluster=cluster, threshold=threshold
+        open_run(run), **labels.arguments(), cluster=cluster, threshold=threshold
     )
     print_result(found, found, json_output=json_output)
 
@@ -217,7 +217,7 @@ def tune(
       rag-evals judge tune runs/embedded labels.jsonl -o judge.json
       rag-evals grade answers.jsonl --tuned judge.json
     """
-    tuning = rag_evals.tune(opened_run(run), **labels.asked(), stage=stage, max_error=max_error)
+    tuning = rag_evals.tune(open_run(run), **labels.arguments(), stage=stage, max_error=max_error)
     output.result(tuning, tuning)
     if out is not None:
         tuning.write(out)
@@ -259,7 +259,7 @@ def teach(
     """
     options["progress"] = not output.quiet
     teaching = prepare_teaching(
-        opened_run(run), **labels.asked(), prompt=prompt, budget=budget, **options
+        open_run(run), **labels.arguments(), prompt=prompt, budget=budget, **options
     )
     echo(f"{teaching.calls} rows to ask {teaching.judge} about", err=True)
     lesson = teaching.learn()
@@ -336,7 +336,7 @@ def exam(
     (grader, *others), asked = chosen.graders_and_judge()
     if others:
         raise ConfigurationError("one grader is examined at a time; give --grader at most once")
-    earlier = None if against is None else ExamReport.of(opened_run(against), threshold=threshold)
+    earlier = None if against is None else ExamReport.of(open_run(against), threshold=threshold)
     options["progress"] = not output.quiet
     report = analysis.exam(grader, asked, out=out, threshold=threshold, **options)
     compared = None if earlier is None else report.against(earlier)

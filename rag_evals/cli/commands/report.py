@@ -21,7 +21,7 @@ from rag_evals.cli.shared.options import (
     print_result,
     reader_language,
 )
-from rag_evals.cli.shared.runs import append_step_summary, opened_run
+from rag_evals.cli.shared.runs import append_step_summary, open_run
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import report_html
@@ -83,8 +83,8 @@ def report(
       rag-evals report runs/first --language ru
       rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
-    stored = opened_run(run)
-    view = View(by, cluster, _parsed_bands(bands), reader_language(language))
+    stored = open_run(run)
+    view = View(by, cluster, _parse_bands(bands), reader_language(language))
     append_step_summary(stored, view)
     if output_format is Format.HTML and not output.json_output:
         path = write_private(out or run / "report.html", report_html(stored, view=view))
@@ -100,7 +100,7 @@ def report(
         echo(text, nl=False)
 
 
-def _parsed_bands(text: str | None) -> tuple[Band, ...]:
+def _parse_bands(text: str | None) -> tuple[Band, ...]:
     """Parse the value of `--bands`.
 
     Raises:
@@ -141,7 +141,7 @@ def show(
       rag-evals show runs/first eiffel
       rag-evals show runs/first eiffel --prompt
     """
-    stored = opened_run(run)
+    stored = open_run(run)
     if json_output:
         echo_json(to_json(row_json(stored, row)).decode())
     else:
@@ -216,7 +216,7 @@ def export(
       rag-evals export runs/first --to findings.parquet --shape long
     """
     read_in = reader_language(language)
-    written = opened_run(run).write(
+    written = open_run(run).write(
         to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
     )
     told = phrases(read_in)("terminal.table", path=written)

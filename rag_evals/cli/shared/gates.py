@@ -154,9 +154,9 @@ class Gates:
 
     def __post_init__(self) -> None:
         """Reject options that would do nothing, and numbers out of range."""
-        parsed_counts(self.count)
-        asked_error(self.gate, self.error)
-        asked_share(self.min_scored)
+        parse_counts(self.count)
+        check_error(self.gate, self.error)
+        parse_min_scored(self.min_scored)
         if self.fail_under is None and self.at is not None:
             raise ConfigurationError(f"--at {self.at} does nothing without --fail-under")
 
@@ -167,13 +167,13 @@ class Gates:
     @cached_property
     def counts(self) -> dict[str, float]:
         """Scores of rows that are not scorable, by reason."""
-        return parsed_counts(self.count)
+        return parse_counts(self.count)
 
     @property
     def _rules(self) -> Gate | None:
         if self.fail_under is None and self.min_scored is None:
             return None
-        at, share = self.at or "mean", asked_share(self.min_scored)
+        at, share = self.at or "mean", parse_min_scored(self.min_scored)
         return Gate(self.fail_under, at, share, self.counts)
 
     def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
@@ -187,7 +187,7 @@ class Gates:
         if self.fail_under is not None and self.at is None:
             found = replace(found, lines=(say("gate.mean_warning"), *found.lines))
         if self.gate is not None and not found.code:
-            error, share = asked_error(self.gate, self.error), asked_share(self.min_scored)
+            error, share = check_error(self.gate, self.error), parse_min_scored(self.min_scored)
             rule = {"error": error, "min_scored": share}
             decision = run.gate(self.gate, **rule, count=self.counts, cluster=cluster)
             found = found.then(GateResult.decided(decision, say))
@@ -240,7 +240,7 @@ class Draws:
         return Sampling(self.sample, self.budget) if drawn else None
 
 
-def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
+def parse_counts(texts: Sequence[str] | None) -> dict[str, float]:
     """Parse `--count` options.
 
     Raises:
@@ -265,7 +265,7 @@ def parsed_counts(texts: Sequence[str] | None) -> dict[str, float]:
     return counts
 
 
-def asked_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
+def check_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
     """Check `--gate` and `--error`, and return the error.
 
     Raises:
@@ -279,7 +279,7 @@ def asked_error(gate: float | None, error: float | None, name: str = "--gate") -
     return asked
 
 
-def asked_share(text: str | None) -> float:
+def parse_min_scored(text: str | None) -> float:
     """Parse `--min-scored`.
 
     Raises:
@@ -317,7 +317,9 @@ class Batches:
         bool, typer.Option("--wait", help="With --batch, wait until no row is pending.")
     ] = False
 
-    def asked(self, context: typer.Context, data: str, sampling: Sampling | None) -> Execute | None:
+    def executor(
+        self, context: typer.Context, data: str, sampling: Sampling | None
+    ) -> Execute | None:
         """Return what carries out a plan in batches; None without `--batch`.
 
         Raises:

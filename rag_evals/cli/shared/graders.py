@@ -94,7 +94,7 @@ class Chosen:
             ConfigurationError: A grader, a file or a folder is invalid, or no grader uses the
             verifier.
         """
-        found = _chosen_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
+        found = _find_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         if self.verifier is not None:
             if not any(isinstance(one, TwoStepGrader) for one in found):
                 raise ConfigurationError(
@@ -118,7 +118,7 @@ class Chosen:
         return found, judge
 
 
-def _chosen_graders(
+def _find_graders(
     names: Sequence[str],
     prompt: Path | None,
     folders: Sequence[Path] = (),
@@ -170,7 +170,7 @@ def _own_grader(spec: str) -> Grader[Any]:
             f"grader {spec!r} is not package.module:object, as in my_graders:Strict; the module is "
             "written as in an import, without .py and with dots for folders"
         )
-    module = _imported(module_name, spec)
+    module = _import_module(module_name, spec)
     found: Any = module
     for part in path.split("."):
         if not hasattr(found, part):
@@ -193,7 +193,7 @@ def _own_grader(spec: str) -> Grader[Any]:
     return found.with_source(_source_hash(module, found))
 
 
-def _imported(name: str, spec: str) -> ModuleType:
+def _import_module(name: str, spec: str) -> ModuleType:
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:

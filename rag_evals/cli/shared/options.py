@@ -109,7 +109,7 @@ class LabelOptions:
     ] = "label"
 
     # Any: the arguments have different types.
-    def asked(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of functions that read labels."""
         return {"labels": self.labels or [], "grader": self.grader, "column": self.label_column}
 

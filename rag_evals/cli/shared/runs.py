@@ -55,7 +55,7 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
         raise typer.Exit(128 + error.signal_number) from None
 
 
-def opened_run(folder: Path) -> Run:
+def open_run(folder: Path) -> Run:
     """Open a run folder, and print on standard error what its numbers leave out.
 
     Raises:
