@@ -4,8 +4,9 @@ Examples below read: statement | sentence → result.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import chain, pairwise
+from operator import or_
 from typing import NamedTuple
 
 from rag_evals.embedded.passage import (
@@ -430,27 +431,25 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
     clauses = clauses_in(theirs) if values else []
     if not values or not 0 < clauses[-1] < _MOST_CLAUSES:
         return
-    places: dict[str, set[int]] = {}
+    # A bit mask of clauses for each key.
+    places: dict[str, int] = {}
     for key, clause in zip(theirs.keys, clauses, strict=True):
-        places.setdefault(key, set()).add(clause)
+        places[key] = places.get(key, 0) | 1 << clause
     for key, kind in values.items():
         beside = _beside_value(compared, key, kind, places)
         here = places[key]
-        outside = [other for other in beside if places[other].isdisjoint(here)]
-        if not outside or any(places[other] <= here for other in beside):
+        there = reduce(or_, [places[other] for other in beside if not places[other] & here], 0)
+        if not there or not all(places[other] & ~here for other in beside):
             continue
-        there = set[int]().union(*[places[other] for other in outside])
-        if clauses[-1] > 1 and not any(
-            not one.isdisjoint(here) and not one.isdisjoint(there) for one in places.values()
-        ):
-            # Only clauses with a common word are compared.
+        # Only clauses with a common word are compared.
+        if clauses[-1] > 1 and not any(one & here and one & there for one in places.values()):
             continue
         at = [n for n, other in enumerate(theirs.keys) if other == key]
         rival = next(
             (
                 n
                 for n, other in enumerate(theirs.keys)
-                if clauses[n] in there and other in kind and other != key
+                if 1 << clauses[n] & there and other in kind and other != key
                 if min(abs(n - m) for m in at) > _SAME_VALUE
             ),
             None,
@@ -480,7 +479,7 @@ def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
 
 
 def _beside_value(
-    compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, set[int]]
+    compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, int]
 ) -> list[str]:
     """Return the shared words in the value's clause of the statement, without the value itself."""
     ours, clauses = compared.statement, clauses_in(compared.statement)

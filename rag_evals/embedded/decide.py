@@ -358,7 +358,10 @@ def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         evidence = () if mentioned is None else (mentioned,)
         support = 1 - _MENTIONED if mentioned is None else _MENTIONED
     evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in evidence])
-    support = _support_of_absence(support, model)
+    # Chunks may have the words of a topic without answering it: the claim reaches the balanced
+    # threshold when the topic falls below the strict one.
+    limits = [log_odds(model.thresholds[name]) for name in ("balanced", _SURELY_SAID)]
+    support = probability(sum(limits) - log_odds(support))
     is_supported = support >= threshold
     place = _say(text, "chunk", id=evidence[0].chunk_id) if evidence else ""
     name = "left_out" if is_supported else "not_left_out"
@@ -378,16 +381,6 @@ def _mentions(names: Sequence[str], chunks: Sequence[Passage]) -> Iterator[Evide
             masks = [chunk.masks.get(key, 0) for key in read_statement(name).keys]
             if shared := reduce(and_, masks):
                 yield Evidence(chunk_id, *chunk.spans[(shared & -shared).bit_length() - 1])
-
-
-def _support_of_absence(said: float, model: Model) -> float:
-    """Return the support of a claim of absence from that of the absent topic.
-
-    Chunks may have the words of a topic without answering it, so the claim reaches the balanced
-    threshold when the topic falls below the strict one.
-    """
-    limits = [model.thresholds[name] for name in ("balanced", _SURELY_SAID)]
-    return probability(sum(map(log_odds, limits)) - log_odds(said))
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
 """Passages at which a reader can check a finding, found when it is shown, not when it is graded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
-from rag_evals.core import EvidencePassage, Finding, Phrases, Quote, Verdict, phrases
+from rag_evals.core import EvidencePassage, Finding, Phrases, phrases
 from rag_evals.embedded.verifier import EmbeddedVerifier
 
 _WITH_TEXT = ("statement", "reference", "citation")
@@ -26,14 +26,14 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
         cited = []
     places = cited or range(len(chunks))
     (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
-    found = verdict.evidence
     # The reason names chunk ids, which are right only if all chunks were compared.
-    differs = "" if cited or finding.verdict else _difference(finding, verdict)
+    is_said = finding.verdict or verdict.is_supported or verdict.reason == finding.reasoning
+    differs = "" if cited or is_said else verdict.reason
     return tuple(
         EvidencePassage(
-            places[one.chunk_id], one.start, one.end, one.text, True, differs if first else ""
+            places[one.chunk_id], one.start, one.end, one.text, True, differs if not n else ""
         )
-        for first, one in zip((True, False, False), found, strict=False)
+        for n, one in enumerate(verdict.evidence[:3])
     )
 
 
@@ -56,21 +56,14 @@ def evidence_words(
 
 def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Return the passages that the judge quoted; quotes that no chunk contains are left out."""
-    return tuple(_located(finding.quotes, chunks))
-
-
-def _located(quotes: Sequence[Quote], chunks: Sequence[str]) -> Iterator[EvidencePassage]:
-    for quote in quotes:
+    found: list[EvidencePassage] = []
+    for quote in finding.quotes:
         text = chunks[quote.chunk_id] if 0 <= quote.chunk_id < len(chunks) else ""
         start = text.find(quote.text) if quote.start is None else quote.start
         end = start + len(quote.text) if quote.end is None else quote.end
         if 0 <= start < end <= len(text):
-            yield EvidencePassage(quote.chunk_id, start, end, text[start:end])
-
-
-def _difference(finding: Finding, verdict: Verdict) -> str:
-    is_said = verdict.is_supported or verdict.reason == (finding.reasoning or "")
-    return "" if is_said else verdict.reason
+            found.append(EvidencePassage(quote.chunk_id, start, end, text[start:end]))
+    return tuple(found)
 
 
 @cache

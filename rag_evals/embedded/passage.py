@@ -5,8 +5,9 @@ A chunk is read once, into a bit mask of sentences for each word, and cached by 
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
+from operator import attrgetter, or_
 from typing import NamedTuple
 
 from rag_evals.text import (
@@ -35,6 +36,9 @@ _OPENS_CLAUSE = frozenset(
 )
 
 
+_KEY, _MARKS = attrgetter("key"), attrgetter("marks")
+
+
 class Sentence:
     """The words of one sentence, of a chunk or of a statement."""
 
@@ -43,11 +47,9 @@ class Sentence:
     def __init__(self, span: Span, sequence: list[Word]) -> None:
         self.span = span
         self.sequence = sequence
-        self.keys = [word.key for word in sequence]
+        self.keys = list(map(_KEY, sequence))
         self.where = dict(zip(self.keys, range(len(sequence)), strict=True))
-        self.marks = 0
-        for word in sequence:
-            self.marks |= word.marks
+        self.marks = reduce(or_, map(_MARKS, sequence), 0)
 
 
 class Passage:

@@ -229,8 +229,8 @@ def leading_subject(sentence: str) -> str:
     tokens = sentence.split()[: _LONGEST_SUBJECT + 1]
     if not tokens:
         return ""
-    is_verb = _is_russian_verb if has_russian(tokens[0]) else _is_finite
-    verb = next((n for n, token in enumerate(tokens) if n and is_verb(token)), None)
+    is_russian = has_russian(tokens[0])
+    verb = next((n for n, one in enumerate(tokens) if n and _is_verb(one, is_russian)), None)
     low = tokens[0].lower()
     if (
         verb is None
@@ -242,12 +242,10 @@ def leading_subject(sentence: str) -> str:
     return " ".join(tokens[:verb])
 
 
-def _is_finite(token: str) -> bool:
+def _is_verb(token: str, is_russian: bool) -> bool:
+    if is_russian:
+        return _RU_VERB.fullmatch(token.strip(".,;:—")) is not None
     return token.lower() in _VERBS or token.endswith("ed")
-
-
-def _is_russian_verb(token: str) -> bool:
-    return _RU_VERB.fullmatch(token.strip(".,;:—")) is not None
 
 
 _YES_NO = re.compile(

@@ -65,6 +65,8 @@ _UNITS_OF_SIGN = {
 
 # Effects of a word on a statement, one bit each.
 DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
+# Numbers, and words for numbers and months.
+_FIGURE = 64
 # Negations of other languages have their own bit: "Mai" or "Ani" may be names in English.
 
 QUANTIFIERS = {form: group for group, forms in named_groups_in("quantifiers") for form in forms}
@@ -216,7 +218,7 @@ def _analyse(token: str) -> Word:
         return Word(token, _plain_key(low), kind, token[0].isupper(), low, MARKS.get(low, 0))
     first = token[0]
     if first.isdecimal():
-        return Word(token, token, "number", False, token, 0)
+        return Word(token, token, "number", False, token, _FIGURE)
     if first in _UNITS_OF_SIGN:
         return Word(token, _UNITS_OF_SIGN[first], "unit", False, token, 0)
     plain = token
@@ -371,7 +373,8 @@ _NUMBERS_OF_MONTHS = {
     form: number for number, (_, forms) in enumerate(_MONTHS, start=1) for form in forms
 }
 _UNITS = {form: unit for unit, forms in named_groups_in("units") for form in forms}
-_FIGURES = NUMBER_WORDS | frozenset(_NUMBERS_OF_MONTHS)
+for _form in NUMBER_WORDS.union(_NUMBERS_OF_MONTHS):
+    MARKS[_form] = MARKS.get(_form, 0) | _FIGURE
 
 
 def expand_dates(text: str) -> str:
@@ -399,9 +402,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
     and a half million" stays several. "two hundred and five people, 1,500 seats, in May" has the
     keys 205, person, 1500, seat, in, month5.
     """
-    figures = [
-        i for i, word in enumerate(sequence) if word.kind == "number" or word.low in _FIGURES
-    ]
+    figures = [i for i, word in enumerate(sequence) if word.marks & _FIGURE]
     if not figures:
         return sequence
     result: list[Word] = []

@@ -147,7 +147,7 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
     (outcome,) = run.outcomes
     assert (outcome.status, outcome.reason) == ("not_scorable", "unread_language")
     assert getattr(outcome.result, "language", "") == language
-    assert "made for English and Russian" in outcome.warnings[0]
+    assert "built for English and Russian" in outcome.warnings[0]
     assert Gate(0.0).missed(run.summary())
     assert not guard_sync(chunk, [chunk]).passed
     assert "its verdicts count only with" in guard_sync(chunk, [chunk]).warnings[0]
