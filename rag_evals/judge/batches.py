@@ -35,7 +35,7 @@ from rag_evals.errors import (
 )
 from rag_evals.judge.clients.build import endpoint_of, own_async_judge
 from rag_evals.judge.clients.sdks import client_for_files
-from rag_evals.judge.clients.strings import read_endpoint
+from rag_evals.judge.clients.strings import OPENAI_HOSTS, read_endpoint
 from rag_evals.judge.pace import retry
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, read_fault, try_again
@@ -402,7 +402,9 @@ class _OpenAIBatches(BatchApi):
             yield from self._cut(response)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
-        return islice(things.list(**asked), _NEWEST)
+        # Groq's library returns one page and takes no arguments.
+        has_pages = self._endpoint.provider in OPENAI_HOSTS
+        return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
 
 
 def _state(batch: Any) -> BatchState:

@@ -11,7 +11,7 @@ from tests.scripted import Answer, HttpError, Raw, Reply, Stall
 
 KEY = "test-key-SECRET"
 SDKS_HERE = bool(os.environ.get("RAG_EVALS_REQUIRE_PROVIDERS")) or all(
-    find_spec(name) for name in "anthropic boto3 litellm mistralai".split()
+    find_spec(name) for name in "anthropic boto3 cohere groq litellm mistralai".split()
 )
 """Where CI wants them, a missing one is a failure, not a skip."""
 
@@ -47,6 +47,7 @@ _BOTOCORE = ("17 MB",)
 _LITELLM = ("another host", "17 MB")
 ASKED = [
     Asked("OpenAI Chat", "openai/m", "openai", "OPENAI_BASE_URL", _OPENAI),
+    Asked("OpenAI Responses", "openai-responses/m", "responses", "OPENAI_BASE_URL", _OPENAI),
     Asked("Azure", "azure/m", "azure", "AZURE_OPENAI_ENDPOINT", ("AZURE_OPENAI_API_KEY",)),
     Asked("Anthropic", "anthropic/m", "anthropic", "ANTHROPIC_BASE_URL", ("ANTHROPIC_API_KEY",),
           "anthropic"),
@@ -58,9 +59,9 @@ ASKED = [
           _AWS, "boto3", _BOTOCORE),
     Asked("Bedrock, text", "bedrock/amazon.m", "bedrock", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
           _AWS, "boto3", _BOTOCORE),
-    Asked("Mistral", "mistral/m", "mistral", "MISTRAL_BASE_URL", ("MISTRAL_API_KEY",)),
-    Asked("Groq", "groq/m", "groq", "GROQ_BASE_URL", ("GROQ_API_KEY",)),
-    Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",)),
+    Asked("Mistral", "mistral/m", "mistral", "MISTRAL_BASE_URL", ("MISTRAL_API_KEY",), "mistralai"),
+    Asked("Groq", "groq/m", "groq", "GROQ_BASE_URL", ("GROQ_API_KEY",), "groq"),
+    Asked("Cohere", "cohere/m", "cohere", "CO_API_URL", ("CO_API_KEY",), "cohere"),
     Asked("Ollama", "ollama/m", "ollama", "OLLAMA_HOST", ()),
     Asked("vLLM", "vllm/m", "vllm", "VLLM_BASE_URL", ()),
     Asked("LiteLLM", "litellm/openai/m", "litellm", "OPENAI_BASE_URL", _OPENAI, "litellm",

@@ -10,6 +10,7 @@ from tests.conftest import Command
 
 KEYS = {
     "openai/x": "OPENAI_API_KEY",
+    "openai-responses/x": "OPENAI_API_KEY",
     "azure/x": "AZURE_OPENAI_API_KEY",
     "anthropic/x": "ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN",
     "google/x": "GOOGLE_API_KEY or GEMINI_API_KEY",
@@ -42,8 +43,12 @@ LIBRARIES = {
     "generative-ai/x": "google.genai",
     "vertex/x": "google.genai",
     "bedrock/anthropic.x": "boto3",
+    "mistral/x": "mistralai",
+    "groq/x": "groq",
+    "cohere/x": "cohere",
     "litellm/openai/x": "litellm",
     "litellm/anthropic/x": "litellm",
+    "writer/x": "writerai",
 }
 """What each judge imports; all others are asked with OpenAI's library, which is always here."""
 

@@ -21,7 +21,7 @@ if not SDKS_HERE:
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 ROW: dict[str, Any] = {"answer": "The tower stands in Paris.", "context": ["In Paris."]}
-NO_SEED = {"Anthropic", "Bedrock, tools", "Bedrock, text"}
+NO_SEED = {"Anthropic", "Bedrock, tools", "Bedrock, text", "OpenAI Responses"}
 """Providers without this setting; a grading that names it ends before anything is sent."""
 AWS = {"region_name": "us-east-1", "aws_access_key_id": KEY, "aws_secret_access_key": KEY}
 

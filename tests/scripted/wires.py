@@ -227,6 +227,23 @@ def _bedrock_reply(reply: Reply, body: Body) -> Body:
     }
 
 
+def _cohere_schema(body: Body) -> Body:
+    return dict((body.get("response_format") or {}).get("schema") or {})
+
+
+def _cohere_reply(reply: Reply, body: Body) -> Body:
+    stops = {"stop": "COMPLETE", "length": "MAX_TOKENS", "content_filter": "ERROR_TOXIC"}
+    stop = "ERROR_TOXIC" if reply.refusal else stops.get(reply.finish_reason, "COMPLETE")
+    tokens = {"input_tokens": reply.prompt_tokens, "output_tokens": reply.completion_tokens}
+    text = reply.refusal or _as_text(reply)
+    return {
+        "id": f"{next(_numbers)}",
+        "finish_reason": stop,
+        "message": {"role": "assistant", "content": [{"type": "text", "text": text}]},
+        "usage": {"billed_units": tokens, "tokens": tokens},
+    }
+
+
 _GEMINI = Wire(_gemini_messages, _gemini_schema, _gemini_reply, _gemini_error, path="")
 
 WIRES: Mapping[str, Wire] = {
@@ -241,7 +258,7 @@ WIRES: Mapping[str, Wire] = {
     "bedrock": Wire(_bedrock_messages, _bedrock_schema, _bedrock_reply, _flat_error, path=""),
     "mistral": Wire(OPENAI.messages, OPENAI.schema, _mistral_reply, _flat_error, path=""),
     "groq": Wire(OPENAI.messages, OPENAI.schema, OPENAI.reply, OPENAI.error, path=""),
-    "cohere": Wire(OPENAI.messages, OPENAI.schema, OPENAI.reply, _flat_error, path=""),
+    "cohere": Wire(OPENAI.messages, _cohere_schema, _cohere_reply, _flat_error, path=""),
     "ollama": OPENAI,
     "vllm": OPENAI,
     "litellm": OPENAI,

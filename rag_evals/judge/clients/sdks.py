@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 from weakref import WeakKeyDictionary
 
@@ -112,16 +113,72 @@ def _is_installed(module: str) -> bool:
         return False
 
 
-def _anthropic(_: Endpoint, use: ClientUse) -> Made:
-    import anthropic  # noqa: PLC0415 - only where it is asked
+def _generated(library: str, name: str, path: str, provider: str) -> Make:
+    """Return a maker for SDKs that Stainless generated, which are all alike."""
 
-    http = None if use.answer is None else _answering_http(use.answer)
-    sdk = anthropic.AsyncAnthropic(max_retries=0, timeout=use.seconds, http_client=http)
+    def make(_: Endpoint, use: ClientUse) -> Made:
+        module = import_module(library)
+        http = None if use.answer is None else _answering_http(module, use.answer)
+        kind = getattr(module, f"Async{name}")
+        sdk = kind(max_retries=0, timeout=use.seconds, http_client=http)
+
+        def send(body: dict[str, Any]) -> Any:
+            return attrgetter(path)(sdk)(**body, timeout=use.one_try())
+
+        return Made(sdk, send, provider)
+
+    return make
+
+
+def _responses(endpoint: Endpoint, use: ClientUse) -> Made:
+    """OpenAI's other interface, whose messages are called input."""
+    import openai  # noqa: PLC0415 - 1.4 s of CPU
+
+    http = openai.DefaultAsyncHttpxClient(verify=trusted_certificates(), timeout=use.seconds)
+    where: dict[str, Any] = {"base_url": endpoint.address, "api_key": endpoint.key}
+    sdk = openai.AsyncOpenAI(max_retries=0, timeout=use.seconds, http_client=http, **where)
 
     def send(body: dict[str, Any]) -> Any:
-        return sdk.messages.create(**body, timeout=use.one_try())
+        asked = {"model": endpoint.model, **body}
+        if "messages" in asked:
+            asked["input"] = asked.pop("messages")
+        return sdk.responses.create(**asked, timeout=use.one_try())
 
-    return Made(sdk, send, "anthropic")
+    return Made(sdk, send, "openai", "RESPONSES_TOOLS")
+
+
+def _mistral(endpoint: Endpoint, use: ClientUse) -> Made:
+    try:
+        from mistralai.client import Mistral  # noqa: PLC0415 - only where it is asked
+    except ImportError:
+        from mistralai import Mistral  # noqa: PLC0415 - its place in the first version
+
+    sdk = Mistral(api_key=endpoint.key, server_url=endpoint.address)
+
+    def send(body: dict[str, Any]) -> Any:
+        return sdk.chat.complete_async(**body, timeout_ms=int(use.one_try() * 1000))
+
+    return Made(sdk, send, "mistral")
+
+
+def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
+    import cohere  # noqa: PLC0415 - only where it is asked
+
+    sdk = cohere.AsyncClientV2(
+        api_key=endpoint.key,
+        base_url=endpoint.address,
+        timeout=use.seconds,
+        # Otherwise it tells every user that schemas are experimental.
+        log_warning_experimental_features=False,
+    )
+
+    def send(body: dict[str, Any]) -> Any:
+        # instructor marks bodies with the version of the interface.
+        asked = {name: value for name, value in body.items() if not name.startswith("_cohere")}
+        options = {"max_retries": 0, "timeout_in_seconds": int(use.one_try())}
+        return sdk.chat(**asked, request_options=options)
+
+    return Made(sdk, send, "cohere", "JSON_SCHEMA")
 
 
 def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
@@ -201,25 +258,32 @@ def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 OWN_SDKS: dict[str, tuple[str, str, Make]] = {
-    "anthropic": ("anthropic", "anthropic", _anthropic),
+    "anthropic": (
+        "anthropic",
+        "anthropic",
+        _generated("anthropic", "Anthropic", "messages.create", "anthropic"),
+    ),
     "bedrock": ("boto3", "boto3", _bedrock),
+    "cohere": ("cohere", "cohere", _cohere),
     "google": ("google.genai", "google-genai jsonref", _genai),
+    "groq": ("groq", "groq", _generated("groq", "Groq", "chat.completions.create", "groq")),
     # The key depends on the model; the library checks it.
     "litellm": ("litellm", "litellm", _litellm),
+    "mistral": ("mistralai", "mistralai", _mistral),
+    "openai-responses": ("openai", "openai", _responses),
     "vertexai": ("google.genai", "google-genai jsonref", _genai),
+    "writer": ("writerai", "writer-sdk", _generated("writerai", "Writer", "chat.chat", "writer")),
 }
 """Providers with an SDK of their own: what is imported, what `pip install` takes, the maker."""
 
 
 # Types of a library that need not be installed are unknown here.
-def _answering_http(answer: Answering) -> Any:
-    """Return an HTTP client for Anthropic's SDK that answers without a network.
+def _answering_http(library: Any, answer: Answering) -> Any:
+    """Return an HTTP client for a generated SDK that answers without a network.
 
     Exceptions of `answer` pass through the SDK.
     """
-    import anthropic  # noqa: PLC0415 - loaded by now
-
-    client = anthropic.DefaultAsyncHttpxClient
+    client = library.DefaultAsyncHttpxClient
     # Some versions use httpx, others httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)
     http = sys.modules[next(name for name in bases if name.startswith("httpx"))]
@@ -268,10 +332,7 @@ def build_openai(
     )
     post = repeating(direct.send, use.limiter, teaches=True)
     mode = instructor.Mode[endpoint.host.mode]
-    # Mistral differs only in the names of settings.
-    named = "mistral" if endpoint.provider == "mistral" else "openai"
-    provider = instructor.Provider(named)
-    client = instructor.AsyncInstructor(client=sdk, create=post, mode=mode, provider=provider)
+    client = instructor.AsyncInstructor(client=sdk, create=post, mode=mode)
     return client, direct, post
 
 
@@ -279,15 +340,16 @@ def client_for_files(endpoint: Endpoint) -> Any:
     """Make the SDK's sync client for files and batches; raises as `no_key`."""
     if endpoint.provider in OWN_SDKS:
         _require_usable(endpoint)
-        import anthropic  # noqa: PLC0415 - an optional library; no other takes batches
-
-        return anthropic.Anthropic(max_retries=0, timeout=_FILE_SECONDS)
+        library = import_module(OWN_SDKS[endpoint.provider][0])
+        # No other provider with its own SDK takes batches.
+        kind = library.Groq if endpoint.provider == "groq" else library.Anthropic
+        return kind(max_retries=0, timeout=_FILE_SECONDS)
     if endpoint.key is None:
         raise no_key(endpoint.key_name)
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     where = _where(endpoint)
-    kind: Any = openai.OpenAI
+    kind = openai.OpenAI
     if endpoint.provider == "azure_openai":
         kind = openai.AzureOpenAI
         # Files belong to no deployment.
@@ -448,13 +510,24 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 _log = logging.getLogger(__name__)
 
 
+# Gemini's client has an async half; Cohere's and Mistral's keep an HTTP client.
+_CLOSERS = (
+    "close",
+    "aio.aclose",
+    "_client_wrapper.httpx_client.httpx_client.aclose",
+    "sdk_configuration.async_client.aclose",
+)
+
+
 # Clients of SDKs that need not be installed have no types here.
 async def close_client(client: Any) -> None:
     """Close a client's connections; a failure is only logged."""
     sdk = getattr(client, "client", None)
-    # Gemini's client has an async half.
-    for owner, name in ((sdk, "close"), (getattr(sdk, "aio", None), "aclose")):
-        if not callable(close := getattr(owner, name, None)):
+    for path in _CLOSERS:
+        close = sdk
+        for name in path.split("."):
+            close = getattr(close, name, None)
+        if not callable(close):
             continue
         try:
             ended = close()

@@ -45,28 +45,20 @@ def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
+_OPENAI = _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA")
 OPENAI_HOSTS: dict[str, Host] = {
-    "openai": _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA"),
+    "openai": _OPENAI,
     "azure_openai": Host("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
     "vllm": Host("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
     "ollama": Host("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
     "anyscale": _hosted("ANYSCALE", "https://api.endpoints.anyscale.com/v1"),
-    "cohere": Host(
-        "CO_API_URL",
-        "CO_API_KEY COHERE_API_KEY",
-        "https://api.cohere.ai/compatibility/v1",
-        mode="JSON_SCHEMA",
-    ),
     "cerebras": _hosted("CEREBRAS", "https://api.cerebras.ai/v1"),
     "databricks": Host("DATABRICKS_HOST", "DATABRICKS_TOKEN", mode="TOOLS"),
     "deepseek": _hosted("DEEPSEEK", "https://api.deepseek.com"),
     "fireworks": _hosted("FIREWORKS", "https://api.fireworks.ai/inference/v1"),
-    "groq": _hosted("GROQ", "https://api.groq.com/openai/v1"),
-    "mistral": _hosted("MISTRAL", "https://api.mistral.ai/v1"),
     "openrouter": _hosted("OPENROUTER", "https://openrouter.ai/api/v1"),
     "perplexity": _hosted("PERPLEXITY", "https://api.perplexity.ai", mode="JSON_SCHEMA"),
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
-    "writer": _hosted("WRITER", "https://api.writer.com/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
 """Providers on OpenAI's wire, at any address."""
@@ -74,22 +66,46 @@ OPENAI_HOSTS: dict[str, Host] = {
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
     "bedrock": Host("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", ""),
+    "cohere": Host("CO_API_URL", "CO_API_KEY COHERE_API_KEY"),
     "google": Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY"),
+    "groq": Host("GROQ_BASE_URL", "GROQ_API_KEY"),
     # Address and key depend on the model.
     "litellm": Host("", ""),
+    "mistral": Host("MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
+    "openai-responses": _OPENAI,
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
+    "writer": Host("", "WRITER_API_KEY"),
 }
 PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
 """Names of all providers: on OpenAI's wire, or with their own SDK (`sdks.py`)."""
 
 ALIASES: Mapping[str, str] = {
     "azure": "azure_openai",
+    "azure-openai": "azure_openai",
     "claude": "anthropic",
+    "amazon": "bedrock",
     "aws": "bedrock",
+    "aws_bedrock": "bedrock",
+    "fireworks_ai": "fireworks",
     "gemini": "google",
+    "genai": "google",
     "generative-ai": "google",
+    "google-genai": "google",
+    "google_genai": "google",
     "grok": "xai",
+    "hosted_vllm": "vllm",
+    "mistralai": "mistral",
+    "ollama_chat": "ollama",
+    "openai-compatible": "openai",
+    "openai_compatible": "openai",
+    "openai_like": "openai",
+    "openai_responses": "openai-responses",
+    "responses": "openai-responses",
+    "together_ai": "together",
+    "togetherai": "together",
     "vertex": "vertexai",
+    "vertex_ai": "vertexai",
+    "x-ai": "xai",
 }
 """Common names of providers, and their names here."""
 
@@ -194,7 +210,7 @@ def read_endpoint(spec: str) -> Endpoint:
     if provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
     _check_parts(spec, model, address, "vllm/MODEL")
-    if address and provider not in OPENAI_HOSTS:
+    if address and provider not in (*OPENAI_HOSTS, "openai-responses"):
         raise ConfigurationError(
             f"judge {spec!r}: provider {named!r} takes no address; for a server with OpenAI's API "
             "use 'openai/MODEL@URL'"
