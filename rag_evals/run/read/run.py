@@ -223,16 +223,15 @@ class Run(ScoreNumbers):
             unchecked: Use an index that covers the log without comparing hashes.
         """
         run = cls(folder=folder)
-        manifest = read_manifest(folder)
-        run._records = FolderRecords(
-            folder, manifest, RunIndex.open_unchecked(folder) if unchecked else None
-        )
+        run._records = FolderRecords(folder, read_manifest(folder), unchecked=unchecked)
         return run
 
     @property
     def _kept(self) -> RunRecords:
         if self._records is None and self.folder is not None:
-            self._records = FolderRecords(self.folder, read_manifest(self.folder), self.index)
+            is_current = self.index is not None and self.index.is_current
+            manifest = read_manifest(self.folder)
+            self._records = FolderRecords(self.folder, manifest, unchecked=is_current)
         elif self._records is None:
             self._records = MemoryRecords.of(self._outcomes or (), self._samples)
         return self._records

@@ -217,7 +217,7 @@ class RunIndex:
         self._rank = "0"
         self._added = 0
         self._began = 0
-        self._looks_back = False
+        self._looks_back = self._is_lent = False
         self._seal: Path | None = None
         self._marks: list[tuple[int, ...]] = []
         weakref.finalize(self, connection.close)
@@ -298,7 +298,6 @@ class RunIndex:
             return None
         files = {name: folder / name for name in (RESULTS, SAMPLES)}
         sizes = {name: path.stat().st_size if path.exists() else 0 for name, path in files.items()}
-        index._marks = _marks(folder)
         return index if is_settled and covered == sizes else None
 
     def seal(self) -> None:
@@ -311,6 +310,11 @@ class RunIndex:
                 content = hash_beginning(path, path.stat().st_size).encode()
                 replace_file(self._seal, content, sync=False)
         self._marks = _marks(self.folder)
+
+    def close(self) -> None:
+        """Close the file, unless a table of facts still reads it; `is_current` still works."""
+        if not self._is_lent:
+            self._database.close()
 
     def _break_seal(self) -> None:
         if self._seal is not None:
@@ -401,6 +405,7 @@ class RunIndex:
         Args:
             chosen: Which lines; None adds up those that count.
         """
+        self._is_lent = True
         # Facts are read later, when there may be lines of this start.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(()):

@@ -163,15 +163,21 @@ class FolderRecords:
     """The records and samples of a run folder."""
 
     def __init__(
-        self, folder: Path, manifest: Mapping[str, Any], index: RunIndex | None = None
+        self, folder: Path, manifest: Mapping[str, Any], *, unchecked: bool = False
     ) -> None:
-        """Use the given index if it is current; otherwise open the folder's.
+        """Open the index.
+
+        Args:
+            folder: The run folder.
+            manifest: Its manifest.
+            unchecked: Use an index that covers the log without comparing hashes.
 
         Raises:
             DataError: A line of the log is broken.
         """
         self.manifest = manifest
-        self.index = index if index and index.is_current else RunIndex.read(folder)
+        found = RunIndex.open_unchecked(folder) if unchecked else None
+        self.index = found or RunIndex.read(folder)
         self.graders = self.index.graders(list(manifest.get("identity", {}).get("graders", {})))
         self.index.show(self.graders)
         self._results = folder / RESULTS

@@ -134,6 +134,7 @@ class RunStore:
     def _close_index(self) -> None:
         self.commit()
         self.index.seal()
+        self.index.close()
 
     def finish(
         self,
