@@ -133,7 +133,8 @@ def _plot(points: Sequence[tuple[float, float, float]]) -> str:
         f"| {mean:.2f} | {share:.2f} | {100 * size:.0f} % |" for mean, share, size in points
     )
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 240" width="240" role="img">'
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 240 240" width="240" role="img" '
+        'aria-label="Reliability diagram: mean support and share of supported statements">'
         '<path d="M20 20V220H220M20 220L220 20" fill="none" stroke="gray"/>'
         f"{dots}</svg>\n\n| mean support | share supported | of all |\n| --- | --- | --- |\n{rows}"
     )
