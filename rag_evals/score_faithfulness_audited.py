@@ -77,7 +77,7 @@ _WISHES = {
 }
 _ENGLISH = {
     "absent": "the quote {quote!r} does not occur in chunk {chunk_id}",
-    "denial": "the quote {quote!r} leaves out {denial!r}, which turns it round",
+    "denial": "the quote {quote!r} leaves out {denial!r}, which reverses its meaning",
     "short": "the quote {quote!r} is too short to show anything",
     "none": "it quotes nothing",
     "unverified": "the judge says {verdict}, but {fault}",

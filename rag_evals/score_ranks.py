@@ -113,7 +113,7 @@ class RanksGrader(Grader[RetrievalRanksResult]):
             if len(set(given)) < len(given)
         ]
         if ids and not has_ids:
-            oddities.append("the chunks have no ids; their places, from 0, are compared")
+            oddities.append("the chunks have no ids, so their positions (from 0) are compared")
         yield from ()
         return RetrievalRanksResult(
             ids=list(dict.fromkeys(ids)),

@@ -63,7 +63,7 @@ def test_chunks_without_ids_have_their_places() -> None:
     result = RetrievalRanks.grade(sample, client="embedded")
 
     assert result.relevant == [False, True]
-    assert result.warnings == ["the chunks have no ids; their places, from 0, are compared"]
+    assert result.warnings == ["the chunks have no ids, so their positions (from 0) are compared"]
 
 
 def test_a_run_reads_the_column_and_names_rows_without_it() -> None:

@@ -144,9 +144,9 @@ class _Rows:
     Attributes:
         ids: Ids of the rows of the first run, then of the rows that only the second run has.
         scores: For each run the score of each row; NaN means none.
-        whys: For each run the reasons of rows without a score, by place.
+        whys: For each run the reasons of rows without a score, by index.
         common: Number of rows of the first run.
-        missing: Places of rows that the second run lacks.
+        missing: Indices of rows that the second run lacks.
         sizes: For each run the numbers of statements and words of each row; -1 means unknown.
         shared: Hashes of the question and the context of each row; 0 means none.
     """
@@ -206,18 +206,18 @@ class _Rows:
             self.scores[run][place] = score
 
     def sized(self, name: str) -> "array[int]":
-        """Return the places of the rows with a known size in both runs."""
+        """Return the indices of the rows with a known size in both runs."""
         pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
         return array("q", (at for at, both in pairs if min(both) >= 0))
 
     def scored(self) -> "array[int]":
-        """Return the places of the rows with a score in both runs."""
+        """Return the indices of the rows with a score in both runs."""
         pairs = enumerate(zip(*self.scores, strict=True))
         return array("q", (at for at, both in pairs if not any(map(math.isnan, both))))
 
 
 class _Pair:
-    """One grader's outcomes in both runs; rows are places in the common table."""
+    """One grader's outcomes in both runs; rows are indices in the common table."""
 
     def __init__(
         self,

@@ -272,7 +272,7 @@ class Comparison:
 
         Args:
             margin: Acceptable loss, 0 to 1; None checks only the share of scored rows.
-            min_scored: Smallest share of rows with a score in both runs, 0 to 1.
+            min_scored: Minimum share of rows with a score in both runs, 0 to 1.
             allow_shorter: Whether the candidate may have fewer supported statements per row;
                 by default `margin` also bounds the share that it loses.
 

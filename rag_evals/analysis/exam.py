@@ -191,7 +191,7 @@ class ExamReport:
         return mean_interval([float(one.right) for one in chosen])
 
     def skills(self) -> dict[str, Interval]:
-        """Return the share of right pairs of each skill."""
+        """Return the share of pairs that the judge got right, by skill."""
         names = dict.fromkeys(trial.pair.skill for trial in self.trials)
         return {name: self.rates(name) for name in names}
 

@@ -3,7 +3,7 @@
 A row of a file has one of these forms:
 
 - `sample_id` (or `id`) and `label`: a label of the row;
-- also `statement` (its place in the result, from 0) and `text`: a label of one statement, as the
+- also `statement` (its index in the result, from 0) and `text`: a label of one statement, as the
 report exports it;
 - also a `note`, with the label `null`: only a note;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
@@ -50,7 +50,7 @@ class Label:
     Attributes:
         sample_id: The row.
         value: 1 for supported, 0 for not supported; a row can have a number in between.
-        statement: Place of the statement in the judge's result; None if only the text is known.
+        statement: Index of the statement in the judge's result; None if only the text is known.
         text: Text of the statement; None for a label of the whole row.
         grader: Grader whose verdict is labelled; None for any grader.
         annotator: Name of the person; None if unknown.
@@ -507,7 +507,7 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
 def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
-    """Return groups of labels of the same statement, each with the places of its findings."""
+    """Group labels by statement; each group has the indices of its findings."""
     groups: dict[Hashable, list[Label]] = {}
     texts: list[str] = []
     for label in labels:

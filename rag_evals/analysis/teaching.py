@@ -148,7 +148,7 @@ class Learnt:
     after: list[bool]
 
     def gain(self, rows: Sequence[LabelledRow]) -> Interval:
-        """Return the gain in agreement; rows of one question are a cluster."""
+        """Return the gain in agreement; rows with the same question form a cluster."""
         before = [float(row.judged == row.label) for row in rows]
         after = [float(one) for one in self.after]
         return compare_paired(before, after, clusters=[row.question for row in rows]).difference

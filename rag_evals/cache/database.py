@@ -142,7 +142,7 @@ class Database:
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
         self._opened.append((os.getpid(), connection))
-        # An entry with invalid UTF-8 must reach its reader, where it is a miss.
+        # An entry with invalid UTF-8 must reach its reader, if it is a miss.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             _write_ahead(connection)

@@ -33,7 +33,7 @@ _STATEMENTS = ("statement", "claim", "sentence")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a chunk: `chunk.text[start:end] == text`, in code points; None where unknown."""
+    """Words of a chunk: `chunk.text[start:end] == text`, in code points; None if unknown."""
 
     # Fields stored by newer versions are ignored.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")

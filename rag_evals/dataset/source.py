@@ -425,7 +425,7 @@ class Places:
         )
 
     def first(self, key: int, place: int) -> int:
-        """Return the place of a key; a new key gets `place`."""
+        """Return the index of a key; a new key gets `place`."""
         keys, places = self._buckets[key % _BUCKETS]
         if key in keys:
             return places[keys.index(key)]

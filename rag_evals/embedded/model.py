@@ -197,7 +197,7 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
         The model.
 
     Raises:
-        ConfigurationError: A part is missing, or the features are not those of this version.
+        ConfigurationError: A field is missing, or the features do not match this version.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ConfigurationError(f"weights of format {FORMAT} expected")
@@ -237,7 +237,7 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
     return idf, unseen
 
 
-# Support of a whole answer from the supports of its statements.
+# Support of a whole answer from the support values of its statements.
 #
 # The weakest statement decides, with a lower limit than for a single statement. With a sum, long
 # answers would fail by chance; with a mean, true sentences would hide a false one. On either side
@@ -258,7 +258,7 @@ def answer_support(supports: Sequence[float], limit: float) -> float:
     """Return the probability that all statements of an answer are supported.
 
     Args:
-        supports: Supports of its statements, 0 to 1.
+        supports: Support values of its statements, 0 to 1.
         limit: Least support of the weakest statement of a supported answer.
 
     Returns:

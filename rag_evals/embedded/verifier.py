@@ -111,7 +111,7 @@ class EmbeddedVerifier:
         ranks answers on either side. Another statement never raises it.
 
         Args:
-            supports: Supports of its statements, 0 to 1.
+            supports: Support values of its statements, 0 to 1.
         """
         # As below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415

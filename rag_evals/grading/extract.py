@@ -61,7 +61,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The claims of an answer; each sentence has statements, is passed over, or is left out.
+    """The claims of an answer; each sentence has statements, is skipped, or is left out.
 
     Attributes:
         statements: The statements in the order of the answer.

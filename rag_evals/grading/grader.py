@@ -136,7 +136,7 @@ class _FixedOnceMade(ABC, metaclass=_Finished):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Refuse to change a finished grader, because the shipped ones are shared.
+            """Raise `FixedGraderError` for a finished grader; the shipped ones are shared.
 
             A user's own grader may change its own attributes.
             """

@@ -627,7 +627,7 @@ def _claiming(text: str, first: int, count: int) -> set[int]:
 
 
 def _stated_in(part: _Stretch, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
-    """Return the statements of a reply and the ids of the sentences it passes over."""
+    """Return the statements of a reply and the ids of the sentences it skips."""
     claims = reply.claims
     said = {one.sentence_id for one in claims}
     return [_stated(one, part) for one in claims], [

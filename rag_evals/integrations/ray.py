@@ -70,7 +70,7 @@ def grade_dataset(
         `rag-evals merge` makes a run folder from the Parquet files to which it is written.
 
     Raises:
-        ConfigurationError: A setting cannot work, the cluster has too few CPUs, or Ray is not
+        ConfigurationError: A setting is invalid, the cluster has too few CPUs, or Ray is not
             installed; nothing was graded.
         DataError: `dataset` is not from Ray or lacks a column, or a tuned file is invalid.
     """
@@ -80,7 +80,7 @@ def grade_dataset(
     if id_column is not None:
         options["columns"] = replace(ColumnMap.of(options.get("columns")), id=id_column)
     options["tuned"] = read_tunings(options.get("tuned"))
-    # A setting that cannot work fails here, not in an actor.
+    # An invalid setting fails here, not in an actor.
     opener = open_session(graders, client, **options)
     if checkpoint is not None:
         _require_resumable(graders, id_column)

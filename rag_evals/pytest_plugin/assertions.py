@@ -91,7 +91,7 @@ def assert_scores(
     Args:
         run: A run, or its folder.
         at: Which number is checked: the mean, or the lower end of its 95 % interval.
-        min_scored: Smallest share of rows with a score; failed rows have none.
+        min_scored: Minimum share of rows with a score; failed rows have none.
         count: Scores of rows that are not scorable, by reason, as for `Gate`.
         **at_least: Lowest accepted mean of each grader, such as `faithfulness=0.9`.
 

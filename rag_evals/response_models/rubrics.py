@@ -31,7 +31,7 @@ class PassFailResult(Result):
 
     @property
     def score(self) -> float:
-        """1.0 when the answer passes, else 0.0."""
+        """1.0 if the answer passes, else 0.0."""
         return float(self.passed)
 
     @property
@@ -80,7 +80,7 @@ class ChecklistResult(Result):
 
     @property
     def score(self) -> float:
-        """Criteria met divided by all, 0 to 1; 0.0 when there are none."""
+        """Criteria met divided by all, 0 to 1; 0.0 if there are none."""
         return sum(c.is_met for c in self.checks) / len(self.checks) if self.checks else 0.0
 
     @property
@@ -135,7 +135,7 @@ class PerChunkResult(Result):
 
     @property
     def score(self) -> float:
-        """Chunks that count divided by all, 0 to 1; 0.0 when there are none."""
+        """Chunks that count divided by all, 0 to 1; 0.0 if there are none."""
         verdicts = [chunk.verdict for chunk in self.labelled_chunks()]
         return sum(verdicts) / len(verdicts) if verdicts else 0.0
 

@@ -179,7 +179,7 @@ class ByStatement(Result):
 
     @property
     def score(self) -> float:
-        """Statements that count divided by all, 0 to 1; 0.0 when there are none.
+        """Share of statements that raise the score, 0 to 1; 0.0 without statements.
 
         A sentence that was left out counts as a statement without support.
         """

@@ -156,7 +156,7 @@ def summarize_groups(
 
     Args:
         scores: The score of each row, 0 to 1; None means no score.
-        groups: The group of each row; rows with None are one group.
+        groups: The group of each row; rows with None form one group.
         reasons: Why each row has no score; None counts as "unscored".
         clusters: As for `mean_interval`.
         bands: Bands from highest to lowest.

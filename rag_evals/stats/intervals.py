@@ -140,7 +140,7 @@ def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field that more than 5 % of them share with another row.
 
     Args:
-        shared: For each field, such as "question", its hash in each row; 0 means none.
+        shared: For each field, such as "question", the hash of its value in each row; 0 if empty.
 
     Returns:
         None if rows are independent, or if all of them share one value, because then nothing is

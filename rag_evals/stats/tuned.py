@@ -333,7 +333,7 @@ def support_shift(
     Args:
         supports: The support of each statement.
         rows: The row of each statement.
-        labelled: Supports of the labelled statements, or their quantiles.
+        labelled: Support values of the labelled statements, or their quantiles.
         worth: Effective number of independent labelled rows; see `independent_rows`.
     """
     # The last digits of a model's output differ between batches.

@@ -1,4 +1,4 @@
-"""Cascades: a cheap verifier decides where it is sure, a better one decides the rest."""
+"""Cascades: a cheap verifier decides if it is sure, a better one decides the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

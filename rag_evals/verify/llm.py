@@ -70,7 +70,7 @@ class LLMVerifier:
     """Asks a judge; a reply that leaves a statement out is asked again.
 
     Args:
-        batch_size: Statements in one call, at least 1.
+        batch_size: Statements per call, at least 1.
         model: Model to ask; None for the client's own.
         endpoint: A judge of its own, such as `"openai/gpt-4o"`; None for the judge that grades.
         name: Name in results; empty for the endpoint, the model or `judge`.

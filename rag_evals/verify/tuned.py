@@ -264,7 +264,7 @@ _TUNED = {
 
 @dataclass(frozen=True, eq=False)
 class TunedVerifier:
-    """Turns the supports of another verifier into probabilities, and decides by a tuned threshold.
+    """Turns the support of another verifier into a probability; decides by a tuned threshold.
 
     Args:
         verifier: The verifier that was tuned.

@@ -145,7 +145,7 @@ _KINDS = {"copy": True, "number": False, "negation": False, "paraphrase": True, 
 _LANGUAGES = Path(__file__).parents[2] / "tests" / "data" / "languages.jsonl"
 _FRESH = Path(__file__).parents[2] / "tests" / "data" / "fresh_cases.jsonl"
 _PAIRS = Path(__file__).parents[2] / "tests" / "data" / "minimal_pairs.jsonl"
-_ABLATION = """Without one feature, fitted and measured again, leaving a source out (at most 1,500
+_ABLATION = """One feature removed, refitted and measured leaving a source out (at most 1,500
 statements a source), mean balanced accuracy and AUROC change so:
 
 | without | BA | AUROC |

@@ -195,7 +195,7 @@ def tune(
     ] = None,
     stage: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Verifier to tune. Default: the only one of the run."),
+        typer.Option(metavar="NAME", help="Verifier to tune. Default: the run's only one."),
     ] = None,
     max_error: Annotated[
         float,

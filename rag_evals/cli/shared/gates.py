@@ -49,7 +49,7 @@ MinScored = Annotated[
     str | None,
     gate_option(
         metavar="SHARE",
-        help="Smallest share of rows with a score, such as 0.9 or 90%; failed rows have none. "
+        help="Minimum share of rows with a score, such as 0.9 or 90%; failed rows have none. "
         "Default with a gate: 0.9.",
     ),
 ]

@@ -219,7 +219,7 @@ async def _client_in_loop(
 
 
 async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
-    """Wait as a started generator: `asyncio.run` ends these before it closes its loop."""
+    """Close clients with the loop: `asyncio.run` closes open generators first."""
     try:
         yield
     finally:

@@ -264,7 +264,7 @@ def _ollama_address(given: str) -> str:
     name, colon, port = host.rpartition(":")
     if not colon or "]" in port:
         name, port = host, "443" if scheme == "https" else str(_OLLAMA_PORT)
-    # A server's listening address is not where it is asked.
+    # A server does not answer at its listening address.
     name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]"}.get(name, name)
     return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
 

@@ -489,7 +489,7 @@ def complete_text(message: Any) -> None:
 
 
 def complete_tool_call(message: Any) -> None:
-    """Read a JSON object in the text as the tool call that was asked for, if none came.
+    """If the reply has no tool call, read a JSON object in its text as the call.
 
     Servers without tools answer with text, whatever `tool_choice` says.
     """

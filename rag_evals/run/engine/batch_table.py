@@ -110,7 +110,7 @@ class BatchTable:
         self._lock.release()
 
     def path_of(self, part: int, kind: str = "") -> Path:
-        """Return the file of a part; with `.out` the file of its results."""
+        """Return the path of a part's file, or of its results file for `.out`."""
         return self.folder / f"part-{part}{kind}.jsonl"
 
     def attempt(self, key: str) -> BatchResult | None:
@@ -128,7 +128,7 @@ class BatchTable:
         return rows[0][0] if rows else None
 
     def waits(self, key: str) -> bool:
-        """True if a request is in a part whose results have not been taken."""
+        """True if a request is in a part whose results have not been collected."""
         rows = self._read(
             "SELECT 1 FROM requests JOIN parts ON part = number WHERE key = ? AND NOT is_taken", key
         )
@@ -167,7 +167,7 @@ class BatchTable:
             )
 
     def parts(self) -> list[BatchPart]:
-        """Return all parts whose results have not been taken."""
+        """Return all parts whose results have not been collected."""
         query = f"SELECT {_COLUMNS} FROM parts WHERE NOT is_taken ORDER BY number"
         return [BatchPart(*row) for row in self._read(query)]
 
@@ -201,7 +201,7 @@ class BatchTable:
             self._end(connection, part.number, status)
 
     def release(self, part: BatchPart, status: str) -> None:
-        """Note that nothing of a part was processed; its requests go into another one."""
+        """Record that nothing of a part was processed; its requests go into another one."""
         with self._connection as connection:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             self._end(connection, part.number, status)

@@ -87,7 +87,7 @@ def evaluate(
         The run: each row has one outcome for each grader.
 
     Raises:
-        ConfigurationError: A setting cannot work; nothing was sent.
+        ConfigurationError: A setting is invalid; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
         JudgeRejectedError: The endpoint refuses key, model or schema, and answered no row yet, or
             refused ten rows in a row.
@@ -203,7 +203,7 @@ def stream(
     that folder, and those of earlier starts are yielded too. Progress is shown only on request.
 
     Raises:
-        ConfigurationError: A setting cannot work; nothing was sent.
+        ConfigurationError: A setting is invalid; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
         RagEvalsError: In the loop, as `evaluate` raises.
     """

@@ -44,7 +44,7 @@ class UntilOneEnded:
 async def in_flight(
     work: Iterable[T | Coroutine[Any, Any, T] | UntilOneEnded], most: int
 ) -> AsyncGenerator[T]:
-    """Yield results as they come; a slow consumer slows down the work.
+    """Yield results as they arrive; a slow consumer slows down the work.
 
     Raises:
         Exception: Raised by a coroutine; the others are cancelled first.
@@ -256,7 +256,7 @@ class Runner:
             await asyncio.gather(waits, return_exceptions=True)
 
     def _complete(self) -> None:
-        """Note that all rows were graded; raise `DataError` if the file has changed."""
+        """Record that all rows were graded; raise `DataError` if the file has changed."""
         if isinstance(self._plan.data, FileData):
             self._plan.data.require_unchanged()
         self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()

@@ -136,7 +136,7 @@ def grading_key() -> tuple[str, str]:
 
 
 class AsyncGradingSession:
-    """Grades rows as they come, in the event loop that opened it; see `open_session`.
+    """Grades rows as they arrive, in the event loop that opened it; see `open_session`.
 
     Any number of tasks may grade at the same time; those above `concurrency` wait.
 
@@ -290,7 +290,7 @@ class AsyncGradingSession:
 
 
 class GradingSession:
-    """Grades rows as they come, from any number of threads; see `open_session`.
+    """Grades rows as they arrive, from any number of threads; see `open_session`.
 
     An event loop in its own thread does the work.
     """
@@ -420,7 +420,7 @@ class SessionOpener:
 def open_session(
     graders: Graders = "faithfulness", client: Client = None, **options: Unpack[RunOptions]
 ) -> SessionOpener:
-    """Open a session that grades rows as they come, as in a server, a guardrail or a test.
+    """Open a session that grades rows as they arrive, for example in a server or a test.
 
     `async with open_session(...) as session` returns an `AsyncGradingSession`, whose `grade` is
     awaited; `with open_session(...) as session` returns a `GradingSession` for any thread.
@@ -432,7 +432,7 @@ def open_session(
             above `concurrency` wait.
 
     Raises:
-        ConfigurationError: A setting cannot work; nothing was sent.
+        ConfigurationError: A setting is invalid; nothing was sent.
     """
     require_known("open_session", options, list(OPTIONS))
     of_data = [name for name, option in OPTIONS.items() if not option.in_session]

@@ -200,7 +200,7 @@ class Option:
     Attributes:
         help: Its effect, in one sentence.
         default: Default value; if it is None, None may be given.
-        check: Raises `ConfigurationError` for a value that cannot work; takes name and value.
+        check: Raises `ConfigurationError` for an invalid value; takes name and value.
         in_session: True if it works in a session, where rows come one by one.
         asks: True if it only works with an endpoint.
     """
@@ -373,7 +373,7 @@ OPTIONS: Mapping[str, Option] = {
 
 
 def check_options(options: RunOptions) -> None:
-    """Raise `ConfigurationError` for an unknown option, or a value that cannot work."""
+    """Raise `ConfigurationError` for an unknown option, or an invalid value."""
     for name, value in options.items():
         if name not in OPTIONS:
             raise UnknownNameError.of("option", name, OPTIONS)

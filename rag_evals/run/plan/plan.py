@@ -277,7 +277,7 @@ def make_plan(
             changed.
 
     Raises:
-        ConfigurationError: A setting cannot work.
+        ConfigurationError: A setting is invalid.
         DataError: A row of the file cannot be graded.
     """
     given: RunOptions = options or {}

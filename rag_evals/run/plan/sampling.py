@@ -467,10 +467,10 @@ def plan_draw(
 ) -> Plan:
     """Plan a run like `make_plan`, over the rows that `sampling` draws.
 
-    With a sample or a budget, its `free` is the plan of the cheap judge for all rows.
+    With a sample or a budget, the returned plan's `free` grades all rows with the embedded judge.
 
     Raises:
-        ConfigurationError: A setting cannot work, or rows cannot be drawn this way.
+        ConfigurationError: A setting is invalid, or rows cannot be drawn this way.
         DataError: A row of the file cannot be graded.
     """
     given: RunOptions = options or {}

@@ -369,7 +369,7 @@ class Run(ScoreNumbers):
         return len(self.records) if self._outcomes is None else len(self._outcomes)
 
     def __bool__(self) -> bool:
-        """A run without outcomes is true too."""
+        """A run is truthy even without outcomes."""
         return True
 
     @overload

@@ -486,7 +486,7 @@ class RunIndex:
         return next((int(line) for (line,) in found), None)
 
     def mark(self, sample_id: str) -> None:
-        """Note that a row is in the data."""
+        """Record that a row is in the data."""
         self._look_back()
         self._marked.append((stable_hash(sample_id),))
         if len(self._marked) >= _COMMIT_ROWS:
@@ -866,7 +866,7 @@ def remove_index(folder: Path) -> None:
 
 
 def _fits_seal(folder: Path) -> bool:
-    """Say whether the index is as it was sealed; one of a killed start has no seal."""
+    """Return whether the index is as it was sealed; one of a killed start has no seal."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()

@@ -89,7 +89,7 @@ _read_line = TypeAdapter(_Line).validate_json
 
 
 class SampleKey(NamedTuple):
-    """The fields of a sample's line that are in the index.
+    """The indexed fields of a stored sample.
 
     Attributes:
         sample_id: Id of the row.
