@@ -63,7 +63,11 @@ def beneath_litellm(error: BaseException) -> BaseException:
     if below is None or below is error:
         return error
     names = {kind.__name__ for kind in type(below).__mro__}
-    return below if names & (_NOT_CONNECTED | _TIMED_OUT) else error
+    if not names & (_NOT_CONNECTED | _TIMED_OUT):
+        return error
+    # A context is lost when the error is raised again in another handler; a cause is not.
+    error.__cause__ = below
+    return below
 
 
 def distrusts(error: BaseException | None) -> bool:
