@@ -1,7 +1,8 @@
 # Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
 PYTHON ?= python3
 # Processes that run the tests side by side.
-WORKERS ?= 2
+# Half of the time the tests wait for endpoints.
+WORKERS ?= 4
 # The certificates of the machine, as pip uses them: company networks have their own.
 export UV_SYSTEM_CERTS ?= 1
 # Tests start many processes; without compiled files each would compile the package again.

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import pytest
+
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.decide import compare_with
 from rag_evals.embedded.model import features, load
@@ -89,6 +91,7 @@ def test_removing_the_cited_chunk_does_not_raise_support() -> None:
     assert sum(held) / len(held) >= _LEAST_SHARE
 
 
+@pytest.mark.slow
 def test_every_process_gives_the_same_bits() -> None:
     """A support does not depend on the order in which a process keeps its sets."""
     program = (

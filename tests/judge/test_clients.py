@@ -320,6 +320,7 @@ def test_a_client_of_openai_itself_is_wrapped(scripted: Start, kind: str) -> Non
     assert formats == ["json_schema"] * 2
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_leaves_no_connection(scripted: Start) -> None:
     """The client of a string is kept for the next grading, and closed with the program."""
     scripted(GOOD)

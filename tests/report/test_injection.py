@@ -118,6 +118,7 @@ def poisoned() -> Run:
                      samples=samples)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_in_data_runs(browser: Browser, tmp_path: Path) -> None:
     """Fifty attacks in every field: no script, no request, no element; text stays text."""
     assert len(CORPUS) >= 40

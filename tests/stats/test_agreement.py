@@ -120,6 +120,7 @@ def test_full_agreement_on_few_rows_is_not_certainty() -> None:
     assert 0.6 < kappa.low < 0.95
 
 
+@pytest.mark.slow
 def test_kappa_intervals_cover_in_simulation() -> None:
     """At 40 rows the 95 % interval holds the true kappa in at least 92 % of 400 draws."""
     rng = random.Random(11)

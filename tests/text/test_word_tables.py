@@ -2,6 +2,8 @@
 
 import gc
 
+import pytest
+
 from rag_evals.text import Word, words
 
 
@@ -10,6 +12,7 @@ def held_words() -> int:
     return sum(isinstance(one, Word) for one in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_words_of_many_texts_do_not_pile_up() -> None:
     """Of numbers, which no two rows share, no more are held than one table has room for."""
     before = held_words()

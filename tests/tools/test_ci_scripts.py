@@ -70,6 +70,7 @@ def test_the_gate_grades_and_compares_with_the_build_before() -> None:
     assert kept == {"run", "junit.xml"}
 
 
+@pytest.mark.slow
 def test_a_build_that_cannot_grade_ends_with_its_code() -> None:
     """There is nothing to compare then."""
     ended = run(SCRIPTS / "gate.sh", DATA="no.jsonl")

@@ -31,6 +31,7 @@ def drawn(rng: random.Random) -> GraderSummary:
     return summary
 
 
+@pytest.mark.slow
 def test_intervals_of_repeated_questions_cover_as_promised() -> None:
     """Taken as independent, 69 to 82 % of the intervals hold the truth; clustered, 95 %."""
     rng = random.Random(5)
