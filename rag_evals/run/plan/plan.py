@@ -99,7 +99,7 @@ class Plan:
         policy: Makes the policy that decides how many rows are graded, given the US dollars that
             earlier starts spent on outcomes that do not count; None for all rows.
         batched: True if judges are asked in batches, which cost less.
-        free: Plan of all rows for a free judge, if this one draws a sample; else None.
+        free: Plan of all rows for a cheap judge, if this one draws a sample; else None.
         budget: Budget of the sample in US dollars; None without one.
     """
 
