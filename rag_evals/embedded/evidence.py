@@ -1,22 +1,27 @@
 """Passages at which a reader can check a finding, found when it is shown, not when it is graded."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from rag_evals.core import EvidencePassage, Finding, Phrases, phrases
+from rag_evals.core import Evidence, EvidencePassage, Finding, Phrases, phrases
 from rag_evals.embedded.verifier import EmbeddedVerifier
+from rag_evals.text import split_sentences
 
 _WITH_TEXT = ("statement", "reference", "citation")
+# Of a longer context only the beginning is compared.
+_MOST_COMPARED = 2_000
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Find the passages at which a reader can check a finding, and what differs there.
 
     These are the judge's quotes. If there are none, the embedded judge chooses a sentence from the
-    cited chunks, or from all chunks if none are cited.
+    cited chunks, or from all chunks if none are cited. If no chunk shares a word with the
+    statement, the most similar sentence is shown.
 
     Returns:
-        Best first; empty if the finding is not about a statement, or shares no word with a chunk.
+        Best first; empty if the finding is not about a statement, or there are no chunks.
     """
     quoted = quoted_passages(finding, chunks)
     if quoted or finding.about not in _WITH_TEXT or not any(map(str.strip, chunks)):
@@ -29,12 +34,34 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
     # The reason names chunk ids, which are right only if all chunks were compared.
     is_said = finding.verdict or verdict.is_supported or verdict.reason == finding.reasoning
     differs = "" if cited or is_said else verdict.reason
+    found = verdict.evidence[:3] or _most_similar(finding.text, [chunks[one] for one in places])
     return tuple(
         EvidencePassage(
             places[one.chunk_id], one.start, one.end, one.text, True, differs if not n else ""
         )
-        for n, one in enumerate(verdict.evidence[:3])
+        for n, one in enumerate(found)
     )
+
+
+def _most_similar(text: str, chunks: Sequence[str]) -> list[Evidence]:
+    """Return the sentence with the largest share of equal trigrams of letters (Dice)."""
+    own = _trigrams(text)
+    sentences = [
+        Evidence(place, one.start, one.end, one.text)
+        for place, chunk in enumerate(chunks)
+        for one in split_sentences(chunk)
+    ][:_MOST_COMPARED]
+
+    def similarity(one: Evidence) -> float:
+        other = _trigrams(one.text)
+        return (own & other).total() / ((own.total() + other.total()) or 1)
+
+    return [max(sentences, key=similarity)] if sentences else []
+
+
+def _trigrams(text: str) -> Counter[str]:
+    low = f" {text.lower()} "
+    return Counter(low[at : at + 3] for at in range(len(low) - 2))
 
 
 def evidence_words(

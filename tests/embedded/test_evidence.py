@@ -89,12 +89,19 @@ def test_a_supported_statement_is_looked_for_in_its_chunks() -> None:
     assert passage.differs == ""
 
 
+def test_no_word_in_common_still_has_a_place_to_look() -> None:
+    """What looks most alike is shown, and that nothing is shared is said."""
+    (passage,) = find_passages(finding("Snow fell yesterday.", False), CHUNKS)
+
+    assert passage.is_nearest
+    assert "no chunk shares a content word" in passage.differs
+
+
 def test_nothing_to_look_at_is_nothing_found() -> None:
-    """No chunks, only spaces, no word in common, or a finding about no statement."""
+    """No chunks, only spaces, ids of no chunk, or a finding about no statement."""
     wrong = finding("It was completed in 1923.", False, chunk_ids=(7,))
 
     assert find_passages(wrong, []) == ()
     assert find_passages(wrong, [" ", ""]) == ()
-    assert find_passages(finding("Snow fell yesterday.", False), CHUNKS) == ()
     assert find_passages(wrong, CHUNKS)[0].chunk_id == 1
     assert find_passages(Finding("the answer", False, "no"), CHUNKS) == ()

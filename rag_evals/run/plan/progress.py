@@ -5,9 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rag_evals.core import Phrases, phrases
+from rag_evals.text import html_text
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_IN_A_NOTEBOOK = 0.2
@@ -118,33 +120,80 @@ def reporting(
     stream = sys.stderr if stream is None else stream
     if callable(progress):
         yield progress
-    elif progress is False or (progress is None and not (in_notebook or stream.isatty())):
+    elif in_notebook and progress is not False:
+        line = _NotebookLine(phrases(language))
+        try:
+            yield line
+        finally:
+            line.close()
+    elif progress is False or (progress is None and not stream.isatty()):
         yield silent
-    elif stream.isatty() and not in_notebook:
+    elif stream.isatty():
         with _bar(stream, phrases(language)) as report:
             yield report
     else:
-        yield _Lines(stream, phrases(language), in_notebook=in_notebook)
+        yield _Lines(stream, phrases(language))
+
+
+class _Html:
+    """An HTML text for a notebook."""
+
+    def __init__(self, html: str) -> None:
+        self._html = html
+
+    def __repr__(self) -> str:
+        return ""
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+class _NotebookLine:
+    """A bar with a line of text in the output of the running cell; it disappears at the end."""
+
+    def __init__(self, say: Phrases) -> None:
+        self._say = say
+        self._handle: Any = None
+        self._shown_at = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        """Show the progress a few times a second; a short run shows nothing."""
+        if time.monotonic() - self._shown_at < _SECONDS_IN_A_NOTEBOOK:
+            return
+        self._shown_at = time.monotonic()
+        # Without a value the bar only shows activity.
+        known = progress.total is not None
+        place = f' value="{progress.done}" max="{progress.total}"' if known else ""
+        text = html_text(progress.line(self._say))
+        shown = _Html(f"<div><progress{place}></progress> {text}</div>")
+        if self._handle is None:
+            display: Any = import_module("IPython.display").display
+            self._handle = display(shown, display_id=True)
+        else:
+            self._handle.update(shown)
+
+    def close(self) -> None:
+        """Remove the line."""
+        if self._handle is not None:
+            self._handle.update(_Html(""))
 
 
 class _Lines:
-    """Writes a line from time to time; in a notebook, over the line before."""
+    """Writes a line from time to time."""
 
-    def __init__(self, stream: TextIO, say: Phrases, *, in_notebook: bool) -> None:
+    def __init__(self, stream: TextIO, say: Phrases) -> None:
         self._stream = stream
         self._say = say
-        self._form = "\r{:<100}" if in_notebook else "{}\n"
-        self._seconds = _SECONDS_IN_A_NOTEBOOK if in_notebook else _SECONDS_BETWEEN_LINES
         self._shown_at = time.monotonic()
         self._waited = False
 
     def __call__(self, progress: Progress) -> None:
-        is_due = time.monotonic() - self._shown_at >= self._seconds
+        is_due = time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
         begins_to_wait = progress.waiting_seconds >= 1 and not self._waited
         self._waited = progress.waiting_seconds >= 1
         if is_due or begins_to_wait or progress.done == progress.total:
             self._shown_at = time.monotonic()
-            self._stream.write(self._form.format(progress.line(self._say)))
+            self._stream.write(f"{progress.line(self._say)}\n")
             self._stream.flush()
 
 

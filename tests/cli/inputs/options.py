@@ -155,7 +155,7 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
         "an attack on no prompt",
         ("judge", "attack", "--grader", "faithfulness_hhem"),
         2,
-        "asks no judge",
+        "has no prompt of its own to attack",
     ),
     ("a prompt of no name", ("prompts", "show", "нет"), 2, "no prompt about 'нет'"),
     ("a prompt outside", ("prompts", "show", "../../pyproject"), 2, "no prompt '../../pyproject'"),
