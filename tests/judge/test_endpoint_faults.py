@@ -672,15 +672,16 @@ def test_one_object_is_found(text: str | bytes) -> None:
     assert one_object(text) == "{}"
 
 
+@pytest.mark.parametrize("provider", ["openai", "openai-responses"])
 @pytest.mark.parametrize("name", ["OPENAI_ORG_ID", "OPENAI_PROJECT_ID"])
 def test_ids_that_the_library_sends_are_checked(
-    scripted: Start, monkeypatch: pytest.MonkeyPatch, name: str
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, name: str, provider: str
 ) -> None:
     """As the key: before anything is sent, and named."""
     judge = scripted(GOOD)
     monkeypatch.setenv(name, "ü")
     with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC .* set it alone"):
-        evaluate([HERE], client="openai/m")
+        evaluate([HERE], client=f"{provider}/m")
     assert judge.requests == []
 
 

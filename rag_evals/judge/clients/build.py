@@ -17,6 +17,7 @@ from rag_evals.core import JudgeCall, JudgeReply, Meter
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.decisions import DECISIONS_PATH, DecisionJudge, read_decisions
 from rag_evals.judge.clients.sdks import (
+    OWN_SDKS,
     Client,
     build_openai,
     build_own_sdk,
@@ -341,7 +342,7 @@ def _build(
 ) -> BuiltClient:
     """Make the client of an endpoint; of an OpenAI-like one for this path."""
     _check_endpoint(endpoint)
-    if endpoint.provider not in OPENAI_HOSTS:
+    if endpoint.provider in OWN_SDKS:
         return BuiltClient(build_own_sdk(endpoint, use))
     if endpoint.key is None:
         local = " (any text for a local server that checks none)"

@@ -135,7 +135,7 @@ def _responses(endpoint: Endpoint, use: ClientUse) -> Made:
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     http = openai.DefaultAsyncHttpxClient(verify=trusted_certificates(), timeout=use.seconds)
-    where: dict[str, Any] = {"base_url": endpoint.address, "api_key": endpoint.key}
+    where = _where(endpoint)
     sdk = openai.AsyncOpenAI(max_retries=0, timeout=use.seconds, http_client=http, **where)
 
     def send(body: dict[str, Any]) -> Any:

@@ -48,6 +48,7 @@ def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
 _OPENAI = _hosted("OPENAI", "https://api.openai.com/v1", mode="JSON_SCHEMA")
 OPENAI_HOSTS: dict[str, Host] = {
     "openai": _OPENAI,
+    "openai-responses": _OPENAI,
     "azure_openai": Host("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"),
     "vllm": Host("VLLM_BASE_URL", "VLLM_API_KEY", "http://localhost:8000/v1", NO_KEY),
     "ollama": Host("OLLAMA_HOST", "OLLAMA_API_KEY", _OLLAMA, NO_KEY),
@@ -72,7 +73,6 @@ _OWN_HOSTS: dict[str, Host] = {
     # Address and key depend on the model.
     "litellm": Host("", ""),
     "mistral": Host("MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
-    "openai-responses": _OPENAI,
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
     "writer": Host("", "WRITER_API_KEY"),
 }
@@ -210,7 +210,7 @@ def read_endpoint(spec: str) -> Endpoint:
     if provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
     _check_parts(spec, model, address, "vllm/MODEL")
-    if address and provider not in (*OPENAI_HOSTS, "openai-responses"):
+    if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
             f"judge {spec!r}: provider {named!r} takes no address; for a server with OpenAI's API "
             "use 'openai/MODEL@URL'"
