@@ -1,8 +1,7 @@
-"""The batches of a run and their results, in a SQLite file in the run folder.
+"""SQLite store of a run's batches and their results.
 
-A request has a key made of its content. Each of its results, a reply or a fault, is a row of
-`attempts`. A part is a file of requests for one endpoint and one model, and the batch that the
-provider made of it. Each step of sending it is noted first, so a kill loses nothing.
+A request's key is a hash of its content. A part is a file of requests for one endpoint and model,
+and later the provider's batch. Each step is recorded before it is taken, so a kill loses nothing.
 """
 
 import os
@@ -42,9 +41,8 @@ CREATE TABLE IF NOT EXISTS command (options TEXT NOT NULL);
 _ATTEMPT = "INSERT OR REPLACE INTO attempts (key, n, reply, status, fault) VALUES (?, ?, ?, ?, ?)"
 _COLUMNS = "number, name, endpoint, model, requests, ended, status, file, batch"
 
+# A part that is SENDING may or may not have been sent. The user runs vLLM on a part that is GIVEN.
 WRITTEN, SENDING, GIVEN = "written", "sending", "given"
-"""States of a part: not sent; perhaps sent, since a program was sending it; and given as a file to
-a program of the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +50,10 @@ class BatchPart:
     """A file of requests.
 
     Attributes:
-        number: Number from 1.
-        name: Unique name at the provider.
-        endpoint: The judge string.
-        model: Model to ask.
-        requests: Number of requests.
-        ended: Number of processed requests, as last reported.
-        status: `written`, `sending`, `given`, or the provider's word.
-        file: The provider's id of the file; None before the upload.
-        batch: The provider's id of the batch; None before there is one.
+        ended: Requests that the provider has processed.
+        status: `written`, `sending`, `given` or the provider's status.
+        file: The provider's id of the uploaded file.
+        batch: The provider's id of the batch.
     """
 
     number: int
@@ -75,14 +68,14 @@ class BatchPart:
 
 
 class BatchTable:
-    """The batches of one run folder, used by one process at a time."""
+    """The batches of a run folder, locked for one process."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / BATCH
         self._lock = FileLock(self.folder / ".lock", timeout=0)
 
     def __enter__(self) -> Self:
-        """Lock and open the folder; raise `ConfigurationError` if it is in use or damaged."""
+        """Raise `ConfigurationError` if the folder is in use or damaged."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
@@ -105,16 +98,14 @@ class BatchTable:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close and unlock the folder."""
         self._connection.close()
         self._lock.release()
 
     def path_of(self, part: int, kind: str = "") -> Path:
-        """Return the path of a part's file, or of its results file for `.out`."""
         return self.folder / f"part-{part}{kind}.jsonl"
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return the latest result of a request; None without one."""
+        """Return the latest result of a request, or None."""
         rows = self._read(
             "SELECT key, reply, status, fault, n FROM attempts WHERE key = ? "
             "ORDER BY n DESC LIMIT 1",
@@ -123,24 +114,22 @@ class BatchTable:
         return BatchResult(*rows[0]) if rows else None
 
     def owner(self, key: str) -> str | None:
-        """Return the grading for which a request was first sent; None if it was never sent."""
+        """Return the grading that first sent a request; None if none did."""
         rows = self._read("SELECT owner FROM requests WHERE key = ?", key)
         return rows[0][0] if rows else None
 
     def waits(self, key: str) -> bool:
-        """True if a request is in a part whose results have not been collected."""
+        """True if a request has been written or sent and its result is still missing."""
         rows = self._read(
             "SELECT 1 FROM requests JOIN parts ON part = number WHERE key = ? AND NOT is_taken", key
         )
         return bool(rows)
 
     def keys(self, part: BatchPart) -> frozenset[str]:
-        """Return the keys of a part's requests."""
         found = self._read("SELECT key FROM requests WHERE part = ?", part.number)
         return frozenset(key for (key,) in found)
 
     def drop_written(self) -> None:
-        """Forget parts that were not sent; missing requests are written again."""
         unsent = "(SELECT number FROM parts WHERE status = ? AND NOT is_taken)"
         with self._connection as connection:
             connection.execute(
@@ -149,12 +138,10 @@ class BatchTable:
             connection.execute(f"DELETE FROM parts WHERE number IN {unsent}", (WRITTEN,))
 
     def next_part(self) -> int:
-        """Return the number of the next part."""
         (row,) = self._read("SELECT coalesce(max(number), 0) + 1 FROM parts")
         return int(row[0])
 
     def add_part(self, part: BatchPart, requests: Iterable[tuple[str, str]]) -> None:
-        """Note a written part and its requests, each with the grading that asks."""
         with self._connection as connection:
             connection.execute(
                 f"INSERT INTO parts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -167,12 +154,11 @@ class BatchTable:
             )
 
     def parts(self) -> list[BatchPart]:
-        """Return all parts whose results have not been collected."""
+        """Return the parts whose results are still missing."""
         query = f"SELECT {_COLUMNS} FROM parts WHERE NOT is_taken ORDER BY number"
         return [BatchPart(*row) for row in self._read(query)]
 
     def note(self, part: int, **columns: object) -> None:
-        """Update columns of a part, named as in `BatchPart`."""
         names = ", ".join(f"{name} = ?" for name in columns)
         with self._connection as connection:
             connection.execute(
@@ -180,7 +166,7 @@ class BatchTable:
             )
 
     def take(self, part: BatchPart, status: str, results: Iterable[BatchResult]) -> None:
-        """Store all results of a part, or nothing."""
+        """Store the results of a part in one transaction."""
         with self._connection as connection:
             rows = connection.execute(
                 "SELECT r.key, coalesce(max(n), 0) + 1 FROM requests r LEFT JOIN attempts a "
@@ -201,7 +187,7 @@ class BatchTable:
             self._end(connection, part.number, status)
 
     def release(self, part: BatchPart, status: str) -> None:
-        """Record that nothing of a part was processed; its requests go into another one."""
+        """Free the requests of a part that was not processed, for another part."""
         with self._connection as connection:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             self._end(connection, part.number, status)
@@ -213,7 +199,7 @@ class BatchTable:
 
     @property
     def command(self) -> str | None:
-        """The options of the command that began the batches, as JSON; None without one."""
+        """JSON of the options of the command that started the batches."""
         rows = self._read("SELECT options FROM command")
         return rows[0][0] if rows else None
 
@@ -228,15 +214,14 @@ class BatchTable:
 
 
 def has_batches(folder: Path) -> bool:
-    """True if a run folder has batches."""
     try:
         return (folder / BATCH / _FILE).exists()
     except OSError:
-        return False  # Such as a name that is too long, which is reported when the folder is made.
+        return False  # For example a name that is too long; creating the folder reports it.
 
 
 def parts_under_way(folder: Path) -> Sequence[BatchPart]:
-    """Return the sent parts of a run folder whose results were not taken."""
+    """Return the parts of a run folder that were sent and have no results yet."""
     if not has_batches(folder):
         return ()
     with BatchTable(folder) as table:
@@ -256,11 +241,11 @@ def open_batches(folder: Path) -> Iterator[BatchTable]:
 
 
 grading_now: ContextVar[str] = ContextVar("grading_now", default="")
-"""The grading of the current task: the id of its sample, and its grader."""
+"""Sample id and grader of the current task, separated by a newline."""
 
 
 class RoundAnswers:
-    """The replies that arrived before a round, and the requests without one."""
+    """Answers requests from collected results, and writes the missing requests into parts."""
 
     def __init__(
         self, table: BatchTable, *, max_requests: int | None = None, max_bytes: int | None = None
@@ -273,15 +258,14 @@ class RoundAnswers:
         self._open: dict[tuple[str, str], _PartFile] = {}
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return the result of a request; None if it is pending or was never sent."""
+        """Return the result of a request; None if it has none yet."""
         return None if self._table.waits(key) else self._table.attempt(key)
 
     def is_paid_here(self, key: str) -> bool:
-        """True if a request was sent for the current grading."""
+        """True if the current grading was the first to send the request."""
         return self._table.owner(key) in (None, grading_now.get())
 
     def note(self, missing: PendingError) -> None:
-        """Write a request into a part, unless it is in one."""
         name = bytes.fromhex(missing.key)
         if name in self._noted or self._table.waits(missing.key):
             return
@@ -301,7 +285,7 @@ class RoundAnswers:
 
     @contextmanager
     def writing(self) -> Iterator["RoundAnswers"]:
-        """Keep the parts of a round if it reaches its end."""
+        """Save the new parts unless the block raises."""
         try:
             yield self
         except BaseException:
@@ -332,7 +316,7 @@ class RoundAnswers:
 
 @dataclass(slots=True)
 class _PartFile:
-    """A part that is being written; `requests` are keys, each with the grading that asks."""
+    """A part that is being written; `requests` holds pairs of key and grading."""
 
     number: int
     place: tuple[str, str]

@@ -1,8 +1,8 @@
-"""Grading of a data set by batches, in rounds: send missing requests, take results, repeat.
+"""Grading of a data set in batches.
 
-A round grades every row without an outcome from the replies that have come. What it finds missing
-is sent; once that has come, the next round gets further, until no row is pending. Results come as a
-file that is read once it is complete: a lost line is a reply that would be paid for twice.
+Each round grades all unfinished rows with the replies collected so far and sends the requests that
+are still missing. Rounds repeat until no row is pending. A results file is read only when complete,
+because a lost line means paying for its reply twice.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
-"""Is called with lines about the progress of the batches."""
+"""Receives lines about the progress of the batches."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
@@ -44,14 +44,14 @@ _NO_ANSWER = "no answer, asking again: {}"
 
 
 class _Held(NamedTuple):
-    """Counts of a file of results.
+    """Counts of a results file.
 
     Attributes:
         requests: Requests of the part that have a result.
-        replies: Those of them that have a reply.
-        foreign: Requests with a result that are not of the part.
+        replies: Requests of the part that have a reply.
+        foreign: Results for requests of other parts.
         others: Unreadable lines.
-        start: Start of the first of these, for a message.
+        start: The first unreadable line, cut short.
     """
 
     requests: int
@@ -62,7 +62,6 @@ class _Held(NamedTuple):
 
     @classmethod
     def of(cls, path: Path, asked: frozenset[str]) -> "_Held":
-        """Count the results of some requests in a file."""
         keys: set[str] = set()
         replied: set[str] = set()
         others, start = 0, ""
@@ -78,7 +77,6 @@ class _Held(NamedTuple):
         return cls(len(every & asked), len(replied & asked), len(every - asked), others, start)
 
     def why_none(self, part: BatchPart) -> str:
-        """Return why the file has no result of the part."""
         if self.foreign:
             return f": 0 of {self.foreign} are of this batch's {part.requests} requests"
         return self.start
@@ -99,7 +97,7 @@ def _take(
 
 
 def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    """Take the results of a user's program, if any; raise `ConfigurationError` if none fits."""
+    """Take the results that the user's program wrote, if it has."""
     path = table.path_of(part.number, ".out")
     if not path.exists():
         return
@@ -115,12 +113,7 @@ def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
 def take_batch(
     table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
 ) -> None:
-    """Take the results of a batch that has ended, all or nothing.
-
-    Raises:
-        UnknownBatchError: The endpoint no longer has them.
-        ConfigurationError: The endpoint sent something else.
-    """
+    """Download and store the results of a finished batch."""
     held = _fetched(api, state, table.path_of(part.number, ".out"), table.keys(part))
     if not held.requests and (held.others or held.foreign or state.replied):
         raise ConfigurationError(
@@ -157,11 +150,11 @@ class BatchSteps:
     """Steps to take with the batches of a run.
 
     Attributes:
-        take: Take the results that have come.
-        send: Send what is missing.
+        take: Collect finished results.
+        send: Send missing requests.
         wait: Repeat both until no row is pending.
-        again: Send again what is in batches that the endpoint no longer has.
-        max_requests: Requests of one batch, at most; None takes the provider's limit.
+        again: Resend the requests of batches that the endpoint has deleted.
+        max_requests: Most requests in one batch; None for the provider's limit.
     """
 
     take: bool = True
@@ -180,25 +173,25 @@ async def aexecute_batches(
     progress: Report | bool | None = None,
     command: str | None = None,
 ) -> Run:
-    """Carry out a plan by batches, with the replies that have come.
+    """Grade in batches and return the run so far.
 
     Args:
         plan: The plan.
         steps: The steps to take.
-        out: The run folder; a run that is there is resumed.
-        tell: Called with lines about the progress of the batches.
+        out: The run folder, new or to be resumed.
+        tell: Receives lines about the progress of the batches.
         progress: As for `evaluate`.
-        command: Options of the command that starts the batches, as JSON; None keeps those stored.
+        command: JSON of the options of the command that starts the batches; None keeps the stored.
 
     Raises:
-        ConfigurationError: The judge takes no batches, or the provider refused one as a whole.
+        ConfigurationError: The judge supports no batches, or the provider rejected one.
     """
     check_batch_judges(plan)
     if plan.settings.restart:
         with RunStore(out, plan.manifest(), restart=True):
             pass
     elif (out / MANIFEST).exists():
-        # Before its batches are touched: the command may name the wrong folder.
+        # The command may name the wrong folder, so check before touching its batches.
         require_same_run(out, plan.manifest())
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
@@ -217,7 +210,7 @@ async def aexecute_batches(
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
-    """Ask an endpoint; with `wait`, through outages of any length."""
+    """Do the work; with `wait`, retry through outages of any length."""
     for number in count(1):
         try:
             work()
@@ -231,7 +224,6 @@ async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> N
 
 
 def check_batch_judges(plan: Plan) -> None:
-    """Reject judges that take no batches, before anything is written."""
     own = [] if plan.client is None else [plan.client]
     asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
     if not asked:
@@ -267,7 +259,7 @@ async def _round(
 
 
 def send_parts(table: BatchTable, tell: Tell) -> None:
-    """Send the written parts; look for one that a killed program may have sent."""
+    """Send the written parts, unless a killed program has already sent them."""
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
@@ -278,7 +270,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
                 tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
                 continue
             again = part.status == SENDING
-            # Before anything is sent: after a kill, the next start looks for it.
+            # After a kill, the next start looks for it at the provider.
             table.note(part.number, status=SENDING)
             api = apis.of(part.endpoint)
             path, file = table.path_of(part.number), part.file
@@ -294,10 +286,10 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
 
 
 def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
-    """Take the results of ended batches, of each all or nothing.
+    """Take the results of finished batches.
 
     Raises:
-        ConfigurationError: The provider refused a batch as a whole, or no longer has it.
+        ConfigurationError: The provider rejected a batch or has deleted it.
     """
     with _Apis() as apis:
         for part in table.parts():
@@ -309,7 +301,6 @@ def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
                 except UnknownBatchError as error:
                     if not again:
                         raise _with_way_out(error, table, part) from None
-                    # Its requests go into the next batch.
                     table.release(part, "unknown")
                     tell(
                         f"{error}; its {part.requests} requests are sent again, and paid for again"
@@ -347,7 +338,7 @@ def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
 
 
 def ask_states(table: BatchTable) -> list[BatchPart]:
-    """Ask for the state of the sent batches, and return all parts that are not taken."""
+    """Refresh the status of sent batches, and return the parts without results."""
     with _Apis() as apis:
         for part in table.parts():
             if part.batch is not None:
@@ -359,13 +350,12 @@ def ask_states(table: BatchTable) -> list[BatchPart]:
 
 
 async def _ended(table: BatchTable, tell: Tell) -> None:
-    """Wait until all sent batches have ended, with growing pauses."""
     told = ""
     for number in count(1):
         try:
             words = batch_words(parts := ask_states(table))
         except JudgeUnavailableError as error:
-            # A batch takes up to a day, and a network may be down for an hour of it.
+            # A batch takes up to a day, so do not give up when the network is down for an hour.
             parts, words = table.parts(), _NO_ANSWER.format(error)
         if any(part.batch is None for part in parts):
             raise ConfigurationError(
@@ -381,12 +371,10 @@ async def _ended(table: BatchTable, tell: Tell) -> None:
 
 
 def pending_in(folder: Path) -> int:
-    """Return the number of gradings without an outcome after the last round of a run."""
     return int(read_manifest(folder).get("pending", 0))
 
 
 def batch_words(parts: Iterable[BatchPart]) -> str:
-    """Return the progress of the sent batches in one line."""
     sent = [part for part in parts if part.status != WRITTEN]
     ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
@@ -394,7 +382,7 @@ def batch_words(parts: Iterable[BatchPart]) -> str:
 
 
 class _Apis:
-    """The batches of each endpoint, with one client per endpoint."""
+    """One open client per endpoint."""
 
     def __init__(self) -> None:
         self._opened: dict[str, BatchApi] = {}

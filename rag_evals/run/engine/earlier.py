@@ -1,4 +1,4 @@
-"""Outcomes of earlier starts of a run, so that only the rest is graded."""
+"""Outcomes of a run's earlier starts."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -22,18 +22,17 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 class EarlierOutcomes:
     """The outcomes of earlier starts in a run's folder.
 
-    If the data has not changed by a byte, the index says which rows are done, and they are not read
-    again, except those that a killed start wrote last. Otherwise each row is looked up by its
-    fingerprint and that of its grader.
+    If not a byte of the data has changed, the index knows by position which rows are done, and only
+    rows that a killed start wrote last are read again. Otherwise each row is looked up by its
+    fingerprint and its grader's.
 
     Attributes:
         changed: Rows that have changed since they were graded.
-        done: Gradings of earlier starts that count, if rows are not looked up.
-        spent: Usage of earlier starts; failed rows are graded again.
+        done: Gradings known to be done by position; 0 if rows are looked up.
+        spent: Usage of earlier starts.
     """
 
     def __init__(self, plan: Plan, store: RunStore) -> None:
-        """Read the index, and decide whether rows must be looked up."""
         self.changed = self.done = 0
         self.spent = store.index.spent()
         self._store = store
@@ -53,21 +52,20 @@ class EarlierOutcomes:
         self._flags = self._positions()
         self._doubted = frozenset() if self._flags is None else store.index.doubted()
         if self._flags is None:
-            # Until all rows were looked up, lines of this start have positions in other data.
+            # Positions in the log mix old and new data until every row has been looked up.
             self.forget_positions()
 
     def forget_positions(self) -> None:
-        """Make the next start look up every row: the data differs from the checked data."""
+        """Make the next start look up every row, because the data has changed."""
         self._store.index.trust_positions(None)
 
     def was_refused(self, outcome: Outcome) -> bool:
-        """True if the endpoint refused the same grading in an earlier start."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
         error = None if found is None else found.outcome.error
         return error is not None and error.type == JudgeRejectedError.__name__
 
     def is_known_failure(self, outcome: Outcome) -> bool:
-        """True if an earlier round of batches had the same failure from the same reply."""
+        """True if an earlier round of batches stored this failure."""
         if not self._plan.batched or self._store.is_new:
             return False
         found = self._store.index.find(outcome.key)
@@ -79,7 +77,6 @@ class EarlierOutcomes:
         )
 
     def fill(self, summary: Summary) -> None:
-        """Add the spending of all starts and the outcomes of done rows to a summary."""
         if self._store.is_new:
             return
         summary.usage, summary.cost_usd = self.spent.usage, self.spent.cost_usd
@@ -88,7 +85,7 @@ class EarlierOutcomes:
                 summary.add_tally(tally)
 
     def rows(self) -> Iterator[NumberedSample] | None:
-        """Read the rows to grade; None if all rows must be looked up."""
+        """Yield the rows to grade; None if all rows must be looked up."""
         if self._flags is None or not self.done or not isinstance(self._plan.data, FileData):
             return None
         first, *others = self._flags.values()
@@ -96,23 +93,19 @@ class EarlierOutcomes:
         return self._plan.data.some(done.translate(_FLIP))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Read the outcomes of done rows in the order of the log."""
+        """Yield the outcomes of done rows in log order."""
         if self._flags is not None:
             for place in self._store.index.ended_places(self._ended):
                 yield self._store.outcome_at(place, self._models)
 
     def is_done(self, row: NumberedSample, grader: str) -> bool:
-        """True if a grading is done and counted; False if rows are looked up."""
-        # The end of the run notices a file that became longer.
+        """True if a grading is done by position."""
+        # A slice, because the file may have grown; the run notices that at its end.
         here = slice(row.position, row.position + 1)
         return self._flags is not None and self._flags[grader][here] == b"\1"
 
     def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
-        """Return the stored outcome of an unchanged row, at its current position.
-
-        Returns:
-            None if there is none, it failed, or row or grader have changed.
-        """
+        """Return a row's stored outcome; None if it failed, or if row or grader have changed."""
         if self._store.is_new:
             return None
         if self._flags is None:
@@ -136,7 +129,7 @@ class EarlierOutcomes:
         )
 
     def keep(self, row: NumberedSample) -> None:
-        """Store the sample of a row before it is graded, unless it is stored already."""
+        """Store a row's sample unless it is stored already."""
         line = sample_line(row)
         before = None if self._store.is_new else self._kept_line(row.name)
         if line is None and before is not None:
@@ -145,10 +138,7 @@ class EarlierOutcomes:
             self._store.append_sample(line)
 
     def leave_out(self) -> int:
-        """Note the rows that the data no longer has; return how many of them had outcomes.
-
-        Then the next start over the same data need not look up rows.
-        """
+        """Record rows that the data no longer has, and return how many had outcomes."""
         index, gone = self._store.index, 0
         if self._flags is None and not self._store.is_new:
             for sample_id, was_graded in index.unmarked():
@@ -162,7 +152,7 @@ class EarlierOutcomes:
         return gone or int(index.noted(_LEFT_OUT) or 0)
 
     def _kept_line(self, sample_id: str) -> int | None:
-        """Return the hash of the last line about a sample; None without one."""
+        """Return the hash of a sample's last stored line, or None."""
         if self._flags is None:
             return self._store.index.kept_line(sample_id)
         if self._unfinished is None:
@@ -175,7 +165,7 @@ class EarlierOutcomes:
             self._last_changed = row.position
 
     def _data_key(self) -> str | None:
-        """Return a key of the data and its reading; None if rows must be looked up."""
+        """Identify the data and how it is read; None if rows must be looked up."""
         data = self._plan.data
         check = data.kept_check if isinstance(data, FileData) else None
         if check is None or self._plan.drawn is not None or self._plan.batched:
@@ -183,11 +173,11 @@ class EarlierOutcomes:
         return f"{check.reading} {check.content}"
 
     def _positions(self) -> dict[str, bytearray] | None:
-        """Return flags of done rows by position; None if positions cannot be trusted."""
+        """Return flags of done rows by grader; None if positions cannot be trusted."""
         index, rows = self._store.index, self._plan.rows
         if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
             return None
-        # Changed and removed rows are looked for only if necessary.
+        # Excluding changed and removed rows is slower, so try without first.
         for only_current in (False, True):
             self._ended = Ended(self._fingerprints, only_current)
             if (flags := self._flagged(rows)) is not None:
@@ -196,7 +186,7 @@ class EarlierOutcomes:
         return None
 
     def _flagged(self, rows: int) -> dict[str, bytearray] | None:
-        """Return flags of rows with an outcome; None if a row has two or is not in the data."""
+        """Return flags of done rows by grader; None if a row has two outcomes or is gone."""
         flags = {name: bytearray(rows) for name in self._fingerprints}
         for grader, done in flags.items():
             for position in self._store.index.ended(self._ended, grader):

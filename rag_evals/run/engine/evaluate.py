@@ -1,4 +1,4 @@
-"""Grading of a data set: `evaluate` waits for all rows, `stream` yields each outcome."""
+"""Grading of a data set, as a whole or as a stream of outcomes."""
 
 import asyncio
 import signal
@@ -26,10 +26,10 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a new loop until it ends, or until SIGINT or SIGTERM.
+    """Run a coroutine in a new event loop; cancel it on SIGINT or SIGTERM.
 
     Raises:
-        RunInterruptedError: A signal came; the coroutine was cancelled and has ended.
+        RunInterruptedError: A signal cancelled the coroutine.
     """
     received: list[int] = []
 
@@ -42,7 +42,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
 
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
-            # Not on Windows, which raises KeyboardInterrupt.
+            # Windows has no signal handlers; it raises KeyboardInterrupt.
             with suppress(NotImplementedError):
                 loop.add_signal_handler(number, stop, number)
         return await task
@@ -57,7 +57,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
 
 
 OnOutcome = Callable[[Outcome], object]
-"""Is called with each outcome; an awaitable result is awaited."""
+"""Receives each outcome; may be an async function."""
 
 
 def evaluate(
@@ -137,13 +137,13 @@ def execute(
     progress: Report | bool | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
-    """Carry out a plan and wait for it; arguments as for `evaluate`."""
+    """Carry out a plan; arguments as for `evaluate`."""
     work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # A loop cannot be entered twice: the run gets its own.
+    # A running event loop cannot be entered again, so the run gets its own.
     with closing(LoopThread()) as loop:
         return loop.run(work)
 
@@ -155,11 +155,10 @@ async def aexecute(
     progress: Report | bool | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
-    """Carry out a plan in the running event loop; arguments as for `evaluate`."""
     run, notes = await _carried_out(plan, out, progress, on_outcome)
     if plan.free is None:
         return run
-    # Second: a judge that cannot be opened must not leave a folder.
+    # Only now, so that no folder is left behind if the main judge cannot be opened.
     inner = None if out is None else Path(out) / FREE_FOLDER
     every, _ = await _carried_out(plan.free, inner, progress, None)
     choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))

@@ -1,4 +1,4 @@
-"""The loop of a run: grade rows concurrently, and store each outcome when it ends."""
+"""The loop of a run, which grades rows concurrently and stores each outcome."""
 
 import asyncio
 import gc
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class UntilOneEnded:
-    """Marks that the next piece of work is available only after another has ended."""
+    """Tells `in_flight` to wait for a running task before it asks for more work."""
 
 
 async def in_flight(
@@ -46,8 +46,7 @@ async def in_flight(
 ) -> AsyncGenerator[T]:
     """Yield results as they arrive; a slow consumer slows down the work.
 
-    Raises:
-        Exception: Raised by a coroutine; the others are cancelled first.
+    When a coroutine raises, the others are cancelled before its exception propagates.
     """
     running: set[asyncio.Task[T]] = set()
     ended: asyncio.Queue[asyncio.Task[T]] = asyncio.Queue()
@@ -63,13 +62,13 @@ async def in_flight(
             task = asyncio.create_task(piece)
             running.add(task)
             task.add_done_callback(ended.put_nowait)
-            # Yield results that have come in the meantime.
+            # Also drain results that have arrived in the meantime.
             while len(running) >= most or not ended.empty():
                 yield _taken(await ended.get(), running)
         while running:
             yield _taken(await ended.get(), running)
     finally:
-        # After an exception, calls in flight must not cost more.
+        # After an exception, calls in flight must not go on costing money.
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -81,14 +80,11 @@ def _taken(task: asyncio.Task[T], running: set[asyncio.Task[T]]) -> T:
 
 
 REFUSALS_IN_A_ROW = 10
-"""Number of refused gradings, without a success between them, that ends a run."""
+"""This many refused gradings without a success between them end a run."""
 
 
 class Refusals:
-    """Counts what the endpoint of a run refuses and answers."""
-
     def __init__(self, earlier: EarlierOutcomes | None) -> None:
-        """Start from the outcomes of earlier starts, if any."""
         self._earlier = earlier
         self._answered = False
         self._answered_before = earlier is not None and earlier.spent.is_answered
@@ -96,18 +92,16 @@ class Refusals:
 
     @property
     def has_answered(self) -> bool:
-        """True if the endpoint answered a row in this or an earlier start."""
         return self._answered or self._answered_before
 
     def count(self, outcome: Outcome) -> None:
-        """Count an outcome of this start."""
         # An outcome without a call does not prove that the key works.
         if outcome.status != "failed" and outcome.usage.calls > 0:
             self._answered = True
             self._in_a_row = 0
 
     def fatal(self, outcome: Outcome) -> GradingError | None:
-        """Return the error that ends the run; None to continue."""
+        """Return an error if the outcome must end the run."""
         if outcome.error is None:
             return None
         kind, message = outcome.error.type, outcome.error.message
@@ -116,7 +110,6 @@ class Refusals:
         if kind != JudgeRejectedError.__name__:
             return None
         if self._earlier is not None and self._earlier.was_refused(outcome):
-            # Known from an earlier start: it does not end this one.
             return None
         if not self.has_answered:
             return JudgeRejectedError(message)
@@ -131,31 +124,28 @@ class Refusals:
 
 _YOUNG_OBJECTS = 10_000
 
-# Runs in several threads share one collector: the first freezes the heap, the last unfreezes it.
+# Threads share the collector, so the first run freezes the heap and the last one unfreezes it.
 _lock = threading.Lock()
 _thresholds: list[tuple[int, int, int]] = []
 
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Exclude objects that exist before a run from garbage collection.
+    """Freeze existing objects and collect garbage less often.
 
-    A run makes objects fast, so the collector runs often, each time over all loaded modules: a
-    fifth of the CPU. During a run it also runs less often: a row makes hundreds of objects, and
-    hardly any of them needs the collector.
+    A run allocates so fast that collections over all loaded modules took a fifth of the CPU.
     """
     with _lock:
         young, *older = found = gc.get_threshold()
         _thresholds.append(found)
         gc.freeze()
-        # 0 means that the user has switched it off.
+        # 0 means that the user has switched collection off.
         gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
     finally:
         with _lock:
             before = _thresholds.pop()
-            # The last run to end restores what the first one found.
             if not _thresholds:
                 gc.set_threshold(*before)
                 gc.unfreeze()
@@ -171,10 +161,10 @@ async def runner_of(
     holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
-    """Open everything that a run needs; arguments as for `evaluate`."""
+    """Open session, store and progress display; arguments as for `evaluate`."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
-        # First: a judge that cannot be opened must not leave a folder.
+        # First, so that a judge that cannot be opened leaves no folder behind.
         session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
         store = None
         if folder is not None:
@@ -189,8 +179,6 @@ async def runner_of(
 
 
 class Runner:
-    """A run in progress."""
-
     def __init__(
         self,
         plan: Plan,
@@ -213,12 +201,12 @@ class Runner:
         self._refusals = Refusals(self._earlier)
         self._outcomes: list[Outcome] = []
         self._samples: dict[str, StoredSample] = {}
-        # In the summary, and not yet yielded.
+        # Counted in the summary but not yet yielded.
         self._counted: dict[int, Outcome] = {}
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
         lost = 0.0 if self._earlier is None else self._earlier.spent.lost_usd
         self._policy = EveryRow() if plan.policy is None else plan.policy(plan, lost)
-        # The policy's entries in the manifest.
+        # Manifest entries from the policy.
         self.notes: Mapping[str, Any] = {}
         self._done = 0
         if self._earlier is not None:
@@ -226,10 +214,10 @@ class Runner:
             self._done = self._earlier.done
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
-        """Grade, and yield each outcome after it is stored, also those of earlier starts.
+        """Yield each outcome after it is stored.
 
         Raises:
-            TooManyFailuresError: With the run so far.
+            TooManyFailuresError: Its `run` is the run so far.
         """
         waits = asyncio.create_task(self._tell_of_waits())
         most = self._plan.settings.session.concurrency
@@ -245,7 +233,7 @@ class Runner:
                 self._complete()
                 self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
-            # Rows that ended at the same time are part of that run too.
+            # Rows that ended at the same time belong to that run too.
             for outcome in self._counted.values():
                 yield outcome
             error.run = self.finished()
@@ -256,7 +244,6 @@ class Runner:
             await asyncio.gather(waits, return_exceptions=True)
 
     def _complete(self) -> None:
-        """Record that all rows were graded; raise `DataError` if the file has changed."""
         if isinstance(self._plan.data, FileData):
             self._plan.data.require_unchanged()
         self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
@@ -266,11 +253,10 @@ class Runner:
             self._store.finish(**self.notes)
 
     def finished(self) -> Run:
-        """Return the run in its current state."""
         folder = None if self._store is None else self._store.folder
         order = {grader.name: place for place, grader in enumerate(self._plan.graders)}
         self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
-        # Rows end in any order, which must not change the output.
+        # Rows end in random order, so restore the order of the graders.
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
@@ -290,7 +276,6 @@ class Runner:
     def _work(
         self,
     ) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | UntilOneEnded | None]:
-        """Yield the work that is left; count earlier outcomes on the way."""
         yield from self._done_before()
         rows = None if self._earlier is None else self._earlier.rows()
         for row in self._plan.in_turn() if rows is None else rows:
@@ -304,7 +289,7 @@ class Runner:
                 self._summary.changed = self._earlier.changed
             elif self._holds and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
-            # Count all before the first is yielded.
+            # Count all first: the consumer may stop after any one.
             for outcome in taken:
                 self._summary.count(outcome)
                 self._note(outcome)
@@ -313,7 +298,7 @@ class Runner:
                 yield self._grade(row, grader)
 
     def _done_before(self) -> Iterator[Outcome]:
-        """Yield earlier outcomes that need no look-up; the summary has them already."""
+        """Yield earlier outcomes that the summary already includes."""
         if self._earlier is not None and self._yields_earlier:
             for outcome in self._earlier.outcomes():
                 self._counted[id(outcome)] = outcome
@@ -322,7 +307,6 @@ class Runner:
             self._tell()
 
     def _left_of(self, row: NumberedSample) -> tuple[list[Grader[Any]], list[Outcome]]:
-        """Return the graders that must grade a row, and the earlier outcomes of the others."""
         if self._earlier is None:
             return list(self._plan.graders), []
         left: list[Grader[Any]] = []
@@ -335,13 +319,13 @@ class Runner:
         return left, taken
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
-        """Grade a row; None if its reply is pending."""
+        """Return the outcome; None if it is pending."""
         try:
             outcome = await self._session.grade_row(row, grader)
         except PendingError:
             self._summary.pending += 1
             return None
-        # First, so that the next start knows this row and continues after it.
+        # First, so that a resumed run continues after this row.
         self._write(outcome)
         if (fatal := self._refusals.fatal(outcome)) is not None:
             raise fatal
@@ -353,7 +337,6 @@ class Runner:
         return outcome
 
     def _write(self, outcome: Outcome) -> None:
-        """Write the outcome into the log."""
         if self._holds:
             self._outcomes.append(outcome)
         if self._store is None:
@@ -366,7 +349,7 @@ class Runner:
             self._store.commit()
 
     def _check_data(self, *, at_the_end: bool = False) -> None:
-        """Forget positions of rows if the data changed while it was read."""
+        """Forget row positions if the file was modified during the run."""
         data = self._plan.data
         if self._earlier is None or not isinstance(data, FileData) or data.kept_check is None:
             return
@@ -386,7 +369,6 @@ class Runner:
             )
 
     def _note(self, outcome: Outcome) -> None:
-        """Count an outcome for policy and progress."""
         self._done += 1
         self._counted[id(outcome)] = outcome
         self._policy.ended(outcome)
@@ -409,7 +391,7 @@ class Runner:
         )
 
     async def _tell_of_waits(self) -> None:
-        """Report progress while the endpoint keeps the run waiting and no row ends."""
+        """Report progress every second while the endpoint keeps the run waiting."""
         while not await asyncio.sleep(1, False):
             if self._session.judges.waiting_seconds >= 1:
                 self._tell()

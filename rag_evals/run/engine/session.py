@@ -1,8 +1,4 @@
-"""Sessions, which grade single rows for as long as a program runs.
-
-All gradings of a session share a judge with its connections, a rate limit, a cache and a price
-list. A run grades through a session too, and so does each process of Ray, Spark or Daft.
-"""
+"""Sessions, which grade single rows with shared connections, rate limits and cache."""
 
 import asyncio
 import threading
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RunJudges:
-    """Opens each judge of a run once, with the run's limits and cache."""
+    """Opens each judge once."""
 
     plan: Plan
     stack: AsyncExitStack
@@ -58,12 +54,11 @@ class RunJudges:
 
     @property
     def waiting_seconds(self) -> float:
-        """Seconds that an endpoint still asks to wait; 0 if none does."""
         return max((judge.waiting_seconds for judge in self._opened), default=0.0)
 
     @property
     def lessons(self) -> dict[str, list[str]]:
-        """Models by what was learned about them; see `JudgeHost`."""
+        """What the judges learned about models; see `JudgeHost`."""
         found: dict[str, set[str]] = {}
         for judge in self._opened:
             for what, models in judge.host.lessons.items():
@@ -71,13 +66,12 @@ class RunJudges:
         return {what: sorted(models) for what, models in found.items()}
 
     async def open(self) -> JudgePipeline | None:
-        """Open the judge of the plan and those of graders; None without a judge."""
         client, model = self.plan.client, self.plan.model
         judge = await self._open(client, model)
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
         for opened, grader in product(self._opened, self.plan.graders):
-            # A grader with a prompt may have its own, such as `seed`.
+            # Settings of the grader's own, such as `seed`.
             own = getattr(grader, "settings", {})
             opened.host.check_settings(own, model or grader.model or model_of(client))
         for grader in self.plan.graders:
@@ -86,7 +80,7 @@ class RunJudges:
         return judge
 
     async def named(self, endpoint: str) -> JudgePipeline:
-        """Return the judge that a call names, such as `openai/gpt-4o`; open it once."""
+        """Return the judge of an endpoint such as `openai/gpt-4o`."""
         async with self._lock:
             if endpoint not in self._named:
                 judge = await self._open(endpoint, None)
@@ -104,7 +98,7 @@ class RunJudges:
             assert isinstance(client, str), "batches need a judge string"
             opened = batch_session(client, model, settings.options, self.answers)
         judge = await self.stack.enter_async_context(opened)
-        # Second: a judge that cannot be asked must not leave a cache file.
+        # Only now, so that a judge that cannot be opened leaves no cache file behind.
         judge = replace(judge, store=self._store(client, model))
         self._opened.append(judge)
         return judge
@@ -130,7 +124,6 @@ class RunJudges:
 
 
 def grading_key() -> tuple[str, str]:
-    """Return sample id and grader of the current grading."""
     sample_id, _, grader = grading_now.get().rpartition("\n")
     return sample_id, grader
 
@@ -159,7 +152,6 @@ class AsyncGradingSession:
         self._is_open = True
 
     def __repr__(self) -> str:
-        """One line: the graders, and the judge."""
         return f"AsyncGradingSession({plan_words(self._plan)})"
 
     @property
@@ -182,30 +174,26 @@ class AsyncGradingSession:
 
         Args:
             sample: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
-            grader: Name of one of the session's graders; None if it has only one.
+            grader: Name of one of the session's graders; optional if it has only one.
 
         Returns:
-            The outcome, as in a run; faults of the row or the reply are in it.
+            The outcome, also of a row or reply that is invalid.
 
         Raises:
-            ConfigurationError: The session cannot work or is closed, or it has no such grader.
+            ConfigurationError: The session is closed or has no such grader.
         """
         self._check_usable()
         return await self.grade_row(self.read(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
-        """Grade one row with all graders of the session concurrently; otherwise as `grade`.
-
-        Returns:
-            One outcome for each grader, in the order of the graders.
-        """
+        """Grade one row with all graders concurrently, and return outcomes in grader order."""
         self._check_usable()
         row = self.read(sample)
         graders = self._graders.values()
         return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        """Grade a row that was read and numbered before; otherwise as `grade`."""
+        """Grade a row that `read` returned."""
         grading_now.set(f"{row.name}\n{grader.name}")
         return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
@@ -227,7 +215,7 @@ class AsyncGradingSession:
             try:
                 ended = await self._ended(row, grader, meter)
             finally:
-                # Also the cost of a cancelled row.
+                # A cancelled row has a cost too.
                 cost = self._count(grader, meter)
             seconds = time.monotonic() - began if isinstance(row.sample, Sample) else 0.0
             return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
@@ -245,7 +233,7 @@ class AsyncGradingSession:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
             if not self._is_open:
-                # The connections are closed, which is not a fault of the row.
+                # The row failed because its connections were closed.
                 raise closed_too_soon() from None
             return error
 
@@ -263,7 +251,7 @@ class AsyncGradingSession:
             )
 
     def read(self, sample: object) -> NumberedSample:
-        """Read and number a row, as `grade` does; `grade` accepts the result."""
+        """Convert and number a row; `grade` accepts the result."""
         if isinstance(sample, NumberedSample):
             return sample
         assert isinstance(self._plan.data, RowData), "a session is planned without a file"
@@ -305,7 +293,6 @@ class GradingSession:
             raise
 
     def __repr__(self) -> str:
-        """One line: the graders, and the judge."""
         return repr(self._session).removeprefix("Async")
 
     @property
@@ -332,7 +319,7 @@ class GradingSession:
         return self._loop.run(self._session.grade_all(sample))
 
     def begin_flat(self, row: Mapping[str, Any]) -> "Future[list[dict[str, Any]]]":
-        """Start to grade a row; the future has a flat row of `Outcome.to_row` for each grader."""
+        """Start grading; the future returns an `Outcome.to_row` for each grader."""
 
         async def graded() -> list[dict[str, Any]]:
             sample = self._session.read(row)
@@ -352,12 +339,12 @@ class GradingSession:
 async def session_of(
     plan: Plan, answers: RoundAnswers | None = None, folder: Path | None = None
 ) -> AsyncIterator[AsyncGradingSession]:
-    """Open the session of a plan in the running event loop.
+    """Open a session in the running event loop.
 
     Args:
         plan: A plan over `()`, or over the rows of a run.
-        answers: Replies of batches, if judges are asked in batches.
-        folder: Folder of the run, for replies that the plan keeps.
+        answers: Batch replies, if the judges work in batches.
+        folder: Run folder for `keep_replies`.
     """
     async with AsyncExitStack() as stack:
         judges = RunJudges(plan, stack, answers, folder)
@@ -369,13 +356,12 @@ async def session_of(
 
 
 def plan_words(plan: Plan) -> str:
-    """Return the names of graders and judge."""
     names = ", ".join(grader.name for grader in plan.graders)
     return f"{names}; judge: {plan.identity['judge']}"
 
 
 class SessionOpener:
-    """A session to be entered by `async with` or by `with`, as `open_session` returns it."""
+    """Opens a session by `async with` or `with`."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -383,11 +369,9 @@ class SessionOpener:
         self._session: GradingSession | None = None
 
     def __repr__(self) -> str:
-        """One line: the graders, and the judge."""
         return f"SessionOpener({plan_words(self.plan)})"
 
     async def __aenter__(self) -> AsyncGradingSession:
-        """Open the session in the running event loop."""
         return await self._new().__aenter__()
 
     async def __aexit__(
@@ -396,17 +380,14 @@ class SessionOpener:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the session and the connections that were made for it."""
         assert self._opened is not None, "it was entered"
         await self._opened.__aexit__(kind, error, trace)
 
     def __enter__(self) -> GradingSession:
-        """Open the session in its own event loop."""
         self._session = GradingSession(self._new())
         return self._session
 
     def __exit__(self, *_: object) -> None:
-        """Close the session and the connections that were made for it."""
         assert self._session is not None, "it was entered by `with`"
         self._session.close()
 
@@ -422,14 +403,13 @@ def open_session(
 ) -> SessionOpener:
     """Open a session that grades rows as they arrive, for example in a server or a test.
 
-    `async with open_session(...) as session` returns an `AsyncGradingSession`, whose `grade` is
-    awaited; `with open_session(...) as session` returns a `GradingSession` for any thread.
+    `async with open_session(...)` returns an `AsyncGradingSession`; `with open_session(...)`
+    returns a `GradingSession` for any thread.
 
     Args:
         graders: As for `evaluate`.
         client: As for `evaluate`.
-        options: As for `evaluate`, without those of a whole data set, such as `limit`. Gradings
-            above `concurrency` wait.
+        options: As for `evaluate`, without those of a whole data set, such as `limit`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
@@ -443,21 +423,16 @@ def open_session(
 class TableGrader:
     """Grades Arrow tables of rows into Arrow tables of outcomes, for engines such as Ray.
 
-    It opens one session in each process, and may be pickled at any time (by cloudpickle if
-    `sessions` is a lambda). Faults of a row or a reply are in the row's outcome.
+    It opens one session in each process and can be pickled, with cloudpickle if `sessions` is a
+    lambda.
 
     Args:
         sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`; called
             once in each process.
-        keep: Columns of the data to copy into the outcomes, such as the id under its own name.
-
-    Attributes:
-        sessions: The argument.
-        keep: The argument, as a tuple.
+        keep: Columns of the data to copy into the outcomes.
 
     Raises:
-        ConfigurationError: A column to keep has the name of a column of outcomes, `keep` is one
-            text, or `sessions` is not a function.
+        ConfigurationError: A column in `keep` has the name of an outcome column.
     """
 
     def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
@@ -480,25 +455,15 @@ class TableGrader:
         self._opened: GradingSession | None = None
 
     def __repr__(self) -> str:
-        """One line that says whether the session is open."""
         return f"TableGrader({'open' if self._opened else 'not yet used'})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the arguments only: each process opens its own session."""
         return type(self), (self.sessions, self.keep)
 
     def __call__(self, table: Any) -> Any:
-        """Grade a table.
+        """Grade a `pyarrow.Table`, and return one with a row for each sample and grader.
 
-        Args:
-            table: A `pyarrow.Table` with a row for each sample.
-
-        Returns:
-            A `pyarrow.Table` with the columns of `Outcome.to_row` and those to keep, and a row for
-            each sample and grader, in the order of the samples.
-
-        Raises:
-            ConfigurationError: The session cannot work, or a column to keep or pyarrow is missing.
+        The columns are those of `Outcome.to_row` and `keep`.
         """
         arrow = required_module("pyarrow", "data", "grade Arrow tables")
         missing = [name for name in self.keep if name not in table.column_names]
@@ -508,7 +473,7 @@ class TableGrader:
             )
         rows = table.to_pylist()
         opened = self._open()
-        # The session limits how many rows are graded at a time.
+        # Begin all rows: the session limits how many it grades at a time.
         begun = [opened.begin_flat(row) for row in rows]
         schema = outcome_schema()
         for name in self.keep:
@@ -525,22 +490,12 @@ class TableGrader:
         return arrow.Table.from_pylist(flat, schema=schema)
 
     async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Grade one row, for engines that await each row.
-
-        Args:
-            row: Values by column.
-
-        Returns:
-            A flat row of `Outcome.to_row` for each grader, with the columns to keep.
-
-        Raises:
-            ConfigurationError: The session cannot work.
-        """
+        """Grade one row, and return a row for each grader as in the table."""
         graded = await asyncio.wrap_future(self._open().begin_flat(row))
         return [each | {name: row[name] for name in self.keep} for each in graded]
 
     def close(self) -> None:
-        """Close the session and its connections; the next row opens a new one."""
+        """Close the session; the next row opens a new one."""
         with self._opening:
             opened, self._opened = self._opened, None
         if opened is not None:

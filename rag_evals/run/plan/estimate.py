@@ -1,4 +1,4 @@
-"""Estimate of a run's cost, from the calls it would make; nothing is sent."""
+"""Cost estimate of a run, made without sending anything."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from rag_evals.judge import DecisionCall
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter
 
-# Measured with the benchmarks' scripted judge: statements repeat the answer and give reasons.
+# Replies repeat the answer and add reasons: about three times its length in our benchmarks.
 _REPLY_PER_ANSWER = 3
 
 
@@ -31,14 +31,12 @@ class Estimate:
     """Calls, tokens and cost of a run.
 
     Attributes:
-        rows: Rows to grade.
         calls: Calls of the first round.
-        prompt_tokens: Tokens to send.
-        completion_tokens: Rough guess of the tokens to receive.
-        cost_usd: List price; None if it is unknown for a grader's model.
-        counted_by: `tiktoken`, or its replacement.
-        price_as_of: Month of the price list, or None.
-        at_least: True if replies to these calls lead to further calls.
+        completion_tokens: A rough guess.
+        cost_usd: List price; None if unknown for any grader.
+        counted_by: The tokenizer.
+        price_as_of: Month of the price list.
+        at_least: True if the replies lead to further calls.
     """
 
     rows: int
@@ -51,11 +49,9 @@ class Estimate:
     at_least: bool = False
 
     def __str__(self) -> str:
-        """One line."""
         return self.line(phrases())
 
     def line(self, say: Phrases) -> str:
-        """Return one line in a reader's language."""
         if not self.calls and not self.at_least:
             return say("estimate.nothing", rows=self.rows)
         money = say("estimate.unknown")
@@ -74,7 +70,6 @@ class Estimate:
 
 
 def estimate(plan: Plan) -> Estimate:
-    """Estimate the calls of a plan."""
     count, counted_by = token_counter(plan.default_model)
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]
@@ -101,23 +96,22 @@ def estimate(plan: Plan) -> Estimate:
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
-    """Guess the tokens of one call."""
     sent = sum(count(message["content"]) for message in call.messages)
     if isinstance(call, DecisionCall):
         return Usage(prompt_tokens=sent)
     schema = count(str(call.reply_model.model_json_schema()))
-    # The reply is about the answer, or about the part of it in this call.
+    # The reply covers the answer, or as much of it as this call holds.
     parts = call.facts.get("statements") or call.facts.get("sentences") or ()
     judged = str(call.facts.get("answer") or " ".join(parts))
     return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
 
 
 def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
-    """Return the calls before any reply, after the steps that run on this machine."""
+    """Return the calls that a grader makes before it needs a reply."""
     if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
     if sample.turns and grades_turns(grader):
-        # Each turn, as if the replies before it were supported.
+        # Assume that earlier replies are supported.
         replies = [turn.answer for turn in sample.turns]
         turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
         return [call for turn in turns for call in _first_calls(grader, turn)]
@@ -136,5 +130,5 @@ def _done_here(step: Step) -> Any:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller looked for judge calls"
-    # Not run: a look-up in a cache may ask an endpoint for vectors.
+    # Skip it, because a cache lookup may ask an endpoint for embeddings.
     return step.reply_when_skipped

@@ -1,4 +1,4 @@
-"""Gates of a run: its missed rules, and whether its mean is shown to be high enough."""
+"""Quality gates of a run."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -27,13 +27,13 @@ Rule = Literal["fail-under", "min-scored", "fail-if-worse", "says-less", "pendin
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """One rule that does not hold.
+    """A rule that a run misses.
 
     Attributes:
-        grader: Name of the grader; empty if nothing was graded.
+        grader: Name of the grader; empty for the whole run.
         rule: Name of the rule.
-        asked: The required value.
-        found: The found value, and the distance.
+        asked: Required value.
+        found: Actual value and distance.
         why: Number of rows without a score by reason.
     """
 
@@ -54,17 +54,17 @@ class Missed:
         why: Mapping[str, int] | None = None,
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the missed rule on the least share of rows with a score; empty if it holds.
+        """Return the missed rule, if too few rows have a score.
 
         Args:
             grader: Name of the grader.
-            scored: Rows with a score.
-            rows: All rows, at least 1.
+            scored: Number of rows with a score.
+            rows: Number of all rows.
             least: Required share, 0 to 1.
-            why: Number of the other rows by reason.
-            of_both: A row must have a score from both runs of a comparison.
+            why: Number of rows without a score by reason.
+            of_both: True if a row needs a score in both runs of a comparison.
         """
-        # 54 of 60 are 0.9, although 0.9 * 60 may differ in binary.
+        # Tolerate rounding: 0.55 * 100 is 55.00000000000001.
         if scored >= least * rows - 1e-9:
             return []
         share = scored / rows
@@ -79,12 +79,12 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Return the rule that a run with pending gradings misses."""
+        """Return the rule that no grading may be pending."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     @classmethod
     def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
-        """Return the rule of a candidate that is worse than its baseline by more than a margin."""
+        """Return the rule that a candidate is not worse than its baseline by more than `margin`."""
         values = (
             ("estimate", f"{difference.estimate:+.4f}"),
             ("high", f"{difference.high:+.4f}"),
@@ -96,7 +96,7 @@ class Missed:
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
-        """Return the rule of a candidate with too few supported statements per row."""
+        """Return the rule that a candidate says no fewer supported statements per row."""
         values = (
             ("before", f"{baseline.estimate:.2f}"),
             ("estimate", f"{change.estimate:+.2f}"),
@@ -106,11 +106,11 @@ class Missed:
 
     @property
     def words(self) -> str:
-        """The required and the found value."""
+        """Required and actual value, without the name of the rule."""
         return str(self).removeprefix(f"{self.rule} ")
 
     def line(self, say: Phrases) -> str:
-        """Return the rule with the required and the found value, in a reader's language."""
+        """Return rule, required and actual value in the reader's language."""
         values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
         why = reason_words(self.why, say)
@@ -118,7 +118,6 @@ class Missed:
         return say("gate.rule", rule=self.rule, asked=say.written(self.asked), told=found)
 
     def __str__(self) -> str:
-        """The rule with the required and the found value."""
         return self.line(phrases())
 
 
@@ -127,14 +126,13 @@ class Gate:
     """The rules that each grader of a run must meet.
 
     Attributes:
-        fail_under: Least mean score, 0 to 1; None asks for none.
-        at: The number to compare: the mean, or the lower end of its 95 % interval.
-        min_scored: Least share of the rows that must have a score, 0 to 1; failed rows have none.
-        count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`;
-            those rows then count as scored.
+        fail_under: Required mean score, 0 to 1, if any.
+        at: Compare the mean itself or the lower end of its 95 % interval.
+        min_scored: Required share of rows with a score, 0 to 1.
+        count: Scores for rows without one, by reason, such as `{"empty_context": 0.0}`.
 
     Raises:
-        ConfigurationError: A number is outside 0..1, or there is no such reason.
+        ConfigurationError: A number is outside 0..1, or a reason is unknown.
     """
 
     fail_under: float | None = None
@@ -143,7 +141,6 @@ class Gate:
     count: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
         if self.fail_under is not None:
             require_share("fail_under", self.fail_under)
         if self.at not in get_args(GateAt):
@@ -152,18 +149,14 @@ class Gate:
         require_counts(self.count)
 
     def asked(self) -> str:
-        """Return the rules as on the command line: "fail-under 0.8, min-scored 0.9"."""
+        """Return the rules, as in "fail-under 0.8, min-scored 0.9"."""
         asked = {"min-scored": self.min_scored}
         if self.fail_under is not None:
             asked = {"fail-under": self.fail_under, **asked}
         return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
 
     def missed(self, summary: Summary) -> list[Missed]:
-        """Return the missed rules of a run; empty for a passed gate.
-
-        Args:
-            summary: Summary of the run; one without outcomes misses the gate.
-        """
+        """Return the rules that a run misses; one without outcomes misses the gate."""
         if summary.pending:
             return [Missed.pending(summary.pending)]
         if not summary.graders:
@@ -204,11 +197,10 @@ class GraderDecision:
     """The decision on one grader.
 
     Attributes:
-        grader: Name; empty if nothing was graded.
         test: Test of the scores; None without a score.
-        missed: The rule on scored rows if it is missed; then the gate fails.
-        subject: The tested number: "mean" or "change".
-        clusters: Groups of dependent rows; None if all are independent.
+        missed: Missed rules, which fail the gate.
+        subject: "mean" or "change".
+        clusters: Groups of dependent rows, if any.
     """
 
     grader: str
@@ -219,13 +211,12 @@ class GraderDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Passed if the mean is shown to be above, failed if below or if a rule is missed."""
+        """The test's verdict, or "failed" if a rule is missed."""
         if self.missed or self.test is None:
             return "failed"
         return self.test.verdict
 
     def lines(self, say: Phrases) -> list[str]:
-        """Return verdict and reason in a reader's language."""
         told = [missed.line(say) for missed in self.missed]
         if not told and self.test is None:
             told.append(say("gate.nothing_scored", grader=say.named("graders", self.grader)))
@@ -235,7 +226,6 @@ class GraderDecision:
         return [say("gate.decided", verdict=verdict, told=one) for one in told]
 
     def __str__(self) -> str:
-        """Verdict and reason in one line."""
         return "\n".join(self.lines(phrases()))
 
 
@@ -244,8 +234,8 @@ class GateDecision:
     """The decision on a run.
 
     Attributes:
-        graders: One entry for each grader.
-        pending: Gradings without an outcome; until there are none, nothing is decided.
+        graders: The decision on each grader.
+        pending: Number of pending gradings; the run is not decided while there are any.
     """
 
     graders: tuple[GraderDecision, ...]
@@ -253,7 +243,7 @@ class GateDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Failed if one grader fails, passed if all pass, else not decided."""
+        """Failed if any grader fails, passed if all pass, otherwise not decided."""
         if self.pending:
             return "not decided"
         verdicts = {each.verdict for each in self.graders}
@@ -263,15 +253,14 @@ class GateDecision:
 
     @property
     def passed(self) -> bool:
-        """Whether every grader is shown to reach the gate."""
+        """True if every grader passed."""
         return self.verdict == "passed"
 
     def __str__(self) -> str:
-        """One line for each grader."""
         return "\n".join(self.lines(phrases()))
 
     def lines(self, say: Phrases) -> list[str]:
-        """Return the verdict on each grader in a reader's language."""
+        """Return a line for each grader in the reader's language."""
         if self.pending:
             told = say("gate.pending", count=self.pending)
             return [say("gate.decided", verdict=say.named("verdicts", "not decided"), told=told)]
@@ -314,20 +303,20 @@ def decide_gate(
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
 ) -> GateDecision:
-    """Decide for each grader whether its mean is shown to reach a gate.
+    """Decide for each grader whether its mean reaches a gate.
 
-    The chance of a wrong "passed" of the whole is `error`, and so is that of a wrong "failed": the
-    latter is divided among the graders, since one failure is enough.
+    The run is wrongly passed with probability `error`, and wrongly failed with the same
+    probability: graders share that one, since a single failure fails the run.
 
     Args:
         summary: The numbers of the run.
         gate: Required mean, 0 to 1.
-        error: Chance of a wrong answer, above 0 and up to 0.5.
-        min_scored: Least share of the rows that must have a score, 0 to 1.
-        count: What rows without a score count as, by reason.
+        error: Probability of a wrong decision, above 0 and up to 0.5.
+        min_scored: Required share of rows with a score, 0 to 1.
+        count: Scores for rows without one, by reason.
 
     Raises:
-        ConfigurationError: A number is out of its range, or there is no such reason.
+        ConfigurationError: A number is out of range, or a reason is unknown.
     """
     require_gate("gate", gate, error)
     require_share("min_scored", min_scored)
@@ -350,7 +339,7 @@ def decide_gate(
 
 
 def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str, int]:
-    """Return the number of rows by reason that have neither a score nor a number for the reason."""
+    """Count the rows without a score by reason, except reasons that `count` scores."""
     unscored = of_grader.not_scorable.items()
     return {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
 
@@ -358,13 +347,12 @@ def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str
 def _of_design(
     design: Design, gate: float, error: float, fail_error: float, count: Mapping[str, float]
 ) -> GateTest | None:
-    """Test the mean over all rows when only some were graded."""
     if isinstance(design, DrawnRows):
         watch = SequentialGate(gate, design.population, error=error, fail_error=fail_error)
         for score in design.scores(count):
             watch.add(score)
         return watch.test()
-    # One bound on each side, as in the other tests.
+    # The test is two one-sided ones, hence twice the error.
     above = design.interval(1 - 2 * error, count)
     below = design.interval(1 - 2 * fail_error, count)
     if above is None or below is None:

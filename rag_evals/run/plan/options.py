@@ -1,4 +1,4 @@
-"""Options of a run: one table for Python, the command line and the config file.
+"""Options of a run for Python, the command line and the config file.
 
 Only `model`, `settings`, `repeat` and `tuned` can change a score.
 """
@@ -23,7 +23,7 @@ from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
 DEFAULT_CONCURRENCY = 16
-# Each grading in flight takes memory, and no endpoint serves more for one client.
+# Each grading in flight takes memory, and no endpoint serves more to one client.
 MAX_CONCURRENCY = 4096
 DEFAULT_MAX_FAILURES = "50%"
 DEFAULT_ERROR = 0.05
@@ -35,7 +35,7 @@ _MONEY = re.compile(r"\$?(\d+(?:\.\d+)?) ?(?:usd)?", re.IGNORECASE | re.ASCII)
 
 
 def parse_share(text: str) -> float:
-    """Read a share such as `0.9` or `90%`; raise `ConfigurationError` for anything else."""
+    """Parse a share such as `0.9` or `90%`."""
     shown = text.strip()
     try:
         share = float(shown.removesuffix("%")) / (100 if shown.endswith("%") else 1)
@@ -49,7 +49,6 @@ def parse_share(text: str) -> float:
 
 
 def require_number(name: str, value: object) -> None:
-    """Raise `ConfigurationError` unless a value is a number; its text is not one."""
     if not isinstance(value, Real):
         raise ConfigurationError(f"{name}={value!r} is not a number; expected one such as 0.9")
 
@@ -62,7 +61,7 @@ def require_share(name: str, share: float) -> None:
 
 
 def require_counts(count: Mapping[str, float]) -> None:
-    """Raise `ConfigurationError` for an unknown reason, or a number that is no score."""
+    """Raise `ConfigurationError` for an unknown reason or a score outside 0..1."""
     for reason, value in count.items():
         if reason not in get_args(NotScorableReason):
             raise UnknownNameError.of(
@@ -72,7 +71,7 @@ def require_counts(count: Mapping[str, float]) -> None:
 
 
 def require_gate(name: str, gate: float, error: float) -> None:
-    """Raise `ConfigurationError` unless a gate is in 0..1 and an error in 0..0.5, above 0."""
+    """Raise `ConfigurationError` unless `0 <= gate <= 1` and `0 < error <= 0.5`."""
     require_share(name, gate)
     require_number("error", error)
     if not 0 < error <= _MOST_ERROR:
@@ -81,22 +80,17 @@ def require_gate(name: str, gate: float, error: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Limit of failed gradings.
-
-    Attributes:
-        count: Most failures, or None.
-        share: Largest share of the ended gradings, 0 to 1, or None.
-    """
+    """Limit of failed gradings: a count, or a share (0 to 1) of the finished gradings."""
 
     count: int | None = None
     share: float | None = None
 
     @classmethod
     def parse(cls, text: int | str) -> "FailureLimit":
-        """Read `10` or `"50%"`; raise `ConfigurationError` for anything else."""
+        """Parse `10` or `"50%"`."""
         shown = str(text).strip()
         digits = shown.removesuffix("%")
-        # Not isdigit(), which accepts "²"; and no more digits than int() reads.
+        # isdigit() would accept "²", and int() refuses thousands of digits.
         if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
             number = int(digits)
             if digits == shown:
@@ -108,35 +102,31 @@ class FailureLimit:
         )
 
     def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
-        """True if too many gradings failed."""
         if self.count is not None:
             return failed > self.count
         counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
         return counts and failed > (self.share or 0.0) * ended
 
     def __str__(self) -> str:
-        """The limit as on the command line."""
         return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """A way to grade only some rows: `sample`, `budget` or `gate`.
+    """A way to grade only some rows: exactly one of `sample`, `budget` and `gate`.
 
     Attributes:
-        sample: Number of random rows for the judge; the embedded judge grades all rows, and mean
-            and interval are those of all rows.
-        budget: US dollars, such as `"5usd"` or 5.0, that limit the number of random rows; nothing
-            is asked after they are spent.
-        gate: Mean from 0 to 1; rows are graded in random order until it is decided whether the
-            mean of all rows reaches it.
-        error: Chance of a wrong decision on the gate, at most 0.5; None is 0.05.
-        count: Numbers for rows without a score, by reason, such as `{"empty_context": 0.0}`; for
-            the gate.
+        sample: Number of random rows for the judge; the embedded judge grades every row, so mean
+            and interval describe all rows.
+        budget: US dollars to spend on a random sample, such as `"5usd"` or 5.0.
+        gate: Required mean, 0 to 1; rows are graded in random order until it is decided whether
+            the mean of all rows reaches it.
+        error: Probability of a wrong decision on the gate, at most 0.5; 0.05 by default.
+        count: Scores for rows without one, by reason, such as `{"empty_context": 0.0}`; only with
+            a gate.
 
     Raises:
-        ConfigurationError: None or several of the three, a number out of range, or `error` or
-            `count` without a gate.
+        ConfigurationError: The values are out of range or contradict each other.
     """
 
     sample: int | None = None
@@ -146,7 +136,6 @@ class Sampling:
     count: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
-        """Check the values."""
         ways = {"sample": self.sample, "budget": self.budget, "gate": self.gate}
         chosen = [name for name, value in ways.items() if value is not None]
         if not chosen:
@@ -166,22 +155,21 @@ class Sampling:
 
     @property
     def dollars(self) -> float | None:
-        """The budget in US dollars; None without one."""
+        """The budget as a number."""
         return None if self.budget is None else _read_dollars(self.budget)
 
     @property
     def error_chance(self) -> float:
-        """Chance of a wrong decision on the gate."""
+        """Probability of a wrong decision on the gate."""
         return DEFAULT_ERROR if self.error is None else self.error
 
 
 # The value comes from the user.
 def _read_dollars(budget: Any) -> float:
-    """Read `5usd`, `$5`, `5` or a number above 0; else raise `ConfigurationError`."""
     is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
     found = None if is_number else _MONEY.fullmatch(str(budget).strip())
     dollars = float(budget) if is_number else float(found[1]) if found else 0.0
-    # Also rejects NaN.
+    # This also rejects NaN.
     if not 0 < dollars < float("inf"):
         raise ConfigurationError(
             f"budget {budget!r} is not a sum of US dollars above 0, as in 5usd"
@@ -189,20 +177,17 @@ def _read_dollars(budget: Any) -> float:
     return dollars
 
 
-def _accept(_: str, __: object) -> None:
-    """Accept any value: its reader checks it."""
+def _accept(_: str, __: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a run in Python, on the command line and in the config file.
+    """An option of a run.
 
     Attributes:
-        help: Its effect, in one sentence.
-        default: Default value; if it is None, None may be given.
-        check: Raises `ConfigurationError` for an invalid value; takes name and value.
-        in_session: True if it works in a session, where rows come one by one.
-        asks: True if it only works with an endpoint.
+        check: Called with name and value; raises `ConfigurationError`.
+        in_session: True if a session accepts it.
+        asks: True if it has no effect without an endpoint.
     """
 
     help: str
@@ -233,7 +218,7 @@ def _check_failures(_: str, value: int | str) -> None:
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `evaluate` and everything else that grades many rows; see `OPTIONS`."""
+    """The options of `evaluate` and everything else that grades rows; see `OPTIONS`."""
 
     model: Annotated[
         str | None,
@@ -369,11 +354,10 @@ class RunOptions(TypedDict, total=False):
 OPTIONS: Mapping[str, Option] = {
     name: kind.__metadata__[0] for name, kind in RunOptions.__annotations__.items()
 }
-"""The `RunOptions` by name."""
+"""The options of `RunOptions` by name."""
 
 
 def check_options(options: RunOptions) -> None:
-    """Raise `ConfigurationError` for an unknown option, or an invalid value."""
     for name, value in options.items():
         if name not in OPTIONS:
             raise UnknownNameError.of("option", name, OPTIONS)
@@ -383,21 +367,18 @@ def check_options(options: RunOptions) -> None:
 
 
 def refuse_idle(options: RunOptions, *names: str, where: str) -> None:
-    """Raise `ConfigurationError` if an option that has no effect is set."""
+    """Raise `ConfigurationError` if one of these options is set."""
     for name, value in options.items():
         if name in names and value != OPTIONS[name].default:
             raise ConfigurationError(f"{name} does nothing {where}; leave it out")
 
 
 def refuse_sampling(options: RunOptions, what: str) -> None:
-    """Raise `ConfigurationError` if `sampling` is set where all rows are graded."""
     refuse_idle(options, "sampling", where=f"in {what}, which grades every row")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The options of a run, checked."""
-
     session: SessionSettings
     max_failures: FailureLimit
     cache: Path | None = None
@@ -407,9 +388,8 @@ class RunSettings:
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSettings":
-        """Check the options; raise `ConfigurationError` for a value out of range."""
         check_options(options)
-        # Any: mypy does not know the types of values by name.
+        # Any, since mypy cannot type values by name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options
         return cls(

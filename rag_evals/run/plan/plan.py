@@ -1,4 +1,4 @@
-"""The plan of a run: rows, graders, judge and settings, checked before the first call."""
+"""The plan of a run, checked before the first call."""
 
 import random
 import re
@@ -37,70 +37,60 @@ from rag_evals.run.record.summary import Summary
 from rag_evals.verify import read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
-"""One grader or several: objects, or names of shipped ones."""
+"""One or more graders, or names of built-in ones."""
 
 SEED = 0
-"""Fixes the order for each number of rows, so that the same command resumes the same draw."""
+"""Seed of the draw; constant, so that the same command resumes the same draw."""
 
-# A `Path` has lost the second slash.
+# One slash: a `Path` drops the second.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
 
 
 Admission = Literal["begin", "wait", "stop"]
-"""A row may begin; it must wait until another grading has ended; or no further row is needed."""
+"""Begin the row, wait until another grading has ended, or start no more rows."""
 
 
 class RunPolicy(Protocol):
-    """Decides how many rows of one run are graded, by default all."""
+    """Decides how many rows of a run are graded."""
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Decide whether a row may begin with all graders; called again after `"wait"`.
+        """Decide about a row; called again after `"wait"`.
 
-        Args:
-            position: Index of the row in the data.
-            resumed: True if an earlier start has outcomes of it; then it always begins.
+        A `resumed` row has outcomes of an earlier start and must begin.
         """
         del position, resumed
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome of this or an earlier start; rows end in any order."""
+        """Count an outcome of this or an earlier start, in any order."""
         del outcome
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Complete the summary of a finished run.
-
-        Returns:
-            Entries for the manifest; empty for a run of all rows.
-        """
+        """Complete the summary, and return entries for the manifest."""
         del summary
         return {}
 
 
-class EveryRow(RunPolicy):
-    """Grades all rows of a plan."""
+class EveryRow(RunPolicy): ...
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run, checked and not yet begun.
+    """A checked run that has not begun.
 
     Attributes:
-        data: The rows.
-        checked: Result of the first reading of a file; None for an iterable.
-        graders: The graders, in the form that fits the judge.
-        client: The judge's client; None if a verifier decides alone.
-        model: Model to ask; None for the graders' or the client's own.
-        settings: Limits, time-outs and cache.
-        identity: Identifies the run; a folder is resumed only with an equal one.
-        drawn: Number of rows to grade in random order; None for all rows in their order.
-        policy: Makes the policy that decides how many rows are graded, given the US dollars that
-            earlier starts spent on outcomes that do not count; None for all rows.
-        batched: True if judges are asked in batches, which cost less.
-        free: Plan of all rows for a cheap judge, if this one draws a sample; else None.
-        budget: Budget of the sample in US dollars; None without one.
+        checked: None if the data is not a file.
+        client: None if a verifier decides alone.
+        model: None for the grader's or the client's own model.
+        identity: A folder is resumed only by a plan with an equal identity.
+        drawn: Number of rows to grade in random order; None for all rows in file order.
+        policy: Makes the policy from the plan and the US dollars that earlier starts spent on
+            outcomes that do not count; None grades all rows.
+        batched: True if judges work in batches, which cost less.
+        free: Plan of all rows for the embedded judge, if this plan draws a sample.
+        budget: US dollars, if any.
     """
 
     data: FileData | RowData
@@ -118,54 +108,48 @@ class Plan:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows; None if unknown."""
         counted = self.data if isinstance(self.data, RowData) else self.checked
         return None if counted is None else counted.count
 
     @property
     def total(self) -> int | None:
-        """Number of gradings; None if unknown."""
         rows = self.rows if self.drawn is None else self.drawn
         return None if rows is None else rows * len(self.graders)
 
     def in_turn(self) -> Iterator[NumberedSample]:
-        """Yield the rows to grade, in their order or in that of the draw."""
+        """Yield the rows to grade, in file order or as drawn."""
         if self.drawn is None:
             yield from self.data
             return
         assert self.rows is not None, "only rows that can be counted are drawn"
         chosen = random_order(self.rows)[: self.drawn]
         wanted = set(chosen)
-        # By position: rows of one document may come together, out of order.
+        # Collect by position, since a reader may group rows by document.
         found = {row.position: row for row in self.data if row.position in wanted}
         for place in chosen:
-            # The end of the run notices a file that became shorter.
+            # The file may have shrunk; the run notices that at its end.
             if place in found:
                 yield found.pop(place)
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Tools whose column names the data has; for an iterable, as far as it was read."""
+        """Tools whose column names the data uses."""
         return self.checked.presets if self.checked else tuple(getattr(self.data, "presets", ()))
 
     @property
     def default_model(self) -> str | None:
-        """Model to ask if neither plan nor grader names one; None if unknown."""
         return model_of(self.client)
 
     @property
     def stages(self) -> dict[str, list[dict[str, Any]]]:
-        """The stages of each grader with a verifier, as in the manifest."""
         of_graders = {grader.name: grader.stages for grader in self.graders}
         return {name: stages for name, stages in of_graders.items() if stages}
 
     @property
     def fingerprints(self) -> dict[str, str]:
-        """Short fingerprint of each grader by name, as in outcomes."""
         return {name: short_fingerprint(full) for name, full in self.identity["graders"].items()}
 
     def asked_with(self, grader: Grader[Any]) -> dict[str, Any] | None:
-        """Return the judge settings of a grader, as in its outcomes."""
         if self.identity["settings"] is None:
             return None
         own = {} if grader.model is None else {"model": grader.model}
@@ -173,23 +157,21 @@ class Plan:
 
     @property
     def untuned(self) -> list[str]:
-        """Names of verifiers without a fitted threshold."""
         return sorted({name for grader in self.graders for name in grader.untuned})
 
     def price(self, grader: Grader[Any]) -> Price | None:
-        """Return the price of a grader's calls; None if the model or its price is unknown."""
         return price_of(self.model or grader.model or self.default_model)
 
     @property
     def price_as_of(self) -> str | None:
-        """Month of the price list; None if no price is known."""
+        """Month of the price list, if any price is known."""
         endpoints = [endpoint for grader in self.graders for endpoint in grader.endpoints]
         known = [self.price(grader) for grader in self.graders]
         known += [price_of(model_of(endpoint)) for endpoint in endpoints]
         return next((price.as_of for price in known if price is not None), None)
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
-        """Return the cost of one grading; None if a price or a number of tokens is unknown."""
+        """Return the cost of one grading; None if a price or token count is unknown."""
         if not meter.by_judge:
             return None if self.price(grader) is None else 0.0
         cost = 0.0
@@ -204,7 +186,6 @@ class Plan:
         return cost
 
     def manifest(self) -> dict[str, Any]:
-        """Return the content of `manifest.json`."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         return {
             "format": FORMAT,
@@ -224,20 +205,19 @@ class Plan:
         }
 
     def default_folder(self) -> Path:
-        """Return a folder name made from data and settings; the same run has the same folder."""
+        """Return a folder derived from data and settings, the same for equal runs."""
         path = self.data.path if isinstance(self.data, FileData) else Path("rows")
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
 
 
 def random_order(rows: int) -> list[int]:
-    """Return the positions of the rows in the order of the draw."""
     order = list(range(rows))
     random.Random(SEED).shuffle(order)
     return order
 
 
 def folders_of(out: str | Path | None) -> list[Path]:
-    """Return folders that may have checked the data; raise `ConfigurationError` for an address."""
+    """Return `out` as a list; raise `ConfigurationError` if it is a URL."""
     if out is not None and (found := _ADDRESS.match(str(out))):
         raise ConfigurationError(
             f"out is {str(out)!r}, and a run is kept in a folder of this machine; write it to a "
@@ -247,14 +227,14 @@ def folders_of(out: str | Path | None) -> list[Path]:
 
 
 def default_folders(path: Path) -> list[Path]:
-    """Return the folders of earlier runs of a data file, as `default_folder` names them."""
+    """Return the default folders of earlier runs over a data file."""
     begin = f"{_stem(path)}-"
     there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
     return sorted(folder for folder in there if folder.name.startswith(begin))
 
 
 def _stem(path: Path) -> str:
-    # A folder's name has at most 255 bytes, four for some letters.
+    # A folder name has at most 255 bytes, and a letter up to four.
     return path.name.split(".")[0][:_STEM_CHARS]
 
 
@@ -266,15 +246,14 @@ def make_plan(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run, and check everything that can be checked without asking a judge.
+    """Plan a run, and check everything that needs no judge.
 
     Args:
         data: A path, or an iterable of mappings or samples; `()` for a session.
-        graders: One or more graders, or names of shipped ones.
+        graders: One or more graders, or names of built-in ones.
         client: As for `Grader.grade`.
         options: Options of the run.
-        folders: Earlier runs: a file that one of them checked is not checked again if it has not
-            changed.
+        folders: Folders of earlier runs; an unchanged file is not checked again.
 
     Raises:
         ConfigurationError: A setting is invalid.
@@ -325,10 +304,10 @@ def make_plan(
 def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
-    """Open the cache of verdicts, in the file of the cached replies; None if not wanted."""
+    """Open the cache of verdicts, in the same file as cached replies."""
     if settings.cache is None and options.get("cache") is not None:
         return None
-    # First: a judge that cannot be asked must not leave a cache file.
+    # First, so that a judge that cannot be asked leaves no cache file behind.
     own = read_judge(client).endpoint if isinstance(client, str) else None
     for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
         if endpoint is not None:
@@ -339,14 +318,12 @@ def _statement_cache(
 
 
 def _chosen(graders: object) -> list[Grader[Any]]:
-    """Return the graders of one or several names or objects."""
     several = list(graders) if isinstance(graders, Sequence | set | frozenset) else [graders]
     chosen = [graders] if isinstance(graders, str) else several
     return [grader_named(one) if isinstance(one, str) else _as_grader(one) for one in chosen]
 
 
 def _repeated(graders: list[Grader[Any]], times: int) -> list[Grader[Any]]:
-    """Return graders that grade each row several times."""
     if require_whole("repeat", times) == 1:
         return graders
     from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make

@@ -1,4 +1,4 @@
-"""Progress of a run: a line on a terminal or in a notebook, or a function of the user's."""
+"""Progress display of a run."""
 
 import sys
 import time
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State of a run.
+    """Progress of a run.
 
     Attributes:
-        done: Gradings that ended, also in earlier starts.
-        total: Gradings in all, or None if the data is an iterable of unknown length.
-        failed: Gradings that failed.
-        seconds: Since the run began.
-        graded: Gradings that ended in this run.
-        tokens: Tokens sent and received, also in earlier starts.
-        cost_usd: Their list price; None if unknown.
-        waiting_seconds: Seconds that the endpoint still asks to wait; 0 if it does not.
+        done: Finished gradings, including those of earlier starts.
+        total: All gradings; None if the data has no known length.
+        failed: Failed gradings.
+        seconds: Seconds since this start.
+        graded: Gradings finished in this start.
+        tokens: Tokens sent and received, including earlier starts.
+        cost_usd: List price of the tokens; None if unknown.
+        waiting_seconds: Seconds until the endpoint accepts requests again.
     """
 
     done: int
@@ -62,11 +62,7 @@ class Progress:
         return (self.total - self.done) / self.rate
 
     def details(self, say: Phrases | None = None) -> str:
-        """Return failures, rate, and tokens and cost if there are any.
-
-        Args:
-            say: Phrases of a language; None for English.
-        """
+        """Return failures, rate, tokens and cost; in English by default."""
         say = say or phrases()
         parts = [
             say("progress.failed", count=self.failed),
@@ -81,7 +77,7 @@ class Progress:
         return ", ".join(parts)
 
     def line(self, say: Phrases | None = None) -> str:
-        """Return one plain line; `say` as for `details`."""
+        """Return the progress in one line; in English by default."""
         say = say or phrases()
         left = self.seconds_left
         return say(
@@ -93,28 +89,26 @@ class Progress:
         )
 
     def __str__(self) -> str:
-        """One plain line."""
         return self.line()
 
 
 Report = Callable[[Progress], None]
 
 
-def silent(progress: Progress) -> None:
-    """Show nothing."""
+def silent(progress: Progress) -> None: ...
 
 
 @contextmanager
 def reporting(
     progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
 ) -> Iterator[Report]:
-    """Yield the function that shows progress.
+    """Yield a function that shows progress.
 
     Args:
-        progress: Your own function; True shows it, False does not; None shows it on a terminal and
-            in a notebook.
-        stream: Where to show it; None takes standard error.
-        language: Language of the reader: "en" or "ru".
+        progress: A function of the user's, or whether to show progress; None shows it on a
+            terminal and in a notebook.
+        stream: Standard error by default.
+        language: "en" or "ru".
     """
     in_notebook = stream is None and _in_notebook()
     stream = sys.stderr if stream is None else stream
@@ -136,8 +130,6 @@ def reporting(
 
 
 class _Html:
-    """An HTML text for a notebook."""
-
     def __init__(self, html: str) -> None:
         self._html = html
 
@@ -149,7 +141,7 @@ class _Html:
 
 
 class _NotebookLine:
-    """A bar with a line of text in the output of the running cell; it disappears at the end."""
+    """Shows a progress bar in the notebook cell, and removes it at the end."""
 
     def __init__(self, say: Phrases) -> None:
         self._say = say
@@ -157,7 +149,6 @@ class _NotebookLine:
         self._shown_at = time.monotonic()
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress a few times a second; a short run shows nothing."""
         if time.monotonic() - self._shown_at < _SECONDS_IN_A_NOTEBOOK:
             return
         self._shown_at = time.monotonic()
@@ -173,14 +164,11 @@ class _NotebookLine:
             self._handle.update(shown)
 
     def close(self) -> None:
-        """Remove the line."""
         if self._handle is not None:
             self._handle.update(_Html(""))
 
 
 class _Lines:
-    """Writes a line from time to time."""
-
     def __init__(self, stream: TextIO, say: Phrases) -> None:
         self._stream = stream
         self._say = say
@@ -212,7 +200,7 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     details = Text(no_wrap=True, overflow="ellipsis")
-    # A narrow terminal cuts the bar and the details, never the count or the remaining time.
+    # A narrow terminal may cut bar and details, but not count and remaining time.
     whole = Column(no_wrap=True)
     columns = (
         SpinnerColumn(table_column=whole),

@@ -1,7 +1,7 @@
-"""Runs that grade only some rows: a random order, and the rule that ends the run.
+"""Runs that grade only some rows, in random order.
 
-With a sample or a budget, the expensive judge grades a sample and a free one all rows. PPI++ then
-estimates the mean, with the scores of the expensive judge in place of people's labels.
+With a sample or a budget, the paid judge grades a sample and the free embedded judge all rows.
+PPI++ then estimates the mean, with the paid judge's scores in place of human labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 
 def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> Plan:
-    """Return a plan that grades rows in random order; their number must be known."""
+    """Return a plan that grades rows in random order, all or the first `rows`."""
     if plan.rows is None:
         raise ConfigurationError(
             "rows are drawn from a file, a table or a list, which say how many there are; make a "
@@ -43,37 +43,33 @@ def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """The drawn rows of a run that ended when its gate was decided, in the order of the draw."""
+    """Score and reason of each drawn row, in draw order, of a run that stopped at its gate."""
 
     ends: Sequence[tuple[float | None, str | None]]
     population: int
 
     @classmethod
     def of(cls, records: Sequence[Mapping[str, Any]], drawn: int, population: int) -> "DrawnRows":
-        """Sort stored outcomes by the order of the draw."""
         at = {record["index"]: record for record in records}
         order = [at.get(place) for place in random_order(population)[:drawn]]
         ends = [(None, None) if r is None else (r["score"], r.get("reason")) for r in order]
         return cls(ends, population)
 
     def scores(self, count_as: Mapping[str, float] | None = None) -> list[float | None]:
-        """Return the score of each row, or the number for its reason."""
         count = count_as or {}
         return [count.get(why or "") if score is None else score for score, why in self.ends]
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the interval of the mean over all rows; it holds wherever the draw stopped."""
+        """Return an interval of the mean over all rows that holds wherever the draw stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
     @property
     def rows(self) -> int:
-        """Number of drawn rows."""
         return len(self.ends)
 
     def words(self, say: Phrases) -> str:
-        """Describe the rows behind the numbers."""
         graded, rows = len(self.ends), self.population
         return say("designs.stopped", graded=graded, rows=rows, others=rows - graded)
 
@@ -83,10 +79,10 @@ class EarlyStop:
 
     Args:
         rule: Sampling by a gate.
-        population: Rows of the data.
+        population: Number of rows in the data.
         graders: Names of the graders.
-        ahead: How many rows beyond the first unfinished one may begin. Without a limit, hundreds of
-            rows that decide nothing would be paid for during one slow row.
+        ahead: How far rows may run ahead of the first unfinished one. Without a limit, one slow
+            row would let hundreds of others be paid for in vain.
     """
 
     def __init__(
@@ -110,16 +106,12 @@ class EarlyStop:
 
     @classmethod
     def of_plan(cls, rule: Sampling, plan: Plan, _lost_usd: float) -> "EarlyStop":
-        """Make the policy of a plan."""
         assert plan.rows is not None, "only rows that can be counted are drawn"
         names = [grader.name for grader in plan.graders]
         return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Stop once the gates are decided; wait if a row is too far ahead of the first open one.
-
-        Rows that were in flight when an earlier start stopped belong to the draw too.
-        """
+        # Rows that were in flight when an earlier start stopped belong to the draw too.
         if resumed:
             return "begin"
         verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}
@@ -129,10 +121,7 @@ class EarlyStop:
         return "wait" if is_ahead else "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome; rows end in any order, and are used in the order of the draw.
-
-        Slow rows differ from quick ones, so those that end first are no random sample.
-        """
+        # Use outcomes in draw order: the rows that end first are no random sample.
         ends = self._ends[outcome.grader]
         ends[self._places[outcome.index]] = (outcome.score, outcome.reason)
         while (place := self._counted[outcome.grader]) in ends:
@@ -142,7 +131,6 @@ class EarlyStop:
             self._counted[outcome.grader] = place + 1
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Extend the summary to all rows of the data; return nothing if all were graded."""
         drawn = min(self._counted.values())
         if drawn >= self._population:
             return {}
@@ -152,19 +140,17 @@ class EarlyStop:
         return {"stopped": told}
 
     def drawn(self, grader: str) -> DrawnRows:
-        """Return the rows of a grader in the order of the draw."""
         ends = self._ends[grader]
         return DrawnRows([ends[n] for n in range(self._counted[grader])], self._population)
 
 
 def until_decided(plan: Plan, rule: Sampling) -> Plan:
-    """Return a plan that grades rows in random order until a gate is decided."""
     drawn = draw_of(plan, note={"order": f"random, seed {SEED}"})
     return replace(drawn, policy=partial(EarlyStop.of_plan, rule))
 
 
 FREE_FOLDER = "every-row"
-"""Folder in a run with the cheap judge's run over all rows."""
+"""Subfolder with the embedded judge's run over all rows."""
 
 FEWEST_SAMPLED = 20
 _TOO_FEW = f"fewer than {FEWEST_SAMPLED} cannot show how far the cheap judge is off"
@@ -175,15 +161,13 @@ _Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The use of a budget."""
-
     budget_usd: float
     spent_usd: float | None
     rows: int
     drawn: int
 
     def words(self, say: Phrases) -> str:
-        """Describe how the budget ended the run, or that its prices are unknown; else empty."""
+        """Say if the budget ended the run or could not be watched."""
         budget = say.number(self.budget_usd)
         if self.rows < self.drawn and self.spent_usd is not None:
             spent = say.number(self.spent_usd, 4)
@@ -196,11 +180,10 @@ class Budget:
     """Ends a run when its budget is spent, including gradings in flight.
 
     Args:
-        dollars: US dollars, above 0.
-        graders: Gradings of a row.
-        drawn: Rows that the budget should pay for; None for all rows.
-        lost_usd: US dollars that earlier starts spent on outcomes that do not count, such as
-            failed ones.
+        dollars: The budget in US dollars.
+        graders: Number of gradings per row.
+        drawn: Number of rows that the budget should pay for, if known.
+        lost_usd: US dollars that earlier starts spent on failed outcomes.
     """
 
     def __init__(
@@ -215,15 +198,11 @@ class Budget:
 
     @classmethod
     def of_plan(cls, dollars: float, plan: Plan, lost_usd: float) -> "Budget":
-        """Make the policy of a plan; it counts the cost over all starts."""
         return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Stop when all started gradings will cost the budget, at the mean price so far.
-
-        Outcomes from the cache or without a call do not count for the mean price.
-        """
         del position
+        # Outcomes from the cache have no cost and do not lower the mean price.
         in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
         if not resumed and self._lost_usd + self._cost_usd + in_flight >= self._dollars:
             return "stop"
@@ -231,13 +210,11 @@ class Budget:
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Add the cost of a grading."""
         self._ended += 1
         self._paid += bool(outcome.cost_usd)
         self._cost_usd += outcome.cost_usd or 0.0
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Return the use of the budget."""
         rows = self._ended // self._graders
         spent = Spending(self._dollars, summary.cost_usd, rows, self._drawn or rows)
         return {"budget": asdict(spent)}
@@ -245,14 +222,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class SampledMean:
-    """The mean over all rows, from a sample by the expensive judge and all rows by the cheap one.
+    """The mean over all rows, from a sample by the paid judge and every row by the free one.
 
     Attributes:
-        dear: Outcomes of the sample.
-        free: Outcomes of every row.
-        judge: Name of the expensive judge.
-        free_judge: Name of the free one.
-        spending: Use of the budget; None without one.
+        dear: Outcomes of the paid judge.
+        free: Outcomes of the embedded judge.
     """
 
     dear: _Records
@@ -264,7 +238,6 @@ class SampledMean:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean over all rows with its interval; None without a score."""
         corrected = self.corrected(confidence, count_as)
         if corrected is not None and is_worth_it(corrected):
             return corrected.corrected
@@ -274,7 +247,7 @@ class SampledMean:
     def corrected(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> CorrectedMean | None:
-        """Return the mean corrected by both judges; None if too few rows have both scores."""
+        """Return the PPI++ estimate; None if too few rows have both scores."""
         judged = guesses(self.free, count_as or {})
         pairs = [
             (score, judged[record["sample_id"]])
@@ -294,7 +267,6 @@ class SampledMean:
         )
 
     def of_rows(self, rows: set[str]) -> "SampledMean":
-        """Return the same for some rows, such as a group."""
         dear, free = (
             [record for record in records if record["sample_id"] in rows]
             for records in (self.dear, self.free)
@@ -307,11 +279,9 @@ class SampledMean:
 
     @property
     def rows(self) -> int:
-        """Number of rows that the expensive judge graded."""
         return len(self.dear)
 
     def words(self, say: Phrases) -> str:
-        """Describe the rows behind the numbers, and what the cheap judge saved."""
         dear, rows = len(self.dear), len(self.free)
         told = say(
             "designs.sample",
@@ -337,17 +307,12 @@ class SampledMean:
 
 
 def is_worth_it(corrected: CorrectedMean) -> bool:
-    """True if the cheap judge narrows the interval by more than chance would."""
+    """True if the embedded judge narrows the interval by more than chance would."""
     return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
 
 
 def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
-    """Return the cheap judge's score of each row that has one, by sample id.
-
-    Args:
-        records: Its outcomes; a ranking score, which is finer, wins over the score.
-        count: What rows without a score count as, by reason.
-    """
+    """Return the embedded judge's scores by sample id, preferring its finer ranking scores."""
     found = {}
     for record in records:
         score = score_of(record, count)
@@ -358,11 +323,6 @@ def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
 
 
 def sample_of(plan: Plan, rows: int) -> Plan:
-    """Return a plan that grades a random sample of its rows.
-
-    Raises:
-        ConfigurationError: The sample is too large or too small, or the judge is free.
-    """
     _require_cost(plan)
     total = plan.rows or 0
     if plan.rows is not None and rows > total:
@@ -377,15 +337,9 @@ def sample_of(plan: Plan, rows: int) -> Plan:
 
 
 def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
-    """Return a plan that grades a random sample of its rows, as large as a budget allows.
+    """Return a plan that grades as many random rows as a budget in US dollars allows.
 
-    Args:
-        plan: A plan with a known number of rows and a judge that costs money.
-        dollars: The budget, above 0. The run is watched, and stops when it is spent.
-        counted: The same plan; its rows are read to estimate their cost.
-
-    Raises:
-        ConfigurationError: As for `sample_of`, or the price of a model is not known.
+    The rows of `counted`, the same plan, are read to estimate their cost.
     """
     _require_cost(plan)
     if plan.rows is None:
@@ -413,14 +367,6 @@ def _sample(plan: Plan, rows: int) -> Plan:
 
 
 def rows_for_budget(plan: Plan, dollars: float) -> int:
-    """Return the number of rows that a budget pays for, as a dry run estimates it.
-
-    Returns:
-        At most the rows of the data.
-
-    Raises:
-        ConfigurationError: The price of a model is not known.
-    """
     told = estimate(plan)
     if not told.cost_usd:
         raise ConfigurationError(
@@ -444,7 +390,6 @@ def choose_designs(
     free: _FreeRun | None,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    """Set in a summary how the graded rows represent all rows."""
     spent = None if spending is None else Spending(**spending)
     for name, numbers in summary.graders.items():
         if stopped is not None:
@@ -465,14 +410,7 @@ def plan_draw(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run like `make_plan`, over the rows that `sampling` draws.
-
-    With a sample or a budget, the returned plan's `free` grades all rows with the embedded judge.
-
-    Raises:
-        ConfigurationError: A setting is invalid, or rows cannot be drawn this way.
-        DataError: A row of the file cannot be graded.
-    """
+    """Plan a run like `make_plan`, over the rows that `sampling` draws."""
     given: RunOptions = options or {}
     known = list(folders)
     plan = make_plan(data, graders, client, options=given, folders=known)
@@ -482,7 +420,7 @@ def plan_draw(
     if sampling.gate is not None:
         return until_decided(plan, sampling)
     if (dollars := sampling.dollars) is not None:
-        # Rows that can be read only once are counted in a second plan.
+        # A generator in `data` can be read only once, so count the rows of a second plan.
         again = isinstance(plan.data, FileData)
         counted = plan if again else make_plan(data, graders, client, options=given)
         drawn = bought_by(plan, dollars, counted)
@@ -497,7 +435,6 @@ def plan_draw(
 def _free_plan(
     drawn: Plan, data: Data, graders: Graders, options: RunOptions, folders: list[Path]
 ) -> Plan:
-    """Plan all rows for the embedded judge."""
     without: RunOptions = {"model": None, "rpm": None, "tpm": None, "tuned": None, "repeat": 1}
     mine: RunOptions = {**options, **without, "sampling": None}
     try:
@@ -513,7 +450,6 @@ def _free_plan(
 
 
 def _no_free_form(plan: Plan) -> ConfigurationError | None:
-    """Return the error that names a grader which the cheap judge cannot replace."""
     free, _ = read_judge(EMBEDDED)
     assert free is not None, "the embedded judge is a verifier"
     for grader in plan.graders:
