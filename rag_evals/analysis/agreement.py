@@ -32,21 +32,15 @@ class LevelAgreement:
     """Agreement of judge and people on the statements or the rows of one grader.
 
     Attributes:
-        grader: Name of the grader.
-        level: Whether statements or rows were labelled.
-        group: The group of rows; None for all rows.
-        units: Number of labelled statements or rows that count.
-        rows: Number of rows that they are in.
-        agreement: Confusion, rates and kappa, each with its interval.
-        ties: Number of units on which people are split evenly; they do not count.
-        annotators: Number of people who labelled; all unnamed people count as one.
+        group: None for all rows.
+        units: Number of labelled statements or rows, without ties.
+        rows: Number of rows with such a statement.
+        ties: Number of units on which people are evenly split.
+        annotators: Number of people; all unnamed people count as one.
         alpha: Krippendorff's alpha between people; None for one person.
-        auroc: How often a right row ranks above a wrong one; None for statements, or if a label
-        occurs less than twice.
-        ranked_by: What `auroc` ranks rows by: the ranking score if every row has one.
+        auroc: None for statements, or if a label occurs less than twice.
         best: The threshold with the best balanced accuracy on these labels.
-        noun: Name of the units: rows, statements, citations, chunks or verdicts.
-        is_weighted: Whether rates weight each row by its chance to be drawn; counts never do.
+        is_weighted: True if rates weight each row by its chance to be drawn.
     """
 
     grader: str
@@ -65,7 +59,6 @@ class LevelAgreement:
     is_weighted: bool = False
 
     def __repr__(self) -> str:
-        """Return one line: the units and the balanced accuracy."""
         return f"LevelAgreement({_measured_words(self)})"
 
 
@@ -74,12 +67,12 @@ class PeopleAgreement:
     """Agreement of a run with people's labels.
 
     Attributes:
-        tables: Statements and rows of each grader, first all of them, then each group.
+        tables: For each grader its statements and rows, first all of them, then by group.
         threshold: Lowest score at which a row counts as right.
-        unmatched: Number of statement labels that fit no verdict of the judge.
+        unmatched: Number of statement labels that match no verdict.
         unscored: Number of labelled rows without a score.
-        foreign: Number of labels of rows that are not in the run.
-        clustered_by: What clusters share; None if rows are independent.
+        foreign: Number of labels for rows outside the run.
+        clustered_by: None if rows are independent.
     """
 
     tables: tuple[LevelAgreement, ...]
@@ -90,11 +83,9 @@ class PeopleAgreement:
     clustered_by: str | None = None
 
     def __str__(self) -> str:
-        """Return the text that a terminal shows."""
         return "\n".join(_agreement_lines(self))
 
     def __repr__(self) -> str:
-        """Return one line for all graders."""
         whole = [table for table in self.tables if table.group is None]
         return f"PeopleAgreement({'; '.join(map(_measured_words, whole))})"
 

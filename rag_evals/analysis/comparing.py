@@ -131,7 +131,6 @@ def compare(
 
 
 def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
-    """Return a column of the data by sample id; later runs override earlier ones."""
     found: dict[str, str | None] = {}
     for run in () if name in (None, NOT_CLUSTERED) else runs:
         found |= run.column(str(name))
@@ -139,16 +138,16 @@ def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
 
 
 class _Rows:
-    """The ids and scores of one grader's rows in both runs, without the outcomes.
+    """One grader's ids and scores in both runs; loading whole outcomes would take too much memory.
 
     Attributes:
-        ids: Ids of the rows of the first run, then of the rows that only the second run has.
-        scores: For each run the score of each row; NaN means none.
-        whys: For each run the reasons of rows without a score, by index.
-        common: Number of rows of the first run.
+        ids: The first run's rows, then the rows that only the second run has.
+        scores: By run, the score of each row; NaN if there is none.
+        whys: By run, why a row has no score, by index.
+        common: Number of rows in the first run.
         missing: Indices of rows that the second run lacks.
-        sizes: For each run the numbers of statements and words of each row; -1 means unknown.
-        shared: Hashes of the question and the context of each row; 0 means none.
+        sizes: By run, the number of statements and words in each row; -1 if unknown.
+        shared: Hashes of each row's question and context; 0 if empty.
     """
 
     def __init__(self, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> None:
@@ -206,19 +205,15 @@ class _Rows:
             self.scores[run][place] = score
 
     def sized(self, name: str) -> "array[int]":
-        """Return the indices of the rows with a known size in both runs."""
         pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
         return array("q", (at for at, both in pairs if min(both) >= 0))
 
     def scored(self) -> "array[int]":
-        """Return the indices of the rows with a score in both runs."""
         pairs = enumerate(zip(*self.scores, strict=True))
         return array("q", (at for at, both in pairs if not any(map(math.isnan, both))))
 
 
 class _Pair:
-    """One grader's outcomes in both runs; rows are indices in the common table."""
-
     def __init__(
         self,
         grader: str,
@@ -250,7 +245,6 @@ class _Pair:
         return all(old == new for old, new in both)
 
     def name(self, row: int) -> str:
-        """Return the id of a row."""
         return self._table.ids[row]
 
     def scores(self, run: int, rows: Sequence[int]) -> "array[float]":
@@ -258,7 +252,6 @@ class _Pair:
         return array("d", (scores[row] for row in rows))
 
     def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
-        """Return the cluster of each row; None if rows are independent."""
         if self._column is not None:
             column = self._column
             return [column.get(self.name(row)) for row in rows] if column else None
@@ -266,13 +259,11 @@ class _Pair:
 
     @property
     def clustered_by(self) -> str | None:
-        """What clusters share; None if rows are independent."""
         if self._column is not None:
             return self._options.get("cluster") if self._column else None
         return None if self.clusters is None else self.clusters.by
 
     def sizes(self, confidence: float) -> Iterator[SizeChange]:
-        """Yield how much more or less the candidate says."""
         one, other = self._table.sizes
         names = (
             SIZES if any(max(s["statements"], default=0) > 0 for s in (one, other)) else ["words"]
@@ -287,7 +278,6 @@ class _Pair:
                 yield SizeChange(name, len(rows), mean(old), mean(new), change)
 
     def mean(self, run: int, confidence: float) -> Interval:
-        """Return the mean of one run over the rows with a score in both."""
         clusters = self.clusters_of(self.rows)
         return mean_interval(self.scores(run, self.rows), clusters=clusters, confidence=confidence)
 
@@ -334,7 +324,6 @@ class _Pair:
         )
 
     def test(self, rows: Sequence[int]) -> PairedComparison:
-        """Compare the scores of some rows."""
         confidence = self._options.get("confidence", 0.95)
         compared = compare_paired(
             self.scores(0, rows),
@@ -351,7 +340,6 @@ class _Pair:
         return compared
 
     def gate(self, graders: int) -> GateTest | None:
-        """Test whether the candidate loses at most the gate; None without a gate."""
         margin, error = self._options.get("gate"), self._options.get("error", DEFAULT_ERROR)
         if margin is None:
             return None
@@ -414,14 +402,7 @@ def _no_pair(first: Run, second: Run) -> str:
 
 
 def paired_runs(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
-    """Rename paired graders to one name, such as "strict -> mild".
-
-    Returns:
-        Both runs with only these graders; the runs themselves without pairs.
-
-    Raises:
-        UnknownNameError: A run has no grader of that name.
-    """
+    """Rename paired graders to a common name, such as "strict -> mild", and drop the others."""
     if not pairs:
         return first, second
     renamed = []
@@ -449,11 +430,7 @@ def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
 
 
 def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Parse pairs of graders from the command line: `strict=mild`.
-
-    Raises:
-        ConfigurationError: Not BASELINE=CANDIDATE, or one name has two partners.
-    """
+    """Parse the command line's pairs of graders, such as `strict=mild`."""
     pairs: dict[str, str] = {}
     for text in texts:
         old, _, new = (part.strip() for part in text.partition("="))
@@ -468,7 +445,6 @@ def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
 
 
 def named_differences(first: Run, second: Run) -> list[Phrase]:
-    """Return a sentence for each known difference of the runs other than their scores."""
     moved = _moved_judge(first, second)
     told = [] if moved is None else [moved]
     # A run in memory has no settings.
@@ -478,7 +454,7 @@ def named_differences(first: Run, second: Run) -> list[Phrase]:
 
 
 def _moved_judge(first: Run, second: Run) -> Phrase | None:
-    """Return a note if different models answered for the same judge string, else None."""
+    """Return a note if different models answered to the same judge string."""
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     # A reply names its model, and the fingerprint of its system after a space.
     old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))

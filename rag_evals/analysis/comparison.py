@@ -18,32 +18,28 @@ _MOST_HTML = 10_000
 
 
 def needed_words(paired: PairedComparison, say: Phrases | None = None) -> str | None:
-    """Return how many rows would detect a difference of this size; None if unknown."""
     say, rows = say or phrases(), paired.rows_needed
     return None if rows is None else say("compare.needed", rows=say.whole(rows))
 
 
 def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
-    """Format an estimate with its interval: "0.683 [0.624, 0.723]"."""
+    """Format an interval: "0.683 [0.624, 0.723]"."""
     low, high = _end(interval.low, sign), _end(interval.high, sign)
     return (say or phrases()).written(f"{interval.estimate:{sign}.3f} [{low}, {high}]")
 
 
 def _end(value: float, sign: str) -> str:
-    """Format an end of an interval, so that a value near 0 does not look like 0."""
+    """Format an end of an interval; 0.0004 must not be shown as 0.000."""
     near = 1e-9 < abs(value) < 0.0005
     return f"{value:{sign}.1g}" if near else f"{value:{sign}.3f}"
 
 
 def clustered_lines(by: str | None) -> list[str]:
-    """Return a line about clusters; no line if rows are independent."""
     return [] if by is None else [f"intervals: rows are clustered by {by}"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row with a different score in the second run."""
-
     sample_id: str
     baseline: float
     candidate: float
@@ -51,7 +47,7 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """Comparison of one group of rows; the p-value is adjusted for all groups (Holm)."""
+    """Comparison of one group of rows; the p-value is adjusted for the number of groups."""
 
     group: str | None
     paired: PairedComparison
@@ -59,11 +55,9 @@ class GroupComparison:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """The verdict on this group, adjusted for all groups."""
         return adjusted_verdict(self.paired, self.adjusted_p)
 
     def words(self, say: Phrases | None = None) -> dict[str, str]:
-        """Return the difference and the verdict as text; None means English."""
         say = say or phrases()
         verdict = say.named("verdicts", self.verdict)
         if self.verdict == "not distinguishable":
@@ -73,14 +67,11 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """How much the answers of both runs say.
+    """How long the answers of both runs are.
 
     Attributes:
         name: "statements", "supported", "unsupported" or "words", counted per row.
-        rows: Number of rows for which both counts are known, with or without a score.
-        baseline: Mean of the first run.
-        candidate: Mean of the second run.
-        difference: Candidate minus baseline.
+        rows: Number of rows with both counts, with or without a score.
     """
 
     name: str
@@ -90,7 +81,6 @@ class SizeChange:
     difference: Interval
 
     def words(self, say: Phrases) -> str:
-        """Format it in one line: "5.20 [4.9, 5.5] and 1.80 [1.5, 2.1], -3.40 [-3.7, -3.1]"."""
         return say(
             "compare.size",
             baseline=size_interval_words(self.baseline, say),
@@ -101,14 +91,13 @@ class SizeChange:
 
 @dataclass(frozen=True, slots=True)
 class PairCoverage:
-    """The number of rows that a comparison uses.
+    """How many rows a comparison uses.
 
     Attributes:
-        grader: Name of the grader.
-        rows: Number of rows of either run.
+        rows: Number of rows in either run.
         scored: Number of rows with a score in both runs.
         missing: Number of other rows by reason, such as "empty_context in both".
-        same: Whether both runs have identical outcomes.
+        same: True if both runs have identical outcomes.
     """
 
     grader: str
@@ -119,12 +108,10 @@ class PairCoverage:
 
     @property
     def why(self) -> str:
-        """The reasons as text: "3 empty_context in both, 1 only in the baseline"."""
         return counted_words(self.missing)
 
 
 def adjusted_verdict(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
-    """Return the verdict for a p-value adjusted for several comparisons (Holm)."""
     if adjusted_p > 1 - paired.difference.confidence:
         return "not distinguishable"
     return paired.verdict
@@ -139,16 +126,14 @@ class GraderComparison:
 
     Attributes:
         grader: Name of the grader; "strict -> mild" for a pair of graders.
-        coverage: How many rows have a score in both runs, and why the others do not.
-        baseline: Mean score of the first run over the rows with a score in both.
-        candidate: Mean score of the second run over these rows.
-        paired: Difference, interval, p-value, wins and losses over these rows.
-        adjusted_p: The p-value adjusted for all graders (Holm).
-        changed: Up to 20 rows with the largest changes.
-        left_out: Up to 20 rows without a score in both runs, each with the reason.
-        groups: One entry per group, in order of first appearance.
-        sizes: Numbers of statements and words per row.
-        clustered_by: What clusters share; None if rows are independent.
+        baseline: Mean of the first run, over rows with a score in both.
+        candidate: Mean of the second run, over the same rows.
+        paired: Difference, p-value, wins and losses, over the same rows.
+        adjusted_p: The p-value adjusted for the number of graders (Holm).
+        changed: The 20 rows with the largest changes.
+        left_out: The first 20 rows without a score in both runs, with the reason.
+        groups: In order of first appearance.
+        clustered_by: None if rows are independent.
         gate: Test of the allowed loss; None without a gate.
     """
 
@@ -166,28 +151,19 @@ class GraderComparison:
     gate: GateTest | None = None
 
     def __repr__(self) -> str:
-        """Return one line: the grader, the verdict and the difference."""
         return f"GraderComparison({_short_words(self)})"
 
     @property
     def verdict(self) -> ComparedVerdict:
-        """The verdict, adjusted for all graders.
-
-        A candidate that scores better but says less gets a verdict of its own.
-        """
+        """The verdict after Holm's adjustment; a candidate may score higher by saying less."""
         verdict = adjusted_verdict(self.paired, self.adjusted_p)
         return "higher score, says less" if verdict == "better" and self.says_less() else verdict
 
     def says_less(self, *, margin: float = 0.0) -> bool:
-        """Whether the supported statements per row have certainly fallen.
-
-        Args:
-            margin: Share of the baseline's statements that may be lost, 0 to 1.
-        """
+        """True if supported statements per row fell significantly, by more than `margin`."""
         return self.less_said(margin) is not None
 
     def less_said(self, margin: float = 0.0) -> SizeChange | None:
-        """Return the fall of supported statements; None unless `says_less`."""
         supported = next((one for one in self.sizes if one.name == "supported"), None)
         if supported is None or self.coverage.same:
             return None
@@ -195,20 +171,11 @@ class GraderComparison:
         return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the second run is certainly worse by more than `margin`.
-
-        Args:
-            margin: Acceptable loss, 0 to 1.
-        """
+        """True if the candidate is significantly worse, by more than `margin` (0 to 1)."""
         return self.paired.is_worse(margin=margin) and self.verdict == "worse"
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
-        """Return each number as text, by its name.
-
-        Args:
-            graders: Number of compared graders, for which p-values are adjusted.
-            say: Phrases of the language; None means English.
-        """
+        """Return each number as text; `graders` is how many graders are compared."""
         say = say or phrases()
         verdict = say("compare.is", verdict=say.named("verdicts", self.verdict))
         if self.verdict == "not distinguishable":
@@ -235,10 +202,10 @@ class Comparison:
     Attributes:
         baseline: Name of the first run, usually its folder.
         candidate: Name of the second run.
-        graders: One entry for each grader that both runs have.
-        unscored: Graders that scored no row in both runs.
-        differences: Other differences of the runs: judge, prompt, data.
-        pending: Number of pending gradings; while there are any, no gate is decided.
+        graders: One entry for each grader in both runs.
+        unscored: Graders without a row that has a score in both runs.
+        differences: What else differs: judge, prompt, data.
+        pending: Number of pending gradings; no gate is decided until it is 0.
     """
 
     baseline: str
@@ -250,15 +217,15 @@ class Comparison:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Differences of the runs other than their scores, in English."""
+        """What else differs between the runs, in English."""
         return tuple(self.notes())
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return differences of the runs other than their scores."""
+        """Return what else differs between the runs."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def is_worse(self, *, margin: float = 0.0) -> bool:
-        """Whether the second run is certainly worse by more than `margin` for any grader."""
+        """True if any grader finds the candidate significantly worse, by more than `margin`."""
         return any(grader.is_worse(margin=margin) for grader in self.graders)
 
     def missed(
@@ -268,13 +235,13 @@ class Comparison:
         min_scored: float = DEFAULT_MIN_SCORED,
         allow_shorter: bool = False,
     ) -> list[Missed]:
-        """Return the rules of a gate that the candidate fails; none if it passes.
+        """Return the gate rules that the candidate fails.
 
         Args:
-            margin: Acceptable loss, 0 to 1; None checks only the share of scored rows.
+            margin: Acceptable loss, 0 to 1; None checks only `min_scored`.
             min_scored: Minimum share of rows with a score in both runs, 0 to 1.
-            allow_shorter: Whether the candidate may have fewer supported statements per row;
-                by default `margin` also bounds the share that it loses.
+            allow_shorter: Accept fewer supported statements per row; otherwise `margin` also
+                limits the share of them that may be lost.
 
         Raises:
             ConfigurationError: A number is outside 0 to 1.
@@ -315,14 +282,9 @@ class Comparison:
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
     ) -> GateDecision | None:
-        """Decide whether the candidate loses at most the `gate` of `compare`.
+        """Decide whether the candidate loses at most the `gate` of `compare`; None without a gate.
 
-        Args:
-            min_scored: As for `missed`.
-            allow_shorter: As for `missed`.
-
-        Returns:
-            Passed, failed or not decided; None without a gate.
+        The arguments are those of `missed`.
         """
         if all(grader.gate is None for grader in self.graders):
             return None
@@ -339,15 +301,13 @@ class Comparison:
         return GateDecision(tuple(decided), self.pending)
 
     def __str__(self) -> str:
-        """Return the text that a terminal shows, in English."""
         return self.lines(phrases())
 
     def lines(self, say: Phrases) -> str:
-        """Return the text that a terminal shows, in the language of `say`."""
+        """Return the text that a terminal shows."""
         return "\n".join(_comparison_lines(self, say))
 
     def __repr__(self) -> str:
-        """Return one line: the runs, and the verdict of each grader."""
         found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
@@ -362,7 +322,6 @@ def _short_words(grader: GraderComparison) -> str:
 def _adjusted_words(
     paired: PairedComparison, adjusted_p: float, together: str, say: Phrases
 ) -> str:
-    """Return the verdict, with the adjusted p-value if the interval suggests a difference."""
     verdict = say.named("verdicts", paired.verdict)
     if paired.verdict == "not distinguishable":
         return verdict
@@ -371,7 +330,7 @@ def _adjusted_words(
 
 
 def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
-    """Return the coverage as text: "5 of 100 rows (95 empty_context in both)"."""
+    """Format the coverage: "5 of 100 rows (95 empty_context in both)"."""
     say = say or phrases()
     if found.scored == found.rows:
         return say("compare.coverage", rows=found.rows)
@@ -380,7 +339,6 @@ def coverage_words(found: PairCoverage, say: Phrases | None = None) -> str:
 
 
 def _detectable_words(paired: PairedComparison, say: Phrases) -> str:
-    """Return the smallest difference that these rows can detect: "0.08 (80 % power)"."""
     if paired.detectable is None:
         return say("compare.no_spread")
     if paired.detectable > 1:
@@ -389,14 +347,12 @@ def _detectable_words(paired: PairedComparison, say: Phrases) -> str:
 
 
 def _difference_words(paired: PairedComparison, say: Phrases) -> str:
-    """Return the difference with its interval; identical outcomes have none."""
     if not paired.difference.width:
         return say("compare.same_outcomes")
     return interval_words(paired.difference, sign="+", say=say)
 
 
 def _p_words(grader: GraderComparison, graders: int, say: Phrases) -> str:
-    """Return the p-value, its test, and its adjustment if there are several graders."""
     test = grader.paired.significance
     values = {"p": say.written(f"{test.p_value:.2g}"), "test": say.named("tests", test.test)}
     words = say("compare.p", **values)
@@ -449,7 +405,6 @@ def _grader_lines(grader: GraderComparison, graders: int, say: Phrases) -> Itera
 
 
 def _scored_line(grader: GraderComparison, say: Phrases) -> str:
-    """Return how many rows have a score in both runs, and their clusters."""
     clusters = ""
     if grader.paired.clusters != grader.paired.samples:
         by = say.named("shared", grader.clustered_by or "")

@@ -27,17 +27,15 @@ _ALL_LABELLED = "every row has a label, so their mean is the answer; nothing is 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """An estimate of the number that people would have given a run.
+    """An estimate of the number that people would have given.
 
     Attributes:
-        grader: Name of the grader.
-        target: What is estimated, such as "mean score".
+        target: The corrected number, such as "mean score".
         labelled: Number of labelled rows or statements.
-        unlabelled: Number of rows or statements that only the judge decided.
-        judged: The judge's number over all of them, 0 to 1.
-        labels_only: The estimate from the labels alone.
-        prediction_powered: The estimate of PPI++; None if it was refused.
-        refusal: Why it was refused; None if it was not.
+        unlabelled: Number of rows or statements with only a verdict of the judge.
+        judged: The judge's number for all of them, 0 to 1.
+        prediction_powered: The PPI++ estimate; None if it was refused.
+        refusal: Why it was refused.
     """
 
     grader: str
@@ -50,30 +48,27 @@ class Correction:
     refusal: str | None = None
 
     def __repr__(self) -> str:
-        """Return one line: the number before and after the correction."""
         return f"Correction({': '.join(_cells(self)[:2])}, judge {', '.join(_cells(self)[3:])})"
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """The corrected numbers of a run.
+    """A run's corrected numbers.
 
     Attributes:
-        corrections: For each grader the mean score, the share of right rows and the share of
-        supported statements (or chunks, citations), if labels of that kind exist.
-        clustered_by: What clusters share; None if rows are independent.
+        corrections: For each grader the mean score, the share of right rows, and the share of
+            supported statements (or chunks, citations), as far as labels exist.
+        clustered_by: None if rows are independent.
     """
 
     corrections: tuple[Correction, ...]
     clustered_by: str | None = None
 
     def __str__(self) -> str:
-        """Return the text that a terminal shows."""
         lines = [line for one in self.corrections for line in _correction_lines(one)]
         return "\n".join([*lines, *clustered_lines(self.clustered_by)])
 
     def __repr__(self) -> str:
-        """Return one line for all numbers."""
         return f"Corrections({'; '.join(map(repr, self.corrections))})"
 
 

@@ -25,16 +25,13 @@ _SIDES = ("supported", "unsupported")
 
 @dataclass(frozen=True, slots=True)
 class ExamPair:
-    """A question with passages and two answers that differ in one detail.
+    """A question with passages, and two answers that differ in one detail.
 
     Attributes:
-        id: Name of the pair, such as `number-03`.
+        id: Such as `number-03`.
         skill: The tested skill, such as `negation`.
         language: `en` or `ru`.
-        question: The question.
-        context: Two to five passages.
-        supported: The answer that the passages support.
-        unsupported: The answer that they do not support.
+        context: Two to five passages, which support only the first answer.
     """
 
     id: str
@@ -69,20 +66,15 @@ def exam_pairs() -> tuple[ExamPair, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ExamAnswer:
-    """The judge's score of one answer, and its reason."""
-
     score: float | None
     why: str
 
     def __str__(self) -> str:
-        """Return the score and the reason."""
         return f"{'-' if self.score is None else format(self.score, '.2f')}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
 class ExamTrial:
-    """The judge's scores of one pair."""
-
     pair: ExamPair
     supported: ExamAnswer
     unsupported: ExamAnswer
@@ -90,18 +82,16 @@ class ExamTrial:
 
     @property
     def accepts(self) -> tuple[bool, bool]:
-        """Whether the supported answer passes, and whether the other one does."""
+        """Whether the supported answer passes, and whether the unsupported one does."""
         scores = (self.supported.score, self.unsupported.score)
         first, second = (score is not None and score >= self.threshold for score in scores)
         return first, second
 
     @property
     def right(self) -> bool:
-        """Whether the supported answer passes, and the other one has a score but does not pass."""
         return self.unsupported.score is not None and self.accepts == (True, False)
 
     def lines(self) -> Iterator[str]:
-        """Yield the wrong answers with the judge's reasons."""
         accepted, fooled = self.accepts
         yield f"{self.pair.id}: {self.pair.question}"
         if not accepted:
@@ -112,20 +102,13 @@ class ExamTrial:
 
 @dataclass(frozen=True, slots=True)
 class ExamComparison:
-    """Comparison of two exams, pair by pair.
-
-    Attributes:
-        paired: Difference of the shares of right pairs, later minus earlier.
-        lost: Ids of pairs that only the earlier exam has right.
-        won: Ids of pairs that only the later exam has right.
-    """
+    """Difference of two exams, later minus earlier; `lost` and `won` are ids of pairs."""
 
     paired: PairedComparison
     lost: tuple[str, ...]
     won: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the text that a terminal shows."""
         found, p_value = self.paired.difference, self.paired.significance.p_value
         word = "could be chance" if found.contains(0) else "a difference"
         return (
@@ -136,15 +119,7 @@ class ExamComparison:
 
 @dataclass(frozen=True, slots=True)
 class ExamReport:
-    """The result of an exam.
-
-    Attributes:
-        grader: Name of the grader.
-        judge: The judge, as the run names it.
-        trials: All pairs, in the order of the exam.
-        calls: Number of calls to the judge.
-        cost_usd: Cost by list price; None if the model's price is unknown.
-    """
+    """The result of an exam; `cost_usd` is None if the model's price is unknown."""
 
     grader: str
     judge: str | None
@@ -154,11 +129,7 @@ class ExamReport:
 
     @classmethod
     def of(cls, run: Run, *, threshold: float = 1.0) -> "ExamReport":
-        """Read the exam from a run.
-
-        Args:
-            run: A run of `exam`.
-            threshold: Lowest score at which an answer passes.
+        """Read a run of `exam`; an answer passes from `threshold` up.
 
         Raises:
             ConfigurationError: The run is not an exam.
@@ -186,12 +157,12 @@ class ExamReport:
         return [trial for trial in self.trials if not trial.right]
 
     def rates(self, skill: str | None = None) -> Interval:
-        """Return the share of right pairs of one skill or (None) of all."""
+        """Return the share of right pairs; `skill` None means all skills."""
         chosen = [one for one in self.trials if skill in (None, one.pair.skill)]
         return mean_interval([float(one.right) for one in chosen])
 
     def skills(self) -> dict[str, Interval]:
-        """Return the share of pairs that the judge got right, by skill."""
+        """Return the share of right pairs by skill."""
         names = dict.fromkeys(trial.pair.skill for trial in self.trials)
         return {name: self.rates(name) for name in names}
 

@@ -48,16 +48,13 @@ class Label:
     """One person's label of a row or a statement.
 
     Attributes:
-        sample_id: The row.
-        value: 1 for supported, 0 for not supported; a row can have a number in between.
-        statement: Index of the statement in the judge's result; None if only the text is known.
-        text: Text of the statement; None for a label of the whole row.
-        grader: Grader whose verdict is labelled; None for any grader.
-        annotator: Name of the person; None if unknown.
-        complete: Whether the source labels every statement of the row.
-        note: The person's note.
-        weight: Number of rows that the row represents; None if all rows were equally likely.
-        is_second: Whether it replaces an earlier label, after a second look.
+        value: 1 for supported, 0 for not supported; only a row can have a number in between.
+        statement: Index in the judge's result; None if only the text is known.
+        text: The statement; None for a label of the whole row.
+        grader: The labelled grader; None for any.
+        complete: True if the source labels every statement of the row.
+        weight: Number of rows that the row represents; None if all were equally likely.
+        is_second: True if it replaces an earlier label after a second look.
     """
 
     sample_id: str
@@ -73,7 +70,6 @@ class Label:
 
     @property
     def of_row(self) -> bool:
-        """Whether the label is of the whole row."""
         return self.statement is None and self.text is None
 
 
@@ -82,13 +78,13 @@ def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> li
 
     Args:
         sources: Files or columns of the run's data; by default `labels*.jsonl` in the run folder,
-        else the columns `label` and `statements`.
+            otherwise the columns `label` and `statements`.
         run: The labelled run.
-        column: The column of a file that holds the label.
+        column: The column of a file that has the label.
 
     Raises:
-        DataError: A source is neither a file nor a column, a label is invalid, one person gave
-        two different labels, or there are no labels.
+        DataError: A source or a label is invalid, one person gave two different labels, or
+            there are no labels.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     given = given or list(label_files(run.folder))
@@ -250,14 +246,13 @@ _NOUNS: Mapping[About, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement or a row that both people and the judge decided.
+    """A statement or a row with both labels and a verdict.
 
     Attributes:
-        sample_id: The row; statements of one row are a cluster.
-        labels: The label of each person by name, 0 to 1.
-        judged: The judge's decision, 0 to 1.
+        labels: Each person's label, 0 to 1.
+        judged: The judge's verdict or score, 0 to 1.
         verdicts: The labelled verdicts; empty if only a score is known.
-        ranking: A finer score to rank rows by, 0 to 1; None if there is none.
+        ranking: A finer score for ranking rows, 0 to 1.
         weight: As for `Label`.
     """
 
@@ -270,13 +265,13 @@ class Unit:
 
     @property
     def support(self) -> float | None:
-        """The lowest support of the verdicts, 0 to 1; None if any has none."""
+        """The lowest support of the verdicts; None if any has none."""
         supports = [one.support for one in self.verdicts if one.support is not None]
         return min(supports) if len(supports) == len(self.verdicts) > 0 else None
 
     @property
     def decided_by(self) -> str | None:
-        """Name of the verifier that decided; None if several did."""
+        """The verifier that decided; None if several did."""
         deciders = {one.decided_by for one in self.verdicts}
         return deciders.pop() if len(deciders) == 1 else None
 
@@ -292,14 +287,12 @@ class Unit:
 
 @dataclass(slots=True)
 class Matched:
-    """The labels of one grader, paired with its verdicts.
+    """One grader's labels, each with its verdict.
 
     Attributes:
-        grader: Name of the grader.
-        statements: Statements with a label and a verdict.
-        rows: Rows with a label and a score, including rows whose statements are all labelled.
-        scored_rows: Rows with the share of statements that people call supported, and a score.
-        unmatched: Number of statement labels that fit no verdict.
+        rows: Rows with a label (or labels of all their statements) and a score.
+        scored_rows: Rows with the share of statements that people support, and a score.
+        unmatched: Number of statement labels that match no verdict.
         unscored: Ids of labelled rows without a score.
         other_verdicts: Row id and verdict of each verdict without a label.
         noun: Plural name of what is labelled.
@@ -322,11 +315,7 @@ def labelled_units(units: Iterable[Unit]) -> list[tuple[Unit, float]]:
 
 
 def weights_of(units: Sequence[Unit]) -> list[float] | None:
-    """Return the weights of units; None if every row had the same chance to be drawn.
-
-    Raises:
-        DataError: Only some units have a weight.
-    """
+    """Return the weights; None if every row was equally likely."""
     weights = [unit.weight for unit in units]
     known = [one for one in weights if one is not None]
     if 0 < len(known) < len(weights):
@@ -339,15 +328,7 @@ def weights_of(units: Sequence[Unit]) -> list[float] | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """A run with labels, each paired with its verdict.
-
-    Attributes:
-        run: The labelled run.
-        labels: All labels, in the order of the sources.
-        matched: One entry for each grader with labels.
-        foreign: Number of labels of rows that are not in the run.
-        labels_from: Names of the files or columns.
-    """
+    """A run with labels; `foreign` counts labels for rows outside the run."""
 
     run: Run
     labels: list[Label]
@@ -359,16 +340,10 @@ class LabelledRun:
     def load(
         cls, run: RunInput, sources: LabelSources, grader: str | None = None, column: str = "label"
     ) -> "LabelledRun":
-        """Read a run and its labels, and pair each label with its verdict.
-
-        Args:
-            run: A run folder, or a run in memory.
-            sources: As for `read_labels`.
-            grader: The only grader to use; None uses all.
-            column: The column of a file that holds the label.
+        """Read a run and its labels; `grader` None means all graders.
 
         Raises:
-            DataError: The labels cannot be read, or none fits a verdict.
+            DataError: The labels cannot be read, or none matches a verdict.
             UnknownNameError: The run has no such grader.
         """
         stored = load_run(run)
@@ -387,7 +362,6 @@ class LabelledRun:
         return found
 
     def nothing_fits(self) -> DataError:
-        """Return the error for labels without any matching verdict."""
         if self.foreign == len(self.labels):
             return DataError(
                 f"none of the {len(self.labels)} labels is of a row of this run; "
@@ -401,11 +375,7 @@ class LabelledRun:
 
 
 def only_grader(run: Run, grader: str | None) -> str:
-    """Return the named grader, else the run's only one.
-
-    Raises:
-        ConfigurationError: The run has several graders, or none of that name.
-    """
+    """Return the named grader, or the run's only one."""
     if grader is not None:
         if grader not in run.graders:
             raise UnknownNameError.of("grader", grader, run.graders)
@@ -483,7 +453,7 @@ def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool)
 
 
 def _is_statement(finding: Finding) -> bool:
-    """True if a text alone can name the finding: not a chunk, a citation or the whole answer."""
+    """True if the text alone identifies the finding."""
     return finding.about in ("statement", "reference") and finding.verdict is not None
 
 
@@ -526,7 +496,7 @@ def _fitting(
 
 
 def _place(label: Label, found: Sequence[Finding]) -> int | None:
-    """Return the label's place if the result still has that text there."""
+    """Return the label's index if the result still has its text there."""
     place = label.statement
     if place is None or not 0 <= place < len(found) or found[place].verdict is None:
         return None
@@ -534,9 +504,9 @@ def _place(label: Label, found: Sequence[Finding]) -> int | None:
 
 
 def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
-    """Assign each statement of the judge to the labelled text that shares the most words with it.
+    """Map each labelled text to the judge's statements that share the most words with it.
 
-    A labelled text without a statement gets the longer statement that contains it.
+    A text without such a statement gets the longer statement that contains it.
     """
     labelled = {text: Counter(words_of(text)) for text in texts}
     judged = {
@@ -557,7 +527,7 @@ def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[in
 
 
 def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
-    """Return the key of the text that shares the most words; None if no text shares enough."""
+    """Return the key of the text with the most common words; None if there are too few."""
     share, key = max(
         ((_overlap(own, other), key) for key, other in others.items()),
         key=lambda pair: pair[0],
@@ -567,7 +537,7 @@ def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Return the share of the shorter text's words that are common; similar lengths break ties."""
+    """Return the shorter text's share of common words; similar lengths win ties."""
     shorter = min(one.total(), other.total())
     if not shorter:
         return 0.0

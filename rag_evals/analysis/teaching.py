@@ -46,13 +46,10 @@ _HEADING = "What counts as supported here, in the words of the people who decide
 
 @dataclass(frozen=True, slots=True)
 class LabelledRow:
-    """A row with a label and the judge's decision.
+    """A row with a label and the judge's verdict.
 
     Attributes:
-        id: The row.
-        question: The question; its rows are never used both to teach and to test.
-        label: Whether people call the row supported.
-        judged: Whether the judge calls it supported.
+        question: Rows of one question are never used both to teach and to test.
         example: The row as a few-shot example; None if too few of its statements are labelled.
         note: The person's note.
     """
@@ -67,21 +64,16 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The gain of a taught prompt, measured on questions without examples.
+    """The gain of a taught prompt, cross-validated by question.
 
     Attributes:
-        judge: The judge that was asked.
-        labels: Number of labelled rows.
-        questions: Number of their questions.
-        before: Share of rows on which judge and people agree with the run's prompt.
-        after: The same share with prompts taught on the other questions.
-        gain: after - before, with its interval.
+        before: Share of rows where judge and people agree, with the run's prompt.
+        after: The same share, with prompts taught on other questions.
+        gain: after - before.
         examples: Number of examples that the prompt shows for every row.
-        peers: Number of further examples, each shown only for other answers to its question; `gain`
-        does not include them, because whole questions are left out.
-        calls: Number of calls of the search and the measurement.
-        languages: Languages of the rows, if the data names them.
-        labels_from: Names of the files or columns.
+        peers: Number of examples shown only for other answers to the same question; `gain` does
+            not include them, because cross-validation leaves out whole questions.
+        calls: Number of calls to the judge.
         date: Day of the measurement, UTC.
         fingerprint: Hash of the labels, the judge and the base prompt.
     """
@@ -102,11 +94,10 @@ class Receipt:
 
     @property
     def proved(self) -> bool:
-        """Whether the interval of the gain is above 0."""
+        """True if the interval of the gain is above 0."""
         return self.gain.low > 0
 
     def __str__(self) -> str:
-        """Return the text that a terminal shows."""
         gain = self.gain
         peers = f"{self.peers} more for other answers to the same question, " if self.peers else ""
         return "\n".join(
@@ -137,18 +128,12 @@ AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """The result of a search.
-
-    Attributes:
-        examples: Rows chosen as examples of the prompt.
-        after: For each row, whether the judge agrees with people when taught on other questions.
-    """
+    """Chosen examples; `after` is true for rows judged correctly when taught on other questions."""
 
     examples: list[LabelledRow]
     after: list[bool]
 
     def gain(self, rows: Sequence[LabelledRow]) -> Interval:
-        """Return the gain in agreement; rows with the same question form a cluster."""
         before = [float(row.judged == row.label) for row in rows]
         after = [float(one) for one in self.after]
         return compare_paired(before, after, clusters=[row.question for row in rows]).difference
@@ -157,7 +142,6 @@ class Learnt:
 def learn(
     rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
 ) -> Learnt:
-    """Choose examples, and measure the gain on questions without examples."""
     after: dict[str, bool] = {}
     for taught, tested in folds_of(rows, _FOLDS, seed):
         examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
@@ -168,7 +152,6 @@ def learn(
 
 
 def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int], seed: int = 0) -> int:
-    """Return the number of rows that `learn` asks about."""
     calls = len(rows)
     if len(sizes) > 1:
         groups = [taught for taught, _ in folds_of(rows, _FOLDS, seed)]
@@ -193,7 +176,7 @@ def _best_size(rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int],
 def folds_of(
     rows: Sequence[LabelledRow], count: int, seed: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
-    """Yield the rows to learn from and the rows to test; no question is in both."""
+    """Yield the rows to learn from and the rows to test, split by question."""
     questions = list(dict.fromkeys(row.question for row in rows))
     random.Random(seed).shuffle(questions)
     # The judge can learn only from its errors, so each part gets its share of them.
@@ -206,7 +189,7 @@ def folds_of(
 
 
 def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
-    """Choose dissimilar errors of both kinds, and right rows similar to them."""
+    """Choose dissimilar errors of both kinds, and similar rows that are right."""
     usable = [row for row in rows if row.example is not None]
     kinds = [(False, True), (True, False), (False, False), (True, True)]
     groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
@@ -233,13 +216,12 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
 
 @dataclass(frozen=True)
 class Teaching:
-    """A plan for teaching; nothing has been asked yet.
+    """A plan for teaching; the judge has not been called yet.
 
     Attributes:
         rows: The labelled rows.
         sizes: Numbers of examples to try.
         calls: Number of calls that `learn` makes, without retries.
-        judge: The judge to ask.
     """
 
     rows: list[LabelledRow]
@@ -253,7 +235,7 @@ class Teaching:
     _seed: int
 
     def learn(self) -> "Lesson":
-        """Ask the judge, and measure the gain.
+        """Teach the judge and measure the gain.
 
         Raises:
             TooManyFailuresError: As for `evaluate`.
@@ -283,7 +265,7 @@ class Teaching:
         return Lesson(receipt, self._base.text(found.examples, receipt, peers))
 
     def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
-        """Return examples for other answers to the same question: errors first, at most four."""
+        """Return examples for other answers to the same question, errors first."""
         answers = Counter(sample.question for sample in self.samples.values() if sample.question)
         taken = {row.id for row in chosen}
         rows = [row for row in self.rows if row.example and row.id not in taken]
@@ -311,12 +293,7 @@ class Teaching:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A taught prompt and its gain.
-
-    Attributes:
-        receipt: The measured gain.
-        text: Text of the prompt file.
-    """
+    """A taught prompt as text, and its measured gain."""
 
     receipt: Receipt
     text: str
@@ -326,7 +303,7 @@ class Lesson:
 
         Args:
             path: Path of the file.
-            anyway: Write the file even if the gain is not proved, with a warning in it.
+            anyway: Write an unproved prompt too, with a warning in it.
 
         Raises:
             ConfigurationError: The gain is not proved, or the file cannot be written.
@@ -344,8 +321,6 @@ class Lesson:
 
 @dataclass(frozen=True)
 class _Base:
-    """The prompt to teach."""
-
     prompt: Prompt
     name: str
     folders: Sequence[Path]
@@ -356,7 +331,6 @@ class _Base:
         receipt: Receipt | None = None,
         peers: Sequence[LabelledRow] = (),
     ) -> str:
-        """Return the prompt file with examples, their notes and the receipt."""
         header = self.prompt.header.model_dump(exclude_defaults=True)
         header |= {"name": self.name, "response_model": header.get("response_model", self.name)}
         if receipt is not None:
@@ -551,7 +525,7 @@ def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) ->
 
 
 def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
-    """Return the chunks that the judge named, else the chunk with the most common words."""
+    """Return the chunks that the judge cited, otherwise the one with the most common words."""
     if finding.chunk_ids:
         return list(finding.chunk_ids)
     words = set(words_of(finding.text))
@@ -560,13 +534,10 @@ def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SuspiciousLabel:
-    """A label and how doubtful it is.
+    """A label that may be wrong.
 
     Attributes:
-        sample_id: The row.
         text: The labelled statement, or all statements of a labelled row.
-        label: Whether people call it supported.
-        judged: Whether the judge does.
         suspicion: Distance of the label from the usual label of similar texts, 0 to 1.
     """
 
@@ -584,22 +555,19 @@ def suspicious_labels(
     grader: str | None = None,
     column: str = "label",
 ) -> list[SuspiciousLabel]:
-    """Sort labels by how doubtful they are.
+    """Return all yes/no labels, the most suspicious first.
 
-    The support of the embedded judge is mapped to the share of such statements that people call
-    supported. If another judge graded the run, its verdict has the same weight.
+    The embedded judge's support is mapped to the share of labels that say yes at that support. If
+    another judge graded the run, its verdict has the same weight.
 
     Args:
         run: A run with the labelled rows.
-        labels: As in `agreement`.
-        grader: As in `prepare_teaching`.
-        column: As in `prepare_teaching`.
-
-    Returns:
-        All yes and no labels, the most suspicious first.
+        labels: As for `agreement`.
+        grader: As for `prepare_teaching`.
+        column: As for `prepare_teaching`.
 
     Raises:
-        DataError: The labels cannot be read, or fit no verdict.
+        DataError: The labels cannot be read, or none matches a verdict.
     """
     stored = load_run(run)
     matched = LabelledRun.load(stored, labels, only_grader(stored, grader), column).matched[0]

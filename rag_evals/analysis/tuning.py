@@ -119,8 +119,6 @@ def tune(
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The labelled units for tuning; the lists are aligned."""
-
     level: Literal["statement", "row"]
     units: list[Unit]
 
@@ -142,7 +140,7 @@ class _Chosen:
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
-        """Choose labelled statements if there are enough, else rows by their weakest verdict."""
+        """Choose labelled statements, or rows by their weakest verdict if statements are few."""
         with_statements = {unit.sample_id for unit in matched.statements}
         others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
         # A label of a row with one statement is a label of that statement.
@@ -163,7 +161,7 @@ def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
 
 
 def _stages(run: Run, grader: str, stage: str | None) -> Sequence[Mapping[str, Any]]:
-    """Return the verifiers of a run, of which the last one can be tuned."""
+    """Return the run's verifiers; only the last one can be tuned."""
     stages = run.stages.get(grader)
     if not stages:
         raise ConfigurationError(
@@ -258,18 +256,15 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Fit a map from signals of a verdict to the chance that the tuned verdict is right.
+    """Fit the chance that a tuned verdict is right; None if too few are wrong to fit it.
 
     Args:
         findings: Verdicts with their untuned support.
-        shown: For each the chunks, and the number of replies.
-        labels: The labels of people, aligned.
-        rows: The row of each verdict, aligned.
+        shown: For each verdict its chunks, and the number of replies.
+        labels: People's labels.
+        rows: The row of each verdict.
         skip: Share of the least certain verdicts to skip.
-        seed: Seed of the split into parts for cross-validation.
-
-    Returns:
-        None if fewer than five verdicts are wrong, or no map can be fitted.
+        seed: Seed of the cross-validation.
     """
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
@@ -322,11 +317,11 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on some of the labels, and fit on them when the tuned verdict is right.
+    """Tune on the `taught` labels, then fit when the tuned verdict is right.
 
     Returns:
-        Weights, intercept, and a function from a place to the confidence of its verdict and
-        whether it is right.
+        Weights, intercept, and a function from an index to the verdict's confidence and whether
+        it is right.
     """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
@@ -352,7 +347,7 @@ def _fit_signals(
 def _parts(
     labels: Sequence[bool], rows: Sequence[str], seed: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the places to measure and the places to learn from; no row is in both."""
+    """Yield the indices to test and the indices to learn from; they share no row."""
     part_of = _assign_parts(labels, rows, seed)
     for part in range(_FOLDS):
         inside = [place for place, row in enumerate(rows) if part_of[row] == part]
@@ -360,7 +355,7 @@ def _parts(
 
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
-    """Measure each part of the rows with what was learnt from the other parts."""
+    """Measure each part of the rows with a map learnt from the others."""
     labels, supports = chosen.labels, chosen.supports
     verdicts, mapped = chosen.verdicts, chosen.supports
     for inside, rest in _parts(labels, chosen.rows, seed):
@@ -377,7 +372,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _assign_parts(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
-    """Split rows into parts, each with its share of the rarer label."""
+    """Split rows so that each part has its share of the rarer label."""
     rarer = sum(labels) * 2 < len(labels)
     pairs = zip(of_labels, labels, strict=True)
     holders = {row for row, label in pairs if label is rarer}

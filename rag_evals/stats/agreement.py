@@ -30,7 +30,7 @@ from rag_evals.stats.intervals import (
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of labels and verdicts; "positive" is a True verdict, "true" agrees with the label."""
+    """Counts of labels and verdicts; "positive" refers to the verdict, "true" to its label."""
 
     true_positives: int
     false_positives: int
@@ -39,7 +39,7 @@ class Confusion:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """Mean of sensitivity and specificity, 0.5 by chance; None if one label is absent."""
+        """Mean of sensitivity and specificity; None if one label is missing."""
         positives = self.true_positives + self.false_negatives
         negatives = self.true_negatives + self.false_positives
         if not (positives and negatives):
@@ -49,18 +49,16 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of a judge with people's labels; kappa is from -1 to 1, all others from 0 to 1.
+    """Agreement of a judge with people's labels.
 
     Attributes:
-        confusion: The counts.
-        raw_agreement: Share of rows where label and verdict agree.
         base_rate: Share of True labels.
         judged_rate: Share of True verdicts.
         sensitivity: Share of True labels with a True verdict; None without True labels.
         specificity: Share of False labels with a False verdict; None without False labels.
         precision: Share of True verdicts with a True label; None without True verdicts.
-        balanced_accuracy: Mean of sensitivity and specificity; None if one label is absent.
-        kappa: Cohen's kappa; None if all labels and verdicts are equal.
+        balanced_accuracy: Mean of sensitivity and specificity; None if one label is missing.
+        kappa: Cohen's kappa, -1 to 1; None if all labels and verdicts are equal.
     """
 
     confusion: Confusion
@@ -75,7 +73,6 @@ class Agreement:
 
 
 def count_confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> Confusion:
-    """Count the combinations of label and verdict."""
     require_aligned("labels", labels, "verdicts", verdicts)
     pairs = Counter(zip(map(bool, labels), map(bool, verdicts), strict=True))
     return Confusion(pairs[True, True], pairs[False, True], pairs[True, False], pairs[False, False])
@@ -94,12 +91,12 @@ def measure_agreement(
     """Measure the agreement of a judge with people's labels.
 
     Args:
-        labels: The label of each row.
-        verdicts: The judge's verdict of each row.
-        clusters: The cluster of each row, such as its answer; None means independent rows.
+        labels: One per row.
+        verdicts: The judge's verdicts, aligned.
+        clusters: As for `mean_interval`.
         weights: As for `mean_interval`; the confusion is not weighted.
         confidence: Coverage of each interval, as a fraction.
-        resamples: Number of draws for the intervals of balanced accuracy and kappa.
+        resamples: Draws for the intervals of balanced accuracy and kappa.
         seed: Same seed, same intervals.
     """
     require_positive("resamples", resamples)
@@ -127,8 +124,6 @@ def measure_agreement(
 
 @dataclass(frozen=True, slots=True)
 class _Matches:
-    """Whether label and verdict agree, for each of some rows."""
-
     values: Sequence[bool]
     clusters: Sequence[Hashable | None] | None
     weights: Sequence[float] | None
@@ -152,10 +147,9 @@ class _Matches:
         return effective_rows(self.values, clusters=self.clusters, weights=self.weights)
 
     def shapes(self) -> tuple[float, float]:
-        """Return the Beta distribution of the rate, smoothed with Jeffreys' prior.
+        """Return the Beta distribution of the rate, with Jeffreys' prior.
 
-        Resampling rows would treat a judge with no error in five rows as one that never errs.
-        Clusters reduce the counts by the design effect.
+        Resampled rows would show no spread for a judge that is right in five of five rows.
         """
         size, values = self.size(), weighted_values(self.values, self.weights)
         hits = sum(values) / len(values)
@@ -182,7 +176,7 @@ def _drawn_interval(
 def _balanced_accuracy(
     right: _Matches, wrong: _Matches, counts: _Counts, drawn: _DrawInterval
 ) -> Interval | None:
-    """Estimate the mean of sensitivity and specificity by a parametric bootstrap."""
+    """Estimate the mean of both rates by a parametric bootstrap."""
     if not (right.values and wrong.values):
         return None
     found, false, missed, rejected = counts
@@ -192,11 +186,10 @@ def _balanced_accuracy(
 
 
 def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Interval | None:
-    """Estimate agreement beyond chance (Cohen 1960) by a smoothed bootstrap.
+    """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
-    After full agreement the plain bootstrap has no width and covers 24 %; the Bayesian bootstrap
-    (Rubin 1981) with one row spread over all cells (Perks 1947) does not fail there. `share` is the
-    ratio of effective rows to rows.
+    After full agreement the plain bootstrap has no width and covers 24 %, so one more row is
+    spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
     """
     estimate = _kappa(*counts)
     if estimate is None:
@@ -208,7 +201,7 @@ def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Inte
 def _weigh(
     labels: Sequence[bool], verdicts: Sequence[bool], weights: Sequence[float] | None
 ) -> _Counts:
-    """Return the weighted counts of a confusion; they add up to the number of rows."""
+    """Return the weighted counts; they add up to the number of rows."""
     if weights is None:
         return astuple(count_confusion(labels, verdicts))
     share, sums = len(weights) / math.fsum(weights), Counter[tuple[bool, bool]]()
@@ -227,9 +220,9 @@ def _kappa(both: float, judge: float, people: float, neither: float) -> float | 
 def drawn_limits(
     estimate: float, draws: Sequence[float], confidence: float, method: str = "smoothed bootstrap"
 ) -> Interval:
-    """Return the interval of the quantiles of draws, widened to contain the estimate.
+    """Return the quantiles of draws as an interval that contains the estimate.
 
-    Smoothing pulls draws to the middle, so an estimate of 1 can be above nearly all of them.
+    Smoothing pulls draws to the middle, so an estimate of 1 can be above almost all of them.
     """
     ordered = sorted(draws)
     low, high = (quantile(ordered, (1 + side * confidence) / 2) for side in (-1, 1))
@@ -278,7 +271,6 @@ def krippendorff_interval(
 
 
 def _alpha(items: Sequence[Item]) -> float | None:
-    """Return 1 - observed / expected disagreement over all pairs of labels of an item."""
     disagreement = 0.0
     categories: dict[Hashable, int] = {}
     for item, times in Counter(items).items():
@@ -296,19 +288,17 @@ def _alpha(items: Sequence[Item]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPoint:
-    """The confusion if scores from a threshold up count as True."""
-
     threshold: float
     confusion: Confusion
 
 
 def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> ThresholdPoint:
-    """Return the threshold with the best balanced accuracy; of equal ones the highest.
+    """Return the threshold with the best balanced accuracy, the highest if several have it.
 
-    Its figures are too good, because the same rows chose it; check it with other labels.
+    Its figures are optimistic, because the same rows chose it.
 
     Raises:
-        TooFewLabelsError: One of the two labels is absent.
+        TooFewLabelsError: One label is missing.
     """
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
@@ -323,11 +313,11 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> Threshold
 def auroc_interval(
     labels: Sequence[bool], scores: Sequence[float], *, confidence: float = 0.95
 ) -> Interval:
-    """Estimate how often a True row scores above a False row, with DeLong's standard error (1988).
+    """Estimate how often a True row scores above a False one, by DeLong's method (1988).
 
     Args:
-        labels: The label of each independent row; each label occurs at least twice.
-        scores: The judge's score of each row, finite; ties count half.
+        labels: One per row; each label occurs at least twice.
+        scores: The judge's scores, aligned; ties count half.
         confidence: Coverage of the interval, as a fraction.
 
     Raises:
@@ -354,15 +344,9 @@ def auroc_interval(
 
 
 def calibration_error(labels: Sequence[bool], scores: Sequence[float], *, bins: int = 10) -> float:
-    """Measure the expected calibration error with bins of equal width (Naeini et al. 2015).
+    """Return the expected calibration error, 0 to 1, with bins of equal width (Naeini 2015).
 
-    Args:
-        labels: The label of each row.
-        scores: The judge's score of each row, 0 to 1.
-        bins: Number of bins, at least 1.
-
-    Returns:
-        0 (a score of 0.8 is right in 80 of 100 cases) to 1; too high if bins have few rows.
+    With few rows per bin it is too high.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)

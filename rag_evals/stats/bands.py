@@ -23,13 +23,13 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A named range of scores up to the next band.
+    """A range of scores, up to the next band.
 
     Attributes:
         name: Stable name for code and files, such as "good".
         lower: Lowest score in the band, 0 to 1.
-        labels: Displayed label by language code; the name is the default.
-        meanings: Meaning of a score in the band by language code; empty for a user's bands.
+        labels: Displayed label by language code.
+        meanings: Meaning of a score by language code.
         about: Prefix of the graders that labels and meanings apply to; empty for all.
         plain: Displayed label for other graders by language code.
     """
@@ -42,17 +42,12 @@ class Band:
     plain: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, language: str = "en", grader: str | None = None) -> str:
-        """Return the displayed label, such as "Хорошая достоверность" for "ru".
-
-        Args:
-            language: Language code.
-            grader: Name of the grader; None for one that the labels apply to.
-        """
+        """Return the displayed label, such as "Хорошая достоверность"; by default the name."""
         shown = self.labels if self.is_of(grader) else self.plain
         return shown.get(language, self.name)
 
     def meaning(self, language: str = "en", grader: str | None = None) -> str | None:
-        """Return the meaning of a score in the band; None if it has none."""
+        """Return the meaning of a score in the band, if it has one for this grader."""
         return self.meanings.get(language) if self.is_of(grader) else None
 
     def is_of(self, grader: str | None) -> bool:
@@ -83,10 +78,10 @@ def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
     """Return bands from highest to lowest.
 
     Args:
-        limits: Lowest score of each band, 0 to 1, in any order; one of them must be 0.
+        limits: Lowest score of each band; one of them must be 0.
 
     Raises:
-        ConfigurationError: A limit is outside 0 to 1 or given twice, or none is 0.
+        ConfigurationError: A limit is outside 0 to 1 or repeated, or none is 0.
     """
     for name, limit in limits.items():
         if not 0 <= limit <= 1:
@@ -112,7 +107,7 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
 def count_bands(
     scores: Sequence[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
-    """Count the scores (0 to 1) in each band, including empty bands, from highest to lowest."""
+    """Count the scores in each band, from highest to lowest; empty bands count 0."""
     limits = [band.lower - _ROUNDING for band in reversed(bands)]
     counts = [0] * len(bands)
     for score, times in equal_values(scores):
@@ -124,16 +119,7 @@ def count_bands(
 
 @dataclass(frozen=True, slots=True)
 class GroupScores:
-    """Summary of the scores of a group of rows.
-
-    Attributes:
-        group: The value that the rows share; None for rows without one.
-        rows: Number of rows, scored or not.
-        scored: Number of rows with a score.
-        mean: Mean score; None without scores.
-        bands: Number of scored rows in each band, from highest to lowest.
-        unscored: Number of rows without a score, by reason.
-    """
+    """Scores of the rows that share a value; `group` None are the rows without one."""
 
     group: str | None
     rows: int
@@ -155,12 +141,12 @@ def summarize_groups(
     """Summarize the scores of each group, in order of first appearance.
 
     Args:
-        scores: The score of each row, 0 to 1; None means no score.
+        scores: One per row, 0 to 1; None means no score.
         groups: The group of each row; rows with None form one group.
-        reasons: Why each row has no score; None counts as "unscored".
+        reasons: Why a row has no score; None counts as "unscored".
         clusters: As for `mean_interval`.
         bands: Bands from highest to lowest.
-        confidence: Coverage of each interval, as a fraction; not corrected for several groups.
+        confidence: Coverage of each interval, not corrected for the number of groups.
     """
     if not scores:
         raise InvalidScoresError("scores is empty; at least one row is needed")
@@ -190,7 +176,6 @@ def summarize_groups(
 
 
 def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
-    """Return median, standard deviation (n - 1), minimum, maximum and count; None if undefined."""
     return {
         "median": median(values) if values else None,
         "std": standard_deviation(values) if len(values) > 1 else None,
@@ -201,7 +186,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the median, like `statistics.median`, with less memory if many values are equal."""
+    """Return the median, with less memory than `statistics.median` if many values are equal."""
     counted = equal_values(values)
     if isinstance(counted, zip):
         return statistics.median(values)
@@ -212,14 +197,13 @@ def median(values: Sequence[float]) -> float:
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation (n - 1) of at least two values."""
     mean = math.fsum(values) / len(values)
     squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))
     return math.sqrt(squares / (len(values) - 1))
 
 
 def majority(scores: Sequence[float]) -> float:
-    """Return the most frequent score; of several, the one nearest to the median."""
+    """Return the most frequent score; if several are, the one nearest to the median."""
     require_scores("repeats", scores)
     counted, middle = Counter(scores), median(scores)
     most = max(counted.values())

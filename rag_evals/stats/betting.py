@@ -36,17 +36,13 @@ class GateTest:
     """The result of testing a gate.
 
     Attributes:
-        verdict: "passed" if the mean is shown to be above the gate, "failed" if it is shown to
-            be below, else "not decided".
-        gate: The required mean, 0 to 1.
-        estimate: Mean of the scores; None without scores.
+        verdict: "passed" or "failed" once the mean is significantly above or below the gate.
         low: Lower bound of the mean, wrong with probability at most `error`.
-        high: Upper bound of the mean, wrong with the same probability.
+        high: Upper bound, wrong with the same probability.
         error: Probability of a wrong "passed", and of a wrong "failed".
         scored: Number of rows with a score.
-        population: Number of rows of the data; None for all rows like these.
-        more_rows: Estimated number of further rows that would decide; None if it is decided, or
-            if a million would not.
+        population: Number of rows in the data; None if the test is about all rows like these.
+        more_rows: Estimated number of further rows until a verdict; None above a million.
     """
 
     verdict: GateVerdict
@@ -60,7 +56,7 @@ class GateTest:
     more_rows: int | None = None
 
     def of_differences(self) -> "GateTest":
-        """Convert the test of (1 + difference) / 2 to the test of the difference, -1 to 1."""
+        """Convert a test of (1 + difference) / 2 to a test of the difference, -1 to 1."""
         estimate = None if self.estimate is None else _difference(self.estimate)
         gate, low, high = map(_difference, (self.gate, self.low, self.high))
         return replace(self, gate=gate, estimate=estimate, low=low, high=high)
@@ -77,11 +73,11 @@ def gate_test(
     """Test whether the mean over all rows like these reaches a gate, at any stopping time.
 
     Args:
-        scores: The score of each row, 0 to 1, in any order.
-        gate: The required mean, 0 to 1; below 1e-9 it counts as 0 and always passes.
+        scores: One per row, 0 to 1.
+        gate: The required mean; below 1e-9 it counts as 0 and always passes.
         error: Probability of a wrong verdict.
         fail_error: Probability of a wrong "failed", if smaller, as for one of several graders.
-        clusters: The cluster of each row, such as its document; None means independent rows.
+        clusters: As for `mean_interval`.
     """
     require_scores("scores", scores)
     fail_error = _checked_errors(error, fail_error)
@@ -117,7 +113,7 @@ def _checked_errors(error: float, fail_error: float | None) -> float:
 
 
 class _Independent:
-    """The wealth of a bet that the mean is above a value, from independent units of rows."""
+    """Wealth of a bet on the mean of independent clusters of rows."""
 
     def __init__(self, units: Counter[tuple[float, int]]) -> None:
         self._units = units
@@ -133,7 +129,6 @@ class _Independent:
         return cls(Counter(zip(values, sizes, strict=True)))
 
     def log_wealth(self, mean: float) -> float:
-        """Return the log of the wealth if the mean is at most `mean`."""
         if mean <= 0:
             return math.inf if any(total > 0 for total, _ in self._units) else 0.0
         return _log_mean_exp([self._growth(fraction, mean) for fraction in _FRACTIONS])
@@ -146,9 +141,9 @@ class _Independent:
         )
 
     def best_growth(self, doubted: float, mean: float) -> float:
-        """Return the log of the growth by the best fraction, with one more row of 0 or 1.
+        """Return the log growth of the best fraction, with one more row of 0 or 1.
 
-        That row allows for five equal rows not showing that all rows are equal.
+        Without that row, five equal rows would imply that all rows are equal.
         """
         if doubted <= 0:
             return 0.0
@@ -163,7 +158,6 @@ class _Independent:
 def _rows_more(
     above: _Independent, below: _Independent, estimate: float, gate: float, error: float, rows: int
 ) -> int | None:
-    """Return how many more rows like these would decide; None if a million would not."""
     bet, value, mean = (
         (above, gate, estimate) if estimate > gate else (below, 1 - gate, 1 - estimate)
     )
@@ -177,11 +171,11 @@ def _rows_more(
 
 
 class SequentialGate:
-    """Tests a gate with rows that are drawn from a data set one by one, in random order.
+    """Tests a gate with rows drawn from a data set in random order.
 
     Args:
         gate: The required mean over all rows of the data, 0 to 1.
-        population: Number of rows of the data.
+        population: Number of rows in the data.
         error: Probability of a wrong "passed".
         fail_error: Probability of a wrong "failed"; None means the same.
     """
@@ -199,7 +193,7 @@ class SequentialGate:
         self._below = _Drawn(1 - gate, population)
 
     def add(self, score: float | None) -> None:
-        """Add the score of the next row; None for a row that does not count towards the mean."""
+        """Add the score of the next row; None if it does not count towards the mean."""
         self._scores.append(score)
         self._above.add(score)
         self._below.add(None if score is None else 1 - score)
@@ -220,7 +214,7 @@ class SequentialGate:
         return "not decided"
 
     def test(self) -> GateTest:
-        """Return the result for the rows so far."""
+        """Return the result so far."""
         known = [score for score in self._scores if score is not None]
         error = self._errors[0]
         low, high = drawn_bounds(self._scores, self.population, error=error)
@@ -239,10 +233,10 @@ class SequentialGate:
 
 
 class _Drawn:
-    """The wealth of a bet that the mean of a data set is above a value, without replacement.
+    """Wealth of a bet on the mean of a data set, drawn without replacement.
 
-    The drawn rows are known, so the tested mean of the remaining rows changes with each row. A row
-    without a score counts as the tested mean, which changes neither mean nor wealth.
+    Each drawn row changes the mean that the other rows must have. A row without a score counts as
+    the tested mean, which changes neither mean nor wealth.
     """
 
     def __init__(self, mean: float, population: int) -> None:
@@ -273,15 +267,9 @@ class _Drawn:
 def drawn_bounds(
     scores: Sequence[float | None], population: int, *, error: float
 ) -> tuple[float, float]:
-    """Return bounds of the mean of a data set from rows drawn in random order.
+    """Return bounds of a data set's mean, from rows drawn in random order.
 
-    Args:
-        scores: The scores of the drawn rows, 0 to 1, in order; None means no score.
-        population: Number of rows of the data.
-        error: Probability that the mean is below the first bound, and above the second.
-
-    Returns:
-        Bounds within 0 to 1, valid at any stopping time; the mean itself if all rows were drawn.
+    They hold at any stopping time, each with a chance of `error` to be wrong.
     """
     known = [score for score in scores if score is not None]
     if not known:
@@ -305,11 +293,7 @@ def drawn_bounds(
 def drawn_interval(
     scores: Sequence[float | None], population: int, *, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate the mean of a data set from drawn rows, at any stopping time.
-
-    Returns:
-        An interval with at least this confidence; None without scores.
-    """
+    """Estimate a data set's mean from drawn rows, at any stopping time; None without scores."""
     require_fraction("confidence", confidence)
     known = [score for score in scores if score is not None]
     if not known:

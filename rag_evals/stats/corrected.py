@@ -35,12 +35,9 @@ class CorrectedMean:
     """A mean score corrected for the judge's bias.
 
     Attributes:
-        corrected: The mean that people would have given, 0 to 1.
         labels_only: The estimate from the labels alone.
         judged: The judge's mean over all rows, labelled or not.
         power: Weight of the judge, from 0 (`corrected` is `labels_only`) to 1.
-        labels: Number of labelled rows.
-        unlabelled: Number of rows that only the judge graded.
         effective_labels: Number of labels that alone would give an equally narrow interval.
     """
 
@@ -70,20 +67,20 @@ def prediction_powered_mean(
     weights: Sequence[float] | None = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
-    """Correct the judge's mean score with labels from people (PPI++).
+    """Correct the judge's mean score with people's labels (PPI++).
 
     Args:
-        labels: Labels of a random sample of the rows, 0 to 1 (bool or graded).
-        judged: The judge's scores of these rows, 0 to 1, aligned.
-        unlabelled: The judge's scores of all other rows, 0 to 1.
-        label_clusters: The cluster of each labelled row, aligned; None means independent rows.
-        unlabelled_clusters: The cluster of each other row, aligned with `unlabelled`.
-        weights: Number of rows that each labelled row represents, aligned; `unlabelled` then has
-            all rows, including labelled ones. None if all rows were equally likely.
+        labels: Labels of a random sample of rows, 0 to 1.
+        judged: The judge's scores of the same rows.
+        unlabelled: The judge's scores of all other rows.
+        label_clusters: The cluster of each labelled row; None means independent rows.
+        unlabelled_clusters: The cluster of each other row.
+        weights: Number of rows that each labelled row represents; `unlabelled` then has all rows,
+            including labelled ones. None if all rows were equally likely.
         confidence: Coverage of the interval, as a fraction.
 
     Raises:
-        TooFewLabelsError: There are fewer than 20 labels, or than two clusters of them.
+        TooFewLabelsError: There are fewer than 20 labels, or labels of fewer than two clusters.
         InvalidScoresError: A number is not from 0 to 1, or `unlabelled` has fewer than two.
     """
     require_fraction("confidence", confidence)
@@ -135,7 +132,6 @@ def _require_enough(
 
 
 def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Moments:
-    """Return variances and covariance of the labelled rows and the extra row at the corners."""
     rows = [(label, score, 1.0) for label, score in zip(labels, judged, strict=True)]
     corner = _CORNER_WEIGHT * _yes_no_likeness(labels)
     rows += [(label, score, corner) for label, score in _CORNERS]
@@ -151,7 +147,7 @@ def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Mome
 
 
 def _yes_no_likeness(labels: Sequence[float]) -> float:
-    """Return the variance of the labels as a share of that of yes/no labels with this mean."""
+    """Return the variance of labels relative to yes/no labels with the same mean."""
     error = mean_error(labels)
     most = error.mean * (1 - error.mean)
     return min(1.0, error.standard_error**2 * len(labels) / most) if most > 0 else 1.0
@@ -165,7 +161,7 @@ def _best_power(
     *,
     is_weighted: bool,
 ) -> float:
-    """Return the weight of the judge that minimises the variance (PPI++)."""
+    """Return the judge's weight with the smallest variance (PPI++)."""
     few, many = len(labels), len(unlabelled)
     if is_weighted:
         # Labelled rows have a different variance than all rows, so the two cannot be pooled.
@@ -208,7 +204,7 @@ def _score_interval(
 ) -> Interval:
     """Return a Wilson interval with effective rows, smoothed like the variance.
 
-    Near 0 and 1 the unsmoothed estimate * (1 - estimate) would give almost no effective rows.
+    Without smoothing there would be almost no effective rows near 0 and 1.
     """
     smoothed = (labels * estimate + 0.5) / (labels + 1)
     effective = smoothed * (1 - smoothed) / variance

@@ -13,7 +13,6 @@ _TINY = 1e-300
 
 
 def beta_cdf(value: float, a: float, b: float) -> float:
-    """Return the chance, 0 to 1, that a Beta(a, b) variable is at most `value`."""
     if value <= 0:
         return 0.0
     if value >= 1:
@@ -32,7 +31,7 @@ def beta_cdf(value: float, a: float, b: float) -> float:
 
 
 def _beta_fraction(value: float, a: float, b: float) -> float:
-    """Sum the continued fraction 1 + d1/(1 + d2/(1 + ...)) by the modified Lentz method."""
+    """Evaluate the continued fraction 1 + d1/(1 + d2/(1 + ...)) by Lentz's method."""
     result, numerator_ratio, denominator_ratio = 1.0, 1.0, 0.0
     # About sqrt(max(a, b)) terms are needed; the limit only prevents an endless loop.
     for step in range(1, 100_000):
@@ -51,7 +50,6 @@ def _beta_fraction(value: float, a: float, b: float) -> float:
 
 
 def beta_quantile(probability: float, a: float, b: float) -> float:
-    """Return the value, 0 to 1, that a Beta(a, b) variable is below with `probability`."""
     log_scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
 
     def density(value: float) -> float:
@@ -61,7 +59,6 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 
 
 def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
-    """Return the probability that a Student t variable is at most `value`."""
     squared = value * value
     total = degrees_of_freedom + squared
     # Each formula is exact where the other would subtract nearly equal numbers.
@@ -73,7 +70,6 @@ def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
 
 
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
-    """Return the value that a Student t variable is below with `probability`."""
     if probability == 0.5:
         return 0.0
     if probability < 0.5:
@@ -108,7 +104,7 @@ def _solve(
     high: float,
     start: float,
 ) -> float:
-    """Find the zero of an increasing function by Newton steps, with bisection as a fallback."""
+    """Find the root of an increasing function by Newton steps, with bisection as a fallback."""
     value = start
     for _ in range(200):
         error = excess(value)
@@ -126,7 +122,7 @@ def _solve(
 
 
 def quantile(ordered: Sequence[float], probability: float) -> float:
-    """Return a quantile of sorted values, interpolated as numpy and R (type 7) do."""
+    """Return a quantile of sorted values, interpolated as in numpy (R type 7)."""
     place = probability * (len(ordered) - 1)
     below = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
     above = min(below + 1, len(ordered) - 1)

@@ -27,7 +27,6 @@ from rag_evals.stats.distributions import student_t_quantile
 
 
 def require_fraction(name: str, value: float) -> None:
-    """Reject a probability that is not between 0 and 1, such as a percentage."""
     if not 0 < value < 1:
         raise ConfigurationError(
             f"{name}={value!r} is not between 0 and 1; 95 % is written {name}=0.95"
@@ -35,7 +34,6 @@ def require_fraction(name: str, value: float) -> None:
 
 
 def require_positive(name: str, value: int) -> None:
-    """Reject a count below one."""
     if value < 1:
         raise ConfigurationError(f"{name}={value!r} is too small; it must be at least 1")
 
@@ -43,11 +41,7 @@ def require_positive(name: str, value: int) -> None:
 def require_scores(
     name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> None:
-    """Reject an empty list, and values that are not finite or out of bounds (None: no bounds).
-
-    Raises:
-        InvalidScoresError: It names the position and the value of the first invalid number.
-    """
+    """Reject an empty list, and numbers that are not finite or not within `bounds`."""
     if not values:
         raise InvalidScoresError(f"{name} is empty; at least one number is needed")
     low, high = (-math.inf, math.inf) if bounds is None else bounds
@@ -61,7 +55,6 @@ def require_scores(
 
 
 def require_aligned(first_name: str, first: Sized, second_name: str, second: Sized) -> None:
-    """Reject two lists of different lengths."""
     if len(first) != len(second):
         raise UnpairedScoresError(
             f"{len(first)} {first_name}, {len(second)} {second_name}; "
@@ -70,7 +63,6 @@ def require_aligned(first_name: str, first: Sized, second_name: str, second: Siz
 
 
 def require_both_labels(labels: Sequence[bool]) -> None:
-    """Reject labels that are all equal."""
     if not labels:
         raise InvalidScoresError("labels is empty; at least one labelled row is needed")
     if all(labels) or not any(labels):
@@ -85,8 +77,6 @@ class Interval:
 
     Attributes:
         estimate: The best single value, within `low` and `high`.
-        low: Lower end, in the same unit.
-        high: Upper end, in the same unit.
         confidence: Share of such intervals that contain the true value, 0 to 1.
         method: Name of the method, for a footnote.
     """
@@ -113,10 +103,10 @@ MOST_REPEATED = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of rows that share a value.
+    """Rows grouped by a value that they share.
 
     Attributes:
-        by: What they share: "question", "context", or the name of a column.
+        by: "question", "context", or the name of a column.
         keys: The cluster of each row; None for an independent row.
         units: Number of clusters and independent rows.
     """
@@ -127,7 +117,7 @@ class Clusters:
 
     @classmethod
     def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
-        """Cluster rows by values, which need not repeat; None means an independent row."""
+        """Cluster rows by `keys`; None means an independent row."""
         return cls(by, keys, len(cluster_totals(repeat(0.0, len(keys)), clusters=keys)[1]))
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
@@ -137,14 +127,14 @@ class Clusters:
 
 
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
-    """Cluster rows by the first field that more than 5 % of them share with another row.
+    """Cluster rows by the first field that more than 5 % of them have in common.
 
     Args:
         shared: For each field, such as "question", the hash of its value in each row; 0 if empty.
 
     Returns:
-        None if rows are independent, or if all of them share one value, because then nothing is
-        known about rows with other values.
+        None if rows are independent. Also None if all rows have the same value, because such data
+        say nothing about other values.
     """
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
@@ -166,14 +156,14 @@ def mean_interval(
     """Estimate the mean score of the population of rows.
 
     Args:
-        scores: The score of each row, 0 to 1; leave out rows without a score.
-        clusters: The cluster of each row, such as its answer, document or conversation. None, for
-            the list or for one row, means independent rows.
+        scores: One per scored row, 0 to 1.
+        clusters: The cluster of each row, such as its document or conversation; None, for all rows
+            or for one, means independent.
         weights: Number of rows that each row represents; None if all were equally likely.
         confidence: Coverage of the interval, as a fraction.
 
     Returns:
-        Mean and interval, within 0 to 1. The interval has a width even if all scores are equal.
+        An interval within 0 to 1, with a width even if all scores are equal.
     """
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
@@ -198,7 +188,7 @@ _MOST_DISTINCT = 2_000
 
 
 def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
-    """Return each value with its count; each value alone if too many differ."""
+    """Return each value with its count, or each value with 1 if too many differ."""
     counts: Counter[float] = Counter()
     for begin in range(0, len(values), _MOST_DISTINCT):
         counts.update(values[begin : begin + _MOST_DISTINCT])
@@ -208,7 +198,7 @@ def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
 
 
 def weighted_values(values: Sequence[float], weights: Sequence[float] | None) -> Sequence[float]:
-    """Return values whose plain mean and standard error are those of the weighted mean (Hajek).
+    """Return values whose plain mean and standard error equal the weighted ones (Hajek).
 
     Each is the weighted mean plus the value's contribution (Taylor linearisation).
     """
@@ -222,7 +212,7 @@ def weighted_values(values: Sequence[float], weights: Sequence[float] | None) ->
 
 
 def _evenness(weights: Sequence[float]) -> float:
-    """Return the effective sample size of the weights as a share of the rows (Kish 1965)."""
+    """Return the weights' effective sample size as a share of the rows (Kish 1965)."""
     return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) / len(weights)
 
 
@@ -236,9 +226,9 @@ def effective_wilson_interval(
 ) -> Interval:
     """Return an interval within 0 to 1 for a mean score and its standard error.
 
-    This is a Wilson interval with the number of yes/no rows that would have this standard error,
-    and a Student quantile (Korn and Graubard 1998; Franco et al. 2019). `units` is the number of
-    independent units, used if the standard error is 0 or the mean is 0 or 1.
+    It is a Wilson interval for as many yes/no rows as would have this standard error, with a
+    Student quantile (Korn and Graubard 1998; Franco et al. 2019). If the error is 0, or the mean is
+    0 or 1, the number of independent `units` counts.
     """
     variance = estimate * (1 - estimate)
     if standard_error < 1e-12 and variance > 0:
@@ -258,9 +248,9 @@ def no_spread_interval(
 ) -> Interval:
     """Return an interval for a mean if all independent units have the same value.
 
-    n equal values are likely only if at least `share = (tail) ** (1 / n)` of the population has
-    that value; the rest may be at either bound. At a bound this is Clopper-Pearson's limit (the
-    "rule of three").
+    n equal values are likely only if a share of at least tail ** (1 / n) of the population has that
+    value; the others may be at either bound. At a bound this is Clopper-Pearson's limit (the "rule
+    of three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
     # Rounding must not move an end past the estimate.
@@ -270,7 +260,7 @@ def no_spread_interval(
 
 
 def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, float]:
-    """Return Wilson's limits of a rate over `rows` rows, which may be effective rows."""
+    """Return Wilson's limits of a rate; `rows` may be an effective number of rows."""
     # Without division by `rows`, which can be as small as 1e-9.
     squared = quantile * quantile
     centre = (rate * rows + squared / 2) / (rows + squared)
@@ -281,15 +271,7 @@ def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, flo
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A mean and its standard error.
-
-    Attributes:
-        mean: Mean over rows.
-        standard_error: 0 or more, in the unit of the values.
-        degrees_of_freedom: For Student's t; at most `units` - 1, not always whole.
-        units: Number of clusters and independent rows.
-        rows: Number of values.
-    """
+    """A mean and its standard error; `units` counts clusters and independent rows."""
 
     mean: float
     standard_error: float
@@ -301,7 +283,7 @@ class MeanError:
 def mean_error(
     values: Sequence[float], *, clusters: Sequence[Hashable | None] | None = None
 ) -> MeanError:
-    """Estimate the CR2 standard error of a mean, with clusters as for `mean_interval`.
+    """Estimate the CR2 standard error of a mean.
 
     Raises:
         InvalidScoresError: There are fewer than two clusters.
@@ -337,13 +319,13 @@ def count_interval(
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
     Args:
-        values: The finite number of each row.
+        values: One finite number per row.
         clusters: As for `mean_interval`.
         lowest: Smallest possible value: 0 for counts.
         confidence: Coverage of the interval, as a fraction.
 
     Returns:
-        An interval without width for one cluster or equal values.
+        An interval without width if there is one cluster, or all values are equal.
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
@@ -359,18 +341,7 @@ def count_interval(
 def interval_of_sums(
     rows: int, total: int, squares: int, *, lowest: float, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate the mean of counts of independent rows from their sums, like `count_interval`.
-
-    Args:
-        rows: Number of counts.
-        total: Sum of the counts.
-        squares: Sum of their squares.
-        lowest: As for `count_interval`.
-        confidence: As for `count_interval`.
-
-    Returns:
-        None without rows.
-    """
+    """Like `count_interval`, from sums of counts and of their squares; None without rows."""
     if rows == 0:
         return None
     mean = total / rows
@@ -387,11 +358,10 @@ def effective_rows(
     clusters: Sequence[Hashable | None] | None = None,
     weights: Sequence[float] | None = None,
 ) -> float:
-    """Return the effective number of independent yes/no rows.
+    """Return the effective number of independent yes/no rows, from 1 to their number.
 
-    This is the number of rows divided by Kish's design effect (1965), like Rao and Scott (1992) for
-    tables: from 1 to the number of rows. If all rows are equal, it is the number of clusters,
-    because the design effect is unknown.
+    It is the number of rows divided by Kish's design effect (1965), like Rao and Scott (1992) for
+    tables. If all rows are equal, the design effect is unknown and the clusters count.
     """
     units = len(cluster_totals(matches, clusters=clusters)[0])
     alike = units < 2 or all(matches) or not any(matches)
@@ -407,17 +377,7 @@ def effective_rows(
 def cluster_totals(
     values: Iterable[float], *, clusters: Sequence[Hashable | None] | None
 ) -> tuple["array[float]", "array[int]"]:
-    """Return the sum and the number of rows of each cluster, in order of first appearance.
-
-    The result is two arrays, to save memory.
-
-    Args:
-        values: The value of each row.
-        clusters: As for `mean_interval`.
-
-    Raises:
-        UnpairedScoresError: The lengths differ.
-    """
+    """Return the sum and the size of each cluster, in order of first appearance."""
     if clusters is None:
         totals = array("d", values)
         return totals, array("q", [1]) * len(totals)
@@ -435,10 +395,10 @@ def cluster_totals(
 
 
 def _degrees_of_freedom(sizes: Counter[int], *, correlation: float) -> float:
-    """Return Satterthwaite's degrees of freedom of the variance estimate (Bell and McCaffrey 2002).
+    """Return Satterthwaite's degrees of freedom (Bell and McCaffrey 2002).
 
-    They assume independent rows. The caller also tries rows that agree within a cluster, and uses
-    the smaller result, which matters if there are a few large clusters.
+    The formula assumes a correlation within clusters. The caller tries 0 and 1 and uses the smaller
+    result, which matters if there are a few large clusters.
     """
     rows = sum(size * count for size, count in sizes.items())
     # Variance of a cluster's sum if each row has variance 1.

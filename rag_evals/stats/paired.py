@@ -45,8 +45,6 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A two-sided p-value, above 0 and at most 1, and its test."""
-
     p_value: float
     test: TestName
     resamples: int | None = None
@@ -61,14 +59,13 @@ def sign_flip_test(
 ) -> SignificanceTest:
     """Test whether the mean of paired differences is 0.
 
-    Without a real difference the sign of each is arbitrary (Fisher 1935). Up to 28 clusters with a
-    difference, every sign pattern is counted; up to 2,000 rows, random patterns are drawn; above
-    that, the t test with the cluster-robust standard error gives the same answer faster.
+    Without a real difference the sign of each is arbitrary (Fisher 1935). If up to 28 clusters have
+    a difference, all sign patterns are counted; up to 2,000 rows, random ones are drawn; above
+    that, the cluster-robust t test gives the same answer faster.
 
     Args:
-        differences: Candidate minus baseline for each sample, finite.
-        clusters: The cluster of each sample, whose differences flip together; None means
-            independent samples.
+        differences: Candidate minus baseline, one per sample.
+        clusters: The cluster of each sample; its differences flip together.
         resamples: Number of random sign patterns; the smallest p-value is 1 / (resamples + 1).
         seed: Same seed, same p-value.
     """
@@ -89,7 +86,6 @@ def sign_flip_test(
 
 
 def t_test(error: MeanError) -> SignificanceTest:
-    """Test whether a mean with a standard error above 0 is 0."""
     distance = abs(error.mean) / error.standard_error
     p_value = 2 * student_t_cdf(-distance, error.degrees_of_freedom)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
@@ -110,7 +106,7 @@ def _exact_p(totals: list[float]) -> float:
 
 
 def _signed_sums(totals: Sequence[float]) -> list[float]:
-    """Return all 2**n sums of the totals with either sign, in the order of binary patterns."""
+    """Return all 2**n sums of the totals with either sign, in binary order."""
     sums = [0.0]
     for total in totals:
         sums = [base - total for base in sums] + [base + total for base in sums]
@@ -123,17 +119,16 @@ def _just_below(totals: list[float]) -> float:
 
 
 def _monte_carlo_p(totals: list[float], resamples: int, rng: random.Random) -> float:
-    """Return the share of random sign patterns as extreme, including the observed one."""
     limit = _just_below(totals)
     extreme = sum(abs(total) >= limit for total in _random_sums(totals, resamples, rng))
     return (extreme + 1) / (resamples + 1)
 
 
 def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Iterator[float]:
-    """Yield sums with random signs, eight totals at a time.
+    """Yield sums with random signs.
 
-    A random byte selects one of 256 precomputed sums of eight totals, which is about thirty times
-    faster than flipping each sign.
+    A random byte selects one of 256 precomputed sums of eight totals, about thirty times faster
+    than flipping each sign.
     """
     tables = [_signed_sums(totals[start : start + 8]) for start in range(0, len(totals), 8)]
     # The last table can be shorter; repeating it makes every byte a valid and fair index.
@@ -143,10 +138,7 @@ def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Ite
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for multiple tests (Holm 1979), in the same order.
-
-    If those below 0.05 count as significant, the chance of any false alarm is at most 5 %.
-    """
+    """Return p-values adjusted for multiple tests (Holm 1979), in the same order."""
     require_scores("p_values", p_values)
     adjusted = [0.0] * len(p_values)
     largest = 0.0
@@ -158,19 +150,16 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """Comparison of two lists of scores on the same samples.
+    """Comparison of two lists of scores of the same samples.
 
     Attributes:
-        difference: Mean of candidate - baseline, -1 to 1, positive if the candidate is better.
-            It excludes 0 exactly if the p-value is at most 1 - its confidence.
+        difference: Mean of candidate - baseline, -1 to 1. It excludes 0 exactly if the p-value is
+            at most 1 - its confidence.
         significance: The larger of two two-sided p-values, and its test.
-        samples: Number of samples.
         clusters: Number of independent units.
         wins: Number of samples where the candidate scores higher.
-        ties: Number of samples where both score the same.
-        losses: Number of samples where the candidate scores lower.
-        detectable: Smallest true difference that as many samples would detect in 80 of 100
-            comparisons; None without any variance.
+        detectable: Smallest true difference that 80 of 100 such comparisons would detect; None
+            without any variance.
     """
 
     difference: Interval
@@ -184,14 +173,13 @@ class PairedComparison:
 
     @property
     def verdict(self) -> PairedVerdict:
-        """The direction of the difference, if there is one; interval and p-value agree with it."""
         if self.difference.low > 0:
             return "better"
         return "worse" if self.difference.high < 0 else "not distinguishable"
 
     @property
     def rows_needed(self) -> int | None:
-        """Number of rows that would detect a difference of this size in 80 of 100 comparisons.
+        """Number of rows to detect a difference of this size in 80 of 100 comparisons.
 
         None if a difference was detected, if it is 0, or if a million rows would not suffice.
         """
@@ -229,10 +217,10 @@ def compare_paired(
 
     Args:
         baseline: Scores from 0 to 1, one per sample.
-        candidate: Same length; `candidate[i]` grades the same sample as `baseline[i]`.
-        clusters: The cluster of each sample, such as its document; None means independent.
+        candidate: Scores of the same samples, in the same order.
+        clusters: As for `mean_interval`.
         confidence: Coverage of the interval, as a fraction; if the p-value is above
-        1 - `confidence`, the interval is widened to 0.
+            1 - `confidence`, the interval is widened to 0.
         resamples: Number of random sign patterns, if the test draws any.
         seed: Same seed, same p-value.
     """
@@ -276,13 +264,9 @@ def count_difference(
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the difference of counts of the same samples, such as words or statements.
+    """Estimate the difference of counts, such as words, of the same samples.
 
-    Args:
-        baseline: The count of each sample, finite.
-        candidate: Same length; `candidate[i]` counts the same sample as `baseline[i]`.
-        clusters: As for `compare_paired`.
-        confidence: As for `compare_paired`; few samples must also pass the sign-flip test.
+    A few samples must also pass the sign-flip test.
     """
     require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
@@ -307,14 +291,13 @@ def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[
 def _equal_test(mean: float, units: int) -> SignificanceTest:
     """Return the p-value at which the limit for equal differences reaches 0.
 
-    It is 0 if tail ** (1 / units) equals 1 / (1 + |mean|).
+    This is where tail ** (1 / units) equals 1 / (1 + |mean|).
     """
     p_value = min(1.0, 2 * (1 + abs(mean)) ** -units)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "limit for equal values")
 
 
 def _widened_to_zero(interval: Interval) -> Interval:
-    """Widen an interval to 0, which one of the two tests does not exclude."""
     if interval.contains(0.0):
         return interval
     return replace(
@@ -326,6 +309,6 @@ def _widened_to_zero(interval: Interval) -> Interval:
 
 
 def _reach(freedom: float, confidence: float) -> float:
-    """Return the standard errors of a difference that is detected in 80 of 100 comparisons."""
+    """Return the standard errors of a difference that 80 of 100 comparisons detect."""
     sure, found = (1 + confidence) / 2, _POWER
     return student_t_quantile(sure, freedom) + student_t_quantile(found, freedom)

@@ -52,17 +52,16 @@ class SupportMap:
     intercept: float
 
     def __call__(self, support: float) -> float:
-        """Return the share of statements with this support that people call supported, 0 to 1."""
         return probability(self.slope * log_odds(support) + self.intercept)
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
     """Fit a map of supports (0 to 1) by Newton's method, like Lin, Lin and Weng (2007).
 
-    The targets are smoothed with one label of each kind, so that no mapped support is 0 or 1.
+    Targets are smoothed with one more label of each kind, so that no mapped support is 0 or 1.
 
     Raises:
-        TooFewLabelsError: One of the two labels is absent.
+        TooFewLabelsError: One label is missing.
         WeakJudgeError: Support is not higher for statements that people call supported.
     """
     require_aligned("labels", labels, "supports", supports)
@@ -134,13 +133,11 @@ def _loss(points: Sequence[tuple[float, float]], slope: float, intercept: float)
 
 
 def log_odds(support: float) -> float:
-    """Return the log-odds of a share, clipped to stay finite at 0 and 1."""
     kept = min(max(support, _SUREST), 1 - _SUREST)
     return math.log(kept / (1 - kept))
 
 
 def probability(odds: float) -> float:
-    """Return the share with these log-odds, 0 to 1."""
     if odds >= 0:
         return 1 / (1 + math.exp(-odds))
     return math.exp(odds) / (1 + math.exp(odds))
@@ -148,13 +145,12 @@ def probability(odds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SureSide:
-    """A range of supports in which a judge can decide alone.
+    """Supports beyond `limit`, where a judge can decide alone.
 
     Attributes:
-        limit: Lowest support that means supported, or highest that means unsupported, 0 to 1.
         decided: Number of labelled statements in the range.
-        errors: Number of wrong decisions on them.
-        bound: Upper confidence bound of the share of errors, 0 to 1.
+        errors: Number of wrong verdicts on them.
+        bound: Upper confidence bound of the share of errors.
     """
 
     limit: float
@@ -172,18 +168,15 @@ def sure_side(
     clusters: Sequence[Hashable | None] | None = None,
     confidence: float = 0.975,
 ) -> SureSide | None:
-    """Find the range of supports in which a judge can decide alone.
+    """Find the mildest limit from which a judge can decide alone; None if there is none.
 
     Args:
-        labels: The label of each statement.
+        labels: One per statement.
         supports: The judge's support of each statement, 0 to 1.
         side: "supported" from a limit up, or "unsupported" from a limit down.
-        max_error: Largest share of wrong decisions in the range.
-        clusters: The row of each statement, aligned; None means independent.
+        max_error: Largest share of wrong verdicts beyond the limit.
+        clusters: The row of each statement; None means independent.
         confidence: How often the promise holds. Two sides at 0.975 hold together at 0.95.
-
-    Returns:
-        The mildest limit that keeps the promise; None if there is none.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -220,15 +213,12 @@ def sure_side(
 def fit_logistic(
     rows: Sequence[Sequence[float]], targets: Sequence[bool], *, ridge: float = 5.0
 ) -> tuple[list[float], float]:
-    """Fit a logistic regression with a ridge penalty, so that few labels suffice.
+    """Fit a logistic regression; return the weights in log-odds, and the intercept.
 
     Args:
         rows: Features of each case.
         targets: Target of each case.
-        ridge: Strength of the penalty for standardised features.
-
-    Returns:
-        A weight for each feature, in log-odds, and the intercept.
+        ridge: Penalty for weights of standardised features, so that few labels suffice.
     """
     require_aligned("rows", rows, "targets", targets)
     require_both_labels(targets)
@@ -270,7 +260,7 @@ def fit_logistic(
 def error_bound(
     wrong: Sequence[bool], rows: Sequence[Hashable | None], *, confidence: float = 0.95
 ) -> float:
-    """Return an upper bound of a share of errors in clustered rows."""
+    """Return an upper confidence bound of a share of errors in clustered rows."""
     share = sum(wrong) / len(wrong)
     likeness = row_likeness([float(one) for one in wrong], rows)
     worth = _independent_rows(rows, likeness, confidence)
@@ -278,7 +268,7 @@ def error_bound(
 
 
 def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
-    """Return the intraclass correlation of values of one row, 0 to 1, by ANOVA."""
+    """Return the intraclass correlation of values within a row, 0 to 1, by ANOVA."""
     require_aligned("values", values, "rows", rows)
     members: dict[Hashable, list[float]] = {}
     for place, (value, row) in enumerate(zip(values, rows, strict=True)):
@@ -304,12 +294,12 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class SupportShift:
-    """The distance of supports from those of labelled statements.
+    """How far supports are from those of labelled statements.
 
     Attributes:
-        distance: Kolmogorov and Smirnov's distance, 0 to 1.
-        p_value: Chance of such a distance between samples of the same data.
-        count: Number of statements, or rows, compared with the labels.
+        distance: Kolmogorov-Smirnov distance, 0 to 1.
+        p_value: Chance of such a distance if both come from the same data.
+        count: Number of compared statements or rows.
     """
 
     distance: float
@@ -318,7 +308,6 @@ class SupportShift:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the data differ from the labels significantly, and by more than a little."""
         return self.p_value < _SURE and self.distance >= LEAST_SHIFT
 
 
@@ -333,8 +322,8 @@ def support_shift(
     Args:
         supports: The support of each statement.
         rows: The row of each statement.
-        labelled: Support values of the labelled statements, or their quantiles.
-        worth: Effective number of independent labelled rows; see `independent_rows`.
+        labelled: Supports of the labelled statements, or their quantiles.
+        worth: Effective number of labelled rows; see `independent_rows`.
     """
     # The last digits of a model's output differ between batches.
     ours, theirs = (sorted(round(one, 4) for one in each) for each in (supports, labelled))
@@ -356,10 +345,9 @@ def independent_rows(values: Sequence[float], rows: Sequence[Hashable | None]) -
 
 
 def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confidence: float) -> float:
-    """Return the effective number of independent rows of statements.
+    """Return the number of statements divided by Kish's design effect.
 
-    It is the number of statements divided by Kish's design effect; Student's quantile allows for
-    the few rows that show how alike they are. Independent rows count in full.
+    Student's quantile allows for the few rows that show how alike statements are.
     """
     count = len(rows)
     sizes = Counter(row for row in rows if row is not None)
@@ -374,7 +362,7 @@ def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confiden
 
 
 def _counts(ordered: Sequence[float]) -> list[int]:
-    """Return the number of statements that each limit decides, the strictest first."""
+    """Return the number of statements beyond each limit, the strictest first."""
     step = max(1, len(ordered) // _MOST_LIMITS)
     ends = [*range(step, len(ordered), step), len(ordered)]
     return [end for end in ends if end == len(ordered) or ordered[end] != ordered[end - 1]]
