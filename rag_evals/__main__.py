@@ -8,7 +8,6 @@ _INTERRUPTED = 130
 
 
 def run() -> None:
-    """Load and run the command line; Ctrl-C while loading also ends without a traceback."""
     # Arrow's default memory pool would hold 16 MB as soon as a Parquet file is opened.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:

@@ -1,7 +1,6 @@
 """`ContextEvaluation`: a grader made of a prompt and a response model."""
 
 import re
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -50,15 +49,15 @@ class PromptOptions(TypedDict, total=False):
     """Keyword arguments of graders with a prompt.
 
     Attributes:
-        examples: Few-shot examples; None uses those of the prompt file.
-        criteria: Criteria of a checklist by name; None uses those of the prompt file.
-        chunk_template: Template of the data block that follows instructions; None uses the
-            shipped one.
+        examples: Few-shot examples; None uses those in the prompt file.
+        criteria: Criteria of a checklist by name; None uses those in the prompt file.
+        chunk_template: Template of the data block after the instructions; None uses the shipped
+            one.
         model: Model to ask if `grade` names none.
-        name: Name of the grader in results.
-        settings: Judge settings, such as `{"temperature": 0}`; they override the prompt file's.
-        unit: What gets a verdict in a reply about statements: the `"claims"` of each sentence, each
-            `"sentence"`, or the whole `"answer"`; None uses the prompt file's, else claims.
+        name: Name in results.
+        settings: Judge settings; they override those in the prompt file.
+        unit: The unit that gets a verdict: each of a sentence's `"claims"`, each `"sentence"`, or
+            the whole `"answer"`. None uses the prompt file's unit, or claims.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -71,17 +70,13 @@ class PromptOptions(TypedDict, total=False):
 
 
 class JudgedGrader(Grader[R], Generic[R, M]):
-    """A grader that asks a judge with a prompt; subclasses turn the reply into the result.
+    """A grader that asks a judge with a prompt; subclasses turn the reply into a result.
 
     Attributes:
-        name: Name in results; from the prompt file, else from the response model.
-        requires: Fields that must not be empty, from the response model.
-        description: What it measures, in one line; empty if the prompt file does not say.
+        description: What it measures, in one line; may be empty.
         response_model: The model that the judge fills.
-        model: Model to ask if `grade` names none.
         language: Language of samples that do not name one, or None.
-        settings: Judge settings.
-        unit: What gets a verdict; None if the reply is not about statements.
+        unit: The unit that gets a verdict; None if the reply is not about statements.
     """
 
     response_model: type[M]
@@ -110,14 +105,14 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
-            prompt: Instructions, or a template that includes the data; text or a `Path`.
+            prompt: Instructions, or a template that includes the data.
             response_model: The model that the judge fills.
-            result_model: Class of the result of `grade`.
-            options: Examples, criteria, settings and more; see `PromptOptions`.
+            result_model: The class that `grade` returns.
+            options: See `PromptOptions`.
 
         Raises:
             PromptError: The prompt does not parse, an example does not fit the response model, or
-                criteria are missing or are not shown.
+                criteria are missing or not shown.
             ConfigurationError: A setting is unknown or out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
@@ -165,17 +160,15 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def prompt(self) -> str:
-        """The prompt's own text, to read, change and pass to another `ContextEvaluation`."""
+        """The prompt's source text."""
         return self._prompt.text
 
     @property
     def header(self) -> PromptHeader:
-        """Front matter of the prompt file; empty for a prompt given as text."""
         return self._prompt.header
 
     @property
     def blocks(self) -> frozenset[str]:
-        """Names of the Jinja blocks that a prompt extending this one may override."""
         return self._prompt.blocks()
 
     @property
@@ -185,23 +178,18 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def _asked_block(self) -> Prompt | None:
-        """The data block, if one is sent."""
         return None if self._prompt.places_data else self._block
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader with a default language for samples that do not name one.
-
-        Shipped prompts are sent in that language (`ru`, `pt-BR`) if they are translated.
-        """
+        """Return a copy with a default language; shipped prompts are translated if possible."""
         check_language(language)
         return self._copy_with(language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return the same grader with some judge settings changed, such as `temperature=0.3`."""
         return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
     def with_unit(self, unit: VerdictUnit) -> Self:
-        """Return the same grader with a different unit of verdicts.
+        """Return a copy with a different unit of verdicts.
 
         Raises:
             ConfigurationError: The reply is not about statements, or the unit is unknown.
@@ -211,10 +199,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._copy_with(unit=unit, _numbered=None if unit == "answer" else of.statements_of)
 
     def without_hardening(self) -> Self:
-        """Return the same grader without escaping and without instructions about data.
-
-        Use it only to measure the effect of the hardening, never to grade.
-        """
+        """Return a copy that does not escape data; only for measuring what escaping prevents."""
         return self._copy_with(_hardened=False)
 
     def messages(
@@ -224,7 +209,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        """Render the messages for one sample."""
         # A prompt file with a fixed language keeps it, whatever the sample's language.
         language = self._prompt.header.language or sample.language or self.language
         prompt = self._prompt.in_language(language)
@@ -261,7 +245,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     def _placed(
         self, render: Rendering, prompt: Prompt, form: Prompt | None, language: str | None
     ) -> str:
-        """Render a prompt that includes the data; append numbered sentences if it lacks them."""
         if form is None:
             return render.text(prompt, prompt.tags)
         data = render.text(prompt, prompt.tags | _shipped("sentences_template").tags)
@@ -269,7 +252,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return f"{data}\n\n{render.text(form, prompt.tags)}"
 
     def _with_ids(self, render: Rendering, data: str, prompt: Prompt, language: str | None) -> str:
-        """Append the numbered sentences to a prompt that shows the data without their ids."""
         if self._numbered is None or prompt.uses("sentences"):
             return data
         listed = _shipped("sentences_template").in_language(language)
@@ -291,10 +273,10 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         Args:
             sample: The sample to grade.
-            sentences: As for `messages`.
-            statements: As for `messages`.
+            sentences: Numbered sentences; None uses those of the answer.
+            statements: Numbered statements, if the prompt shows any.
             facts: Additional facts for validators; see `rag_evals.core.facts_of`.
-            settings: Settings of the call, such as `temperature`; None uses the grader's.
+            settings: Judge settings; None uses the grader's.
             sample_index: Distinguishes equal calls whose replies may differ.
             reply_model: The model that the judge fills; None uses the response model.
         """
@@ -318,12 +300,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sample_index=sample_index,
         )
 
-    @abstractmethod
-    def flow(self, sample: Sample) -> Flow[R]:
-        """Grade one sample."""
-
     def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
-        """Reject a row if the user's template cuts off text that the reply is about."""
+        """Reject a row if the user's template cuts off text that the judge needs."""
         texts = {f"chunk {chunk.id}": chunk.text for chunk in sample.context}
         texts = texts if "context" in self.requires else {}
         # Numbered sentences follow the prompt; a long answer takes several calls.
@@ -336,7 +314,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             )
 
     def _check_shown(self) -> None:
-        """Reject a template or data block that omits fields the response model requires."""
         prompt, way_out = self._block, " in this data block"
         if self._prompt.places_data:
             prompt = self._prompt
@@ -386,10 +363,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             prompt: Instructions, or a template that includes the data; text or a `Path`.
             response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
             verified: Builds the grader for judges that are verifiers; None if there is none.
-            options: Examples, criteria, settings and more; see `PromptOptions`.
-
-        Raises:
-            PromptError: As for `JudgedGrader`.
+            options: See `PromptOptions`.
         """
         super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
@@ -407,14 +381,14 @@ class ContextEvaluation(JudgedGrader[R, R]):
         return form if self.language is None else form.with_language(self.language)
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a statement cache, which only verifiers use."""
+        """Return a copy with a statement cache, which only verifiers use."""
         if self._verified is None:
             return super().with_cache(cache)
         form = partial(_verified_with_cache, self._verified, cache)
         return self._copy_with(_verified=form, _has_cache=True)
 
     def check(self) -> None:
-        """Reject a statement cache if a judge grades the whole answer in one call."""
+        """Reject a statement cache if one call grades the whole answer."""
         if self._has_cache:
             raise ConfigurationError(
                 f"{self.name!r} has a statement cache, and a judge grades the whole answer in one "
@@ -424,7 +398,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
             )
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Make one call, or several if the reply is about statements and the answer is long."""
+        """Make one call, or several if the answer is long."""
         require_fields(sample, self.requires)
         if self.unit is not None:
             ask = partial(_asked, self, sample)
@@ -446,11 +420,6 @@ def _asked(
 
 
 def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> VerdictUnit | None:
-    """Return the unit of verdicts; None if the reply is not about statements.
-
-    Raises:
-        ConfigurationError: The unit is unknown, or the reply has no units.
-    """
     if wanted is not None and wanted not in get_args(VerdictUnit):
         raise ConfigurationError(f"unit is {wanted!r}; one of {', '.join(get_args(VerdictUnit))}")
     if issubclass(response_model, ByStatement) and response_model.is_keyed():

@@ -81,8 +81,8 @@ _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
     """Return a shipped grader, or one from the user's folders (None: `RAG_EVALS_PROMPTS`).
 
-    A file with the name of a shipped prompt (`score_faithfulness.jinja`) replaces that prompt; a
-    file with any other name (`polite.jinja`) is a grader of that name (`polite`).
+    A file named like a shipped prompt (`score_faithfulness.jinja`) replaces it; any other file
+    (`polite.jinja`) defines a grader (`polite`).
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
@@ -118,9 +118,9 @@ def grader_from_file(
 
     Args:
         path: A Jinja file; its front matter names the response model.
-        fallback: Grader whose response model is used if the front matter names none.
-        folders: Further folders with prompts that it extends; None uses `RAG_EVALS_PROMPTS`.
-        name: Name of the grader in results; None uses the front matter's, else the file's.
+        fallback: Response model if the front matter names none.
+        folders: Folders with prompts to extend; None uses `RAG_EVALS_PROMPTS`.
+        name: Name in results; None uses the front matter's or the file's.
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback

@@ -65,14 +65,10 @@ T = TypeVar("T")
 
 
 class ComparedStatement(StatementEvaluation):
-    """A claim of one text, and which sources support it."""
-
     because: ByCode[str | None] = Field(default=None, description="Why nothing supports it.")
 
 
 class ComparedText(ByStatement):
-    """The claims of one text; a judge fills one for the answer and one for the reference."""
-
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
@@ -80,7 +76,7 @@ class ComparedText(ByStatement):
 
 
 class MatrixClaim(JudgeModel):
-    """One row of the table: a claim, and which texts support it."""
+    """A claim and the texts that support it."""
 
     statement: str = Field(description="The claim.")
     reasoning: str | None = Field(default=None, description="Why, in words.")
@@ -100,12 +96,11 @@ class MatrixClaim(JudgeModel):
 
 
 class MatrixResult(Result):
-    """The table of one sample and the numbers computed from it.
+    """A sample's claims, and the numbers computed from them.
 
-    Numbers are from 0 to 1, or None if the denominator is zero: no claims, no reference, no
-    chunks. Precision, recall, claim recall, chunk precision, context utilization, noise
-    sensitivity, hallucination, self-knowledge and faithfulness are defined as in RAGChecker
-    (Ru et al. 2024), which reports 0 instead of None.
+    Numbers are from 0 to 1, or None if the denominator is zero. Precision, recall, claim recall,
+    chunk precision, context utilization, noise sensitivity, hallucination, self-knowledge and
+    faithfulness follow RAGChecker (Ru et al. 2024), which reports 0 instead of None.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
@@ -157,7 +152,7 @@ class MatrixResult(Result):
 
     @property
     def relevant_chunks(self) -> list[bool]:
-        """True for each chunk that supports a claim of the reference."""
+        """True for each chunk that supports a claim of the reference, in order."""
         return self._support_any(self.reference_claims or ())
 
     @property
@@ -241,7 +236,6 @@ class MatrixResult(Result):
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """The reason if sentences were left out or one of the texts claims nothing."""
         if self.left_out:
             return "answer_not_covered"
         if not self.claims:
@@ -252,7 +246,6 @@ class MatrixResult(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Drift, repeated claims, and a language that the verifier was not made for."""
         same = ["answer and reference are the same text"] if self.is_same_text else []
         return [*self.drift, *same, *filter(None, [self.language_warning])]
 
@@ -291,7 +284,7 @@ def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Run several flows in the same rounds; return their results in order."""
+    """Run flows in the same rounds; return their results in order."""
     ended: dict[int, T] = {}
     steps: dict[int, Sequence[Step]] = {}
 
@@ -315,10 +308,9 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
-    """Fills the table with one call for the answer and one for the reference, if there is one.
+    """Asks about the answer in one call, and about the reference in another if there is one.
 
-    The other text is the last source in each call, so the reply has the same form as for other
-    graders of statements.
+    The other text is the last source in each call, so replies look like those for Faithfulness.
 
     Args:
         prompt: Instructions for samples with a reference; None uses the shipped prompt.
@@ -326,10 +318,9 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         options: See `PromptOptions`.
 
     Attributes:
-        result_model: Class of the result.
         shipped: Stem of the shipped prompt.
-        reads_chunks: True if the chunks are columns too. Samples without a reference are then
-            graded as by `Faithfulness`.
+        reads_chunks: True if claims are also compared with the chunks. Samples without a reference
+            are then graded like `Faithfulness`.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*JudgedGrader.shapes, "beta", "reads_chunks", "_alone")
@@ -346,15 +337,10 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         self.requires = model.requires
 
     def with_beta(self, beta: float) -> Self:
-        """Return this grader with a different weight of recall: 2 is twice that of precision.
-
-        Raises:
-            ConfigurationError: `beta` is not a number above 0.
-        """
+        """Return a copy that weights recall `beta` times as much as precision."""
         return self._copy_with(beta=_weight(beta))
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return the grader that verifies the sentences of both texts with a verifier."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         made = VerifiedMatrix(extractor=SentenceExtractor(), verifier=verifier, name=self.name)
@@ -370,13 +356,11 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        """Render the call for the answer; otherwise the same as `JudgedGrader.messages`."""
         if sample.reference is not None:
             sample = _row(sample, self.reads_chunks, sample.answer, sample.reference)
         return super().messages(sample, sentences=sentences, statements=statements)
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Ask about both texts in parallel."""
         require_fields(sample, self.requires)
         answer, reference = sample.answer, given(sample.reference)
         pairs = [(answer, reference)] + ([(reference, answer)] if reference else [])
@@ -406,7 +390,6 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         return replace(call, is_shared=True)
 
     def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> R:
-        """Build the result from the rows of the answer and of the reference."""
         reference = given(sample.reference)
         same = reference is not None and plain_form(sample.answer or "") == plain_form(reference)
         if same:
@@ -429,12 +412,11 @@ def _weight(beta: object) -> float:
 
 
 def given(text: str | None) -> str | None:
-    """Return the text, or None if it is empty."""
+    """Return None for a blank text."""
     return text if text and text.strip() else None
 
 
 def _row(sample: Sample, reads_chunks: bool, text: str | None, other: str | None) -> Sample:
-    """Build the sample for one call: a text and its sources, the other text last."""
     chunks = list(sample.context) if reads_chunks else []
     sources = [*chunks, *([Chunk(0, other)] if other else [])]
     return Sample(question=sample.question, answer=text, context=sources, language=sample.language)
@@ -463,13 +445,11 @@ class VerifiedMatrix(VerifiedFaithfulness):
     shapes: ClassVar[tuple[str, ...]] = (*VerifiedFaithfulness.shapes, "_grader")
 
     def for_grader(self, grader: MatrixGrader[Any]) -> Self:
-        """Return the verifying version of a grader."""
         return self._copy_with(
             _grader=grader, result_model=grader.result_model, requires=grader.requires
         )
 
     def flow(self, sample: Sample) -> Flow[Any]:
-        """Split both texts into sentences, then verify them all in one round."""
         grader: MatrixGrader[Any] = self.__dict__["_grader"]
         require_fields(sample, self.requires)
         verifier = self._verifier_for(sample)
@@ -564,7 +544,7 @@ def _verified(
 
 
 def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
-    """Mark unsupported claims as contradicted if the other text has a claim on the same subject."""
+    """Mark unsupported claims that share their subject with one in the other text."""
     if len(rows) < 2:
         return
     unsaid = [[one for one in side if not one.is_in_other] for side in rows]
@@ -583,7 +563,6 @@ def _content(text: str) -> frozenset[str]:
 def claim_finding(
     one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
 ) -> Finding:
-    """Return the finding for a claim."""
     finding = StatementEvaluation(
         statement=one.statement,
         reasoning=one.reasoning,

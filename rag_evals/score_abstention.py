@@ -37,8 +37,6 @@ _RIGHT = ("answered", "answered_in_part", "right_abstention")
 
 
 class AbstentionLabel(JudgeModel):
-    """One of the two questions about the answer."""
-
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     label: _Degree = Field(description="Whether it is so.")
 
@@ -59,17 +57,15 @@ class AbstentionResult(Result):
 
     @property
     def cell(self) -> Cell:
-        """The outcome."""
         return _CELLS[self.answerable.label, self.abstained.label]
 
     @property
     def score(self) -> float:
-        """1.0 for `answered`, `answered_in_part` and `right_abstention`, 0.0 for the others."""
+        """1.0 if the answer is right to answer or to decline, else 0.0."""
         return float(self.cell in _RIGHT)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Whether the answer was right to answer or decline, then the two labels."""
         return (
             Finding(
                 text="the answer declines when, and only when, the context lacks what was asked",
@@ -82,7 +78,7 @@ class AbstentionResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """The two kinds of error, each out of the rows in which it is possible."""
+        """Each kind of error, out of the rows in which it is possible."""
         if self.answerable.label == "yes":
             return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
         return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}

@@ -36,16 +36,12 @@ __all__ = [
 
 
 class CitationVerdict(JudgeModel):
-    """Whether one cited chunk supports the sentence that cites it."""
-
     citation_id: int = Field(description="The citation's id, as given.")
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     is_supported: bool = Field(description="True when that chunk supports the sentence.")
 
 
 class CitationsReply(JudgeModel):
-    """One verdict for each citation of the answer."""
-
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
     numbered_statements: ClassVar[bool] = True
@@ -57,8 +53,6 @@ class CitationsReply(JudgeModel):
 
 
 class Citation(JudgeModel):
-    """One citation mark of the answer, and whether its chunk supports the sentence."""
-
     sentence_id: int = Field(description="Place of the sentence in the answer, from 0.")
     sentence: str = Field(description="The sentence, without its marks.")
     number: int = Field(description="The number in the mark.")
@@ -72,7 +66,6 @@ class Citation(JudgeModel):
 
     @property
     def finding(self) -> Finding:
-        """The finding for this citation."""
         label = yes_or_no("supported", self.is_supported)
         return Finding(
             text=f"{self.sentence} [{self.number}]",
@@ -86,7 +79,7 @@ class Citation(JudgeModel):
 
 
 class CitationFaithfulnessResult(Result):
-    """Which citations point to a chunk that supports the sentence."""
+    """The answer's citations, and whether their chunks support them."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -106,17 +99,14 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each citation: supported, not supported, or its chunk does not exist."""
         return tuple(citation.finding for citation in self.citations)
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """`no_citations` for an answer without marks."""
         return None if self.citations else "no_citations"
 
     @property
     def warnings(self) -> list[str]:
-        """Marks whose chunk does not exist."""
         return [
             f"citation [{c.number}] of sentence {c.sentence_id} leads to no chunk"
             for c in self.citations
@@ -125,14 +115,11 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """Sentences with a citation."""
         cited = self.sentence_count - len(self.uncited_sentence_ids)
         return {"sentences with citations": (cited, self.sentence_count)}
 
 
 class _Mark(NamedTuple):
-    """One citation mark in the answer."""
-
     sentence_id: int
     sentence: str
     number: int
@@ -144,7 +131,6 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
 
     Attributes:
         first_number: The number that refers to the first chunk.
-        marks: Regular expression for marks; None for the usual ones.
     """
 
     shapes = (*JudgedGrader.shapes, "first_number", "marks")
@@ -170,7 +156,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         return self._copy_with(**{name: v for name, v in given.items() if v is not None})
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
-        """Ask about citations whose chunk exists; an answer without any needs no call."""
+        """Ask about citations whose chunk exists; without any, make no call."""
         require_fields(sample, self.requires)
         pattern = None if self.marks is None else _read_pattern(self.marks)
         citing = citing_sentences(sample.answer or "", pattern)

@@ -10,27 +10,22 @@ __all__ = ["AnswerCorrectness", "AnswerCorrectnessResult", "CorrectnessGrader"]
 
 
 class AnswerCorrectnessResult(MatrixResult):
-    """Which claims the answer and the reference share, and which only one of them has."""
+    """The claims that answer and reference share, and those that only one of them has."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "reference")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
     @property
     def score(self) -> float:
-        """The F-score of precision and recall, 0 to 1; 0.0 if one of the texts has no claims.
-
-        With `beta` above 1, missing claims count more than wrong or extra ones.
-        """
+        """F-score of precision and recall, 0 to 1; 0.0 if one of the texts has no claims."""
         return self.f_score or 0.0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Claims of the answer (correct, wrong, extra) and of the reference (said, missing)."""
         return tuple(self._findings())
 
     @property
     def tallies(self) -> Tallies:
-        """Wrong, extra and missing claims, out of all claims of their text."""
         claims, own = len(self.claims), len(self.reference_claims or ())
         return {
             "wrong": (len(self.wrong), claims),

@@ -14,7 +14,6 @@ __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 
 
 def _verified(verifier: Verifier) -> "VerifiedFaithfulness":
-    """Build the grader for verifiers: each sentence of the answer is verified."""
     # Keeps the import of the package fast; most graders ask a judge.
     from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 

@@ -24,14 +24,14 @@ __all__ = [
 
 
 class TwoStepGrader(VerifiedFaithfulness):
-    """Faithfulness as in the original paper: extract the statements, then verify each."""
+    """Extracts the answer's statements, then verifies each, as in the ragas paper."""
 
     usual_name = "faithfulness_two_step"
     description = "Is every statement supported? Extracted first, then verified."
 
 
 class HHEMGrader(VerifiedFaithfulness):
-    """Faithfulness with Vectara's HHEM-2.1-Open, a classifier that runs locally.
+    """Faithfulness decided by Vectara's HHEM-2.1-Open, a classifier that runs locally.
 
     Args:
         device: As for `ClassifierVerifier`.

@@ -14,8 +14,6 @@ __all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
 
 
 class GradedChunk(JudgeModel):
-    """One chunk and whether it helps to answer the question."""
-
     id_chunk: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
         default=None,
@@ -25,7 +23,7 @@ class GradedChunk(JudgeModel):
 
 
 class ChunkPrecisionResult(PerChunkResult):
-    """Which of the chunks are relevant to the question."""
+    """The chunks that are relevant to the question."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
@@ -34,13 +32,11 @@ class ChunkPrecisionResult(PerChunkResult):
     graded_chunks: list[GradedChunk] = Field(description="Every chunk exactly once.")
 
     def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        """Yield the labels in the order of the reply."""
         for chunk in self.graded_chunks:
             yield LabelledChunk(chunk.id_chunk, chunk.score, chunk.reasoning)
 
     @property
     def avg_score(self) -> float:
-        """The same as `score`."""
         return self.score
 
 

@@ -38,7 +38,7 @@ class RagResult(MatrixResult):
     """Claims of answer and reference, the chunks that support them, and all numbers.
 
     Attributes:
-        number: The number used as score; None means the F-score of correctness if there is a
+        number: The number used as score. None uses the F-score of correctness if there is a
             reference, else faithfulness.
     """
 
@@ -60,7 +60,6 @@ class RagResult(MatrixResult):
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Every number that can be computed, by name."""
         if self.number is not None:
             return {}
         found = {name: getattr(self, name) for name in NUMBERS}
@@ -68,13 +67,12 @@ class RagResult(MatrixResult):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first fault: of retrieval, then of the answer; None without faults."""
+        """The first fault, of retrieval or then of the answer; None if there is none."""
         labels = self._labels()
         return next((one for one in get_args(Diagnosis) if labels[one]), None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The diagnosis, then each claim of the answer and of the reference with its label."""
         fault = self.diagnosis
         # It summarises the claims, which are counted themselves.
         first = Finding("first fault", None, fault or "as it should be")
@@ -82,7 +80,6 @@ class RagResult(MatrixResult):
 
     @property
     def tallies(self) -> Tallies:
-        """Claims with each fault, out of the claims that can have it."""
         labels, claims = self._labels(), len(self.claims)
         own = len(self.reference_claims or ())
         search = get_args(Diagnosis)[:2]
@@ -118,8 +115,6 @@ def _label(one: MatrixClaim) -> str:
 
 
 class RagGrader(MatrixGrader[RagResult]):
-    """Computes all numbers of a row; takes the arguments of `MatrixGrader`."""
-
     shapes: ClassVar[tuple[str, ...]] = (*MatrixGrader.shapes, "number")
     shipped = "score_rag"
     result_model = RagResult
@@ -130,10 +125,10 @@ class RagGrader(MatrixGrader[RagResult]):
         return super()._result(sample, rows, number=self.number, **more)
 
     def only(self, number: str) -> Self:
-        """Return a grader whose score and name are one of the numbers.
+        """Return a grader with one of the numbers as score and name.
 
-        Several of them in one run share their judge calls. For noise sensitivity, hallucination and
-        self-knowledge the score is 1 minus the number, so that higher is better.
+        Several of them in one run share their calls. Numbers for which lower is better are
+        subtracted from 1.
 
         Raises:
             UnknownNameError: The number is unknown.

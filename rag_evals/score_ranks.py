@@ -15,7 +15,7 @@ __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 
 
 class RetrievalRanksResult(Result):
-    """Relevant chunks in the order of retrieval, and missing relevant chunks."""
+    """The retrieved chunk ids in order, and the relevant ones."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
 
@@ -26,17 +26,16 @@ class RetrievalRanksResult(Result):
 
     @property
     def relevant(self) -> list[bool]:
-        """True for each relevant chunk."""
+        """True for each id in `ids` that is relevant."""
         return [one in self.relevant_ids for one in self.ids]
 
     @property
     def missing(self) -> list[str]:
-        """Relevant ids that were not retrieved."""
         return [one for one in self.relevant_ids if one not in self.ids]
 
     @property
     def score(self) -> float:
-        """NDCG at k, 0 to 1: the gain of the first k chunks divided by that of the ideal order."""
+        """NDCG at k, 0 to 1."""
         return ndcg_at(self.relevant, self.k, len(self.relevant_ids)) or 0.0
 
     @property
@@ -53,7 +52,6 @@ class RetrievalRanksResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each chunk, relevant or not, then each relevant id that was not retrieved."""
         chunks = [
             Finding(f"chunk {one}", found, "relevant" if found else "not relevant", about="chunk")
             for one, found in zip(self.ids, self.relevant, strict=True)
@@ -63,7 +61,6 @@ class RetrievalRanksResult(Result):
 
     @property
     def warnings(self) -> list[str]:
-        """Repeated ids, and chunks without ids."""
         return self.oddities
 
 
@@ -71,7 +68,7 @@ class RanksGrader(Grader[RetrievalRanksResult]):
     """Compares chunk ids with a sample's `relevant_ids`; needs no judge.
 
     Args:
-        k: Number of top chunks that count, at least 1; may exceed the number of chunks.
+        k: Number of top chunks that count, at least 1.
         name: Name in results.
     """
 
@@ -87,17 +84,15 @@ class RanksGrader(Grader[RetrievalRanksResult]):
         self.name = name
 
     def with_k(self, k: int) -> Self:
-        """Return this grader with a different k."""
         ndcg_at([], k)
         return self._copy_with(k=k)
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return the grader itself, because it needs no verdicts."""
         del verifier
         return self
 
     def flow(self, sample: Sample) -> Flow[RetrievalRanksResult]:
-        """Compare ids; a search without results has the score 0.
+        """Compare the ids.
 
         Raises:
             NotScorableError: The sample has no relevant ids.

@@ -23,8 +23,6 @@ __all__ = ["ContextRecall", "ContextRecallResult", "ReferenceStatement"]
 
 
 class ReferenceStatement(JudgeModel):
-    """One statement of the reference and whether the chunks cover it."""
-
     statement: StatementText = Field(
         description="One claim of the reference that can be checked by itself."
     )
@@ -47,7 +45,7 @@ class ReferenceStatement(JudgeModel):
 
 
 class ContextRecallResult(ByStatement):
-    """Which statements of the reference the context covers."""
+    """The reference's statements, and whether the context covers them."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("reference", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -60,7 +58,6 @@ class ContextRecallResult(ByStatement):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each statement of the reference, covered or not."""
         return tuple(
             finding_of(one, "covered", verdict=one.is_covered, about="reference")
             for one in self.statements

@@ -15,8 +15,6 @@ _VALUES = {"no": 0.0, "partly": 0.5, "yes": 1.0}
 
 
 class AspectEvaluation(JudgeModel):
-    """One aspect of the answer."""
-
     reasoning: Reasoning = Field(
         default=None, description="Why this label, in one or two sentences."
     )
@@ -24,11 +22,9 @@ class AspectEvaluation(JudgeModel):
 
     @property
     def value(self) -> float:
-        """`no` is 0, `partly` 0.5, `yes` 1."""
         return _VALUES[self.label]
 
     def finding(self, aspect: str) -> Finding:
-        """Return the finding: a rating without a yes or no."""
         return Finding(
             text=aspect,
             verdict=None,
@@ -39,7 +35,7 @@ class AspectEvaluation(JudgeModel):
 
 
 class AnswerRelevanceResult(Result):
-    """How well the answer addresses the question, regardless of whether it is true."""
+    """How well the answer addresses the question, true or not."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
@@ -59,7 +55,6 @@ class AnswerRelevanceResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The three aspects, each with its label."""
         return (
             self.topical_match.finding("topical match"),
             self.completeness.finding("completeness"),

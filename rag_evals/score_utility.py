@@ -14,8 +14,6 @@ __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 
 
 class ChunkUse(JudgeModel):
-    """One chunk and whether the answer uses it."""
-
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(
         default=None, description="Which words of the answer come from the chunk, or that none do."
@@ -24,7 +22,7 @@ class ChunkUse(JudgeModel):
 
 
 class ChunkUtilityResult(PerChunkResult):
-    """Which of the chunks the answer uses."""
+    """The chunks that the answer uses."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -33,7 +31,6 @@ class ChunkUtilityResult(PerChunkResult):
     chunks: list[ChunkUse] = Field(description="Every chunk exactly once.")
 
     def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        """Yield the labels in the order of the reply."""
         for chunk in self.chunks:
             yield LabelledChunk(chunk.chunk_id, chunk.is_used, chunk.reasoning)
 

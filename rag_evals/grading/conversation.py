@@ -30,9 +30,7 @@ AnswerFlow = Callable[[Any, Sample], Flow[Any]]
 
 
 def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any]:
-    """Grade a conversation.
-
-    A grader without statements and chunk ids grades only the last turn.
+    """Grade a conversation; a grader without statements grades only the last turn.
 
     Args:
         grader: A `Grader`.
@@ -55,7 +53,7 @@ def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any
 
 
 def grades_turns(grader: Any) -> bool:
-    """True if the grader grades every turn, each in its own call."""
+    """True if the grader grades every turn in its own call."""
     return issubclass(grader.result_model, FaithfulnessResult)
 
 
@@ -100,7 +98,7 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
 
 
 class _Places:
-    """Positions of a turn's sentences and chunks in the whole conversation."""
+    """Maps a turn's sentences and chunks to those of the whole conversation."""
 
     def __init__(self, sample: Sample) -> None:
         text, self._starts = transcript(sample.turns)
@@ -110,13 +108,7 @@ class _Places:
     def in_transcript(
         self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
     ) -> dict[str, Any]:
-        """Convert the fields of a turn's result to the numbering of the conversation.
-
-        Args:
-            result: Fields of the result.
-            number: Number of the turn, from 0.
-            known: For each chunk shown in the turn's call, its chunks in the conversation.
-        """
+        """Renumber a turn's result; `known` has the original chunks of each shown chunk."""
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
         sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
@@ -134,12 +126,12 @@ def renumbered(
     known: Sequence[tuple[int, ...]],
     change: Mapping[str, Callable[[Any], Any]] = _UNCHANGED,
 ) -> dict[str, Any]:
-    """Renumber the chunks in the fields of a result.
+    """Renumber the chunks in a result's fields.
 
     Args:
         result: Fields of the result.
-        known: For each chunk, its new numbers.
-        change: Converts other values, given the name of their field.
+        known: The new numbers of each chunk.
+        change: Functions that convert other fields, by name.
     """
 
     def in_words(named: re.Match[str]) -> str:
@@ -160,7 +152,6 @@ def renumbered(
 
 
 def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mapping[str, Any]:
-    """Return a quote with its chunk's number in the conversation; other values are unchanged."""
     if not isinstance(value.get("chunk_id"), int):
         return value
     own = known[value["chunk_id"]]

@@ -41,15 +41,15 @@ from rag_evals.text import Span, split_sentences
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """One claim and the sentence of the answer that it comes from.
+    """A claim and the answer's sentence that it comes from.
 
     Attributes:
-        text: The text in results: the sentence itself, or the judge's statement.
-        claim: The text to verify, without a lead such as "Based on the context,", together with the
-            sentence, the preceding text, and the question.
-        sentence_id: Number of the sentence in the answer, from 0.
-        span: The sentence: `answer[span.start:span.end] == span.text`.
-        fault: Why the statement may not be what the answer says; usually None.
+        text: The statement as results show it.
+        claim: What to verify: the statement without a lead such as "Based on the context,", and
+            its sentence, the preceding text and the question.
+        sentence_id: Index of the sentence.
+        span: Position of the sentence in the answer.
+        fault: Why the statement may differ from the answer; None for most.
     """
 
     text: str
@@ -61,14 +61,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The claims of an answer; each sentence has statements, is skipped, or is left out.
-
-    Attributes:
-        statements: The statements in the order of the answer.
-        passed_over: Sentences that claim nothing.
-        drift: Differences between statements and sentences that remain after asking again.
-        left_out: Ids of sentences that claim something but have no statement.
-    """
+    """An answer's claims; each sentence has statements, is skipped, or is left out."""
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
@@ -79,7 +72,7 @@ class Extraction:
 def unclear_sentences(
     extraction: Extraction, verdicts: Sequence[Verdict]
 ) -> list[PassedOverSentence]:
-    """Return the sentences that answer yes or no to a question that could not be interpreted."""
+    """Return the sentences that say yes or no to a question nobody could interpret."""
     return [
         PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
         for one, verdict in zip(extraction.statements, verdicts, strict=True)
@@ -95,11 +88,11 @@ class Extractor(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of all that can change a statement, except the run's judge client."""
+        """Return a hash of everything that can change a statement, except the run's judge."""
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Extract the statements of one sample's answer."""
+        """Extract the statements of the sample's answer."""
 
     def adapt(self, changes: VerifierChanges) -> "Extractor":
         """Return the extractor with changes applied; itself if it asks no judge."""
@@ -108,14 +101,12 @@ class Extractor(ABC):
 
 
 class SentenceExtractor(Extractor):
-    """Uses the answer's own sentences, verbatim; needs no judge."""
+    """Uses the answer's own sentences; needs no judge."""
 
     def fingerprint(self) -> str:
-        """Return a constant hash, because the extractor has no settings."""
         return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Split the answer; there are no steps to yield."""
         # Its regular expressions are slow to compile, and most programs ask a model instead.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
@@ -136,8 +127,6 @@ class SentenceExtractor(Extractor):
 
 
 class StatementOfSentence(JudgeModel):
-    """One claim that the judge found in a sentence."""
-
     sentence_id: SentenceId = Field(description="Id of the sentence that it comes from.")
     statement: StatementText = Field(
         description="One claim that can be checked by itself, with names in place of pronouns."
@@ -145,8 +134,6 @@ class StatementOfSentence(JudgeModel):
 
 
 class ExtractionReply(JudgeModel):
-    """Every sentence of the answer, with its statements or marked as claiming nothing."""
-
     statements: list[StatementOfSentence] = Field(
         description="All statements, in the order of the answer."
     )
@@ -190,19 +177,16 @@ class StatementExtractor(Extractor):
     settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings and read the prompt."""
         object.__setattr__(self, "settings", check_settings(self.settings))
         self._shown(self._template)
         if self.prompt is not None:
             check_shown(self._template, ("sentences",), self._render_made_up, reader="an extractor")
 
     def adapt(self, changes: VerifierChanges) -> "StatementExtractor":
-        """Return the same extractor with a different language or further settings."""
         settings = {**(self.settings or {}), **check_settings(changes.settings)}
         return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
-        """Return a hash of prompt, examples, reply schema, model, language and settings."""
         prompt, examples = self._template, self.examples
         return fingerprint(
             prompt.sources_by_language(),
@@ -219,11 +203,9 @@ class StatementExtractor(Extractor):
 
     @cached_property
     def _examples(self) -> dict[str, list[Example]]:
-        """Cache of the prompt's examples by language."""
         return {}
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Make one call; an answer without sentences needs none."""
         sentences = split_sentences(sample.answer or "")
         if not sentences:
             return Extraction(())
@@ -285,7 +267,6 @@ class StatementExtractor(Extractor):
         return self._render(self._template, question, texts["sentences"])
 
     def _shown(self, prompt: Prompt) -> list[Example]:
-        """Return the examples of a prompt in one language, from the cache if possible."""
         if prompt.origin not in self._examples:
             read = examples_of(prompt, self.examples, ExtractionReply, needs=("answer",))
             self._examples[prompt.origin] = read

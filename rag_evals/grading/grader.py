@@ -88,12 +88,12 @@ class GradeOptions(TypedDict, total=False):
     """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
-        model: Model to ask; None uses the grader's, else the client's.
+        model: Model to ask; None uses the grader's, or the client's.
         timeout: Seconds for all calls together, including waits that the endpoint asks for.
-        settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override those of
-            the grader. The default temperature is 0.
-        reasks: How often the judge is asked again after an invalid reply.
-        tuned: Files of `rag-evals judge tune`, or results of `tune`: one for each verifier.
+        settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
+            grader's. The default temperature is 0.
+        reasks: How often to ask again after an invalid reply.
+        tuned: Files of `rag-evals judge tune`, or results of `tune`, one per verifier.
     """
 
     model: str | None
@@ -112,7 +112,7 @@ _EMPTY: dict[SampleField, NotScorableReason] = {
 
 
 class _Finished(ABCMeta):
-    """Metaclass that marks a grader as finished when all constructors have run."""
+    """Marks a grader as finished when all constructors have run."""
 
     # Hidden from type checkers, which should check calls against the constructor.
     if not TYPE_CHECKING:
@@ -124,11 +124,7 @@ class _Finished(ABCMeta):
 
 
 class _FixedOnceMade(ABC, metaclass=_Finished):
-    """Base of objects that cannot change after construction; changes make a copy.
-
-    Attributes:
-        name: Name in messages.
-    """
+    """Base of objects that cannot change after construction."""
 
     name: str
 
@@ -147,7 +143,6 @@ class _FixedOnceMade(ABC, metaclass=_Finished):
             super().__setattr__(name, value)
 
     def _copy_with(self, **values: object) -> Self:
-        """Return a copy with some attributes changed."""
         changed = copy.copy(self)
         changed.__dict__.update(values)
         return changed
@@ -163,16 +158,15 @@ class Grader(_FixedOnceMade, Generic[R]):
         result_model: Class of the result.
         model: Model to ask if `grade` names none, or None.
         wants_cache: True if a statement cache would help and none is set.
-        endpoints: Judges that it names itself, such as `openai/gpt-4o`; usually empty.
-        untuned: Names of verifiers whose threshold nobody has fitted; usually empty.
+        endpoints: Judges that it names itself, such as `openai/gpt-4o`.
+        untuned: Names of verifiers whose threshold nobody has fitted.
         settings: Judge settings, such as `temperature`.
-        judge_rounds: Rounds of judge calls for one sample. 0: no calls; 1: all calls are known
-            beforehand; 2: replies of the first round decide the calls of the second.
+        judge_rounds: Rounds of judge calls per sample. 0: no calls; 1: all calls are known
+            beforehand; 2: the first round's replies decide the second round's calls.
         reads_turns: True if its flow reads the turns of a conversation itself.
         window: Context window of its judge in tokens, reply included; None if unknown.
         shapes: Names of the attributes that can change a result; the fingerprint covers them.
-        source: Hash of the Python files it was loaded from; None if it was not loaded by the
-            command line.
+        source: Hash of the Python files that define it; None unless the command line loaded it.
     """
 
     shapes: ClassVar[tuple[str, ...]] = ()
@@ -192,7 +186,7 @@ class Grader(_FixedOnceMade, Generic[R]):
     settings: Mapping[str, Any] = MappingProxyType({})
 
     def fingerprint(self) -> str:
-        """Return a hash of the attributes in `shapes`, which covers all but the judge.
+        """Return a hash of the attributes in `shapes`.
 
         Raises:
             ConfigurationError: `shapes` is empty and the method is not overridden.
@@ -221,19 +215,12 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader with a default language for samples that do not name one.
-
-        Args:
-            language: Code such as `ru`; a grader without a prompt is unchanged.
-        """
+        """Return a copy with a default language, such as `ru`, for samples without one."""
         del language
         return self
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return this grader with different judge settings, such as `temperature=0.3`.
-
-        Args:
-            settings: Settings to change; the others stay.
+        """Return a copy with some judge settings changed, such as `temperature=0.3`.
 
         Raises:
             ConfigurationError: A setting is unknown or out of range, or the grader has no settings.
@@ -245,11 +232,11 @@ class Grader(_FixedOnceMade, Generic[R]):
 
     @property
     def stages(self) -> list[dict[str, Any]]:
-        """The verifiers and their tuning, as stored in a manifest; usually empty."""
+        """The verifiers and their tuning, as stored in a manifest."""
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return this grader with its verifiers tuned by these files.
+        """Return a copy with tuned verifiers.
 
         Raises:
             ConfigurationError: The grader has no verifier, or a file belongs to a different one.
@@ -260,7 +247,7 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a verifier that checks a statement cache first.
+        """Return a copy with a verifier that checks a statement cache first.
 
         Raises:
             ConfigurationError: The grader has no verifier.
@@ -272,11 +259,10 @@ class Grader(_FixedOnceMade, Generic[R]):
         )
 
     def with_source(self, source: str | None) -> Self:
-        """Return this grader with a hash of the Python files that it was loaded from."""
+        """Return a copy with a hash of the Python files that define it."""
         return self._copy_with(source=source)
 
     def __repr__(self) -> str:
-        """Show the name, the required fields and the changed attributes on one line."""
         named = repr(str(getattr(self, "name", None) or type(self).__name__))
         *first, last = self.requires or ("nothing",)
         needs = f"{', '.join(first)} and {last}" if first else last
@@ -284,7 +270,6 @@ class Grader(_FixedOnceMade, Generic[R]):
         return f"{type(self).__name__}({', '.join([named, f'needs {needs}', *own])})"
 
     def _own_parts(self) -> Iterator[tuple[str, str]]:
-        """Yield the changed attributes, and the verifiers that decide in addition to the judge."""
         if self.model:
             yield "model", self.model
         verifier = getattr(self, "verifier", None)
@@ -297,10 +282,10 @@ class Grader(_FixedOnceMade, Generic[R]):
             yield "settings", ", ".join(f"{name}={value}" for name, value in self.settings.items())
 
     def check(self) -> None:
-        """Check before the first call whether the grader can work; does nothing by default.
+        """Check before the first call that the grader can work.
 
         Raises:
-            ConfigurationError: The grader cannot work.
+            ConfigurationError: It cannot.
         """
 
     def grade(
@@ -368,8 +353,6 @@ class Grader(_FixedOnceMade, Generic[R]):
 
 
 class _Work(NamedTuple, Generic[R]):
-    """Everything a driver needs to grade one answer."""
-
     flow: Flow[R]
     client: Client
     asked: AskOptions
@@ -379,7 +362,7 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
-    """Find the passage to check a finding against; computed when it is shown."""
+    """Find the passage for a finding; computed only when it is shown."""
     from rag_evals.embedded import evidence_words  # noqa: PLC0415 - needed only in notebooks
 
     return evidence_words(finding, chunks, say, 120)
@@ -397,7 +380,6 @@ def _signed(result: R, work: _Work[R]) -> R:
 
 
 def judge_name(client: Client, model: str | None) -> str:
-    """Return the best name for the judge that is known without asking it."""
     if isinstance(client, str):
         return client if model is None else f"{client} ({model})"
     kind = "async client" if is_async(client) else "client"
@@ -446,7 +428,7 @@ def resolve(
     tunings: "Sequence[Tuning]" = (),
     open_cache: OpenCache = configured_cache,
 ) -> tuple[Grader[R], Client]:
-    """Return the grader to run and the client it needs, if any.
+    """Return the grader to run and the client it needs; None if a verifier decides alone.
 
     Args:
         grader: The grader as configured.
@@ -455,9 +437,6 @@ def resolve(
         settings: As for `Grader.grade`, checked.
         tunings: Tuned files of the verifiers.
         open_cache: Opens a cache for a grader that has a verifier but no cache.
-
-    Returns:
-        The grader, and its client; the client is None if a verifier decides alone.
 
     Raises:
         ConfigurationError: The grader cannot use the verifier, a model or setting is given though
@@ -491,7 +470,6 @@ def _in_window(grader: Grader[R], settings: Mapping[str, Any] | None) -> Grader[
 
 
 def _packs(grader: Grader[Any]) -> bool:
-    """True if a grader can grade statements against some of the chunks at a time."""
     return bool(grader.judge_rounds) and hasattr(grader.result_model, "statements_of")
 
 
@@ -507,7 +485,7 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 
 
 def default_judge() -> str:
-    """Return the default judge."""
+    """Return the judge named by `RAG_EVALS_JUDGE`, or `"embedded"`."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
 
 
@@ -515,7 +493,7 @@ _WARNED = threading.Event()
 
 
 def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
-    """Warn once per process that the embedded judge is used because no judge is named."""
+    """Warn once per process that the embedded judge is used because none is named."""
     decides = any(stage["name"] == EMBEDDED for grader in graders for stage in grader.stages)
     if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
         return
@@ -558,11 +536,6 @@ def _sample(
     reference: str | None,
     language: str | None,
 ) -> Sample:
-    """Return the given sample, or build one from its fields.
-
-    Raises:
-        ConfigurationError: Both a sample and single fields are given.
-    """
     if not isinstance(question, Sample):
         return Sample(
             question=question,
@@ -614,10 +587,10 @@ def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
-    """Raise an error before any call if a required field is empty.
+    """Check that no required field is empty.
 
     Raises:
-        NotScorableError: The first empty field, in the order of `fields`.
+        NotScorableError: Names the first empty field, in the order of `fields`.
     """
     for name in fields:
         value: Any = getattr(sample, name)
@@ -642,10 +615,6 @@ def drive(
         judge: Answers judge calls; None if the flow makes none.
         meter: Counts usage, even if the flow fails.
         named: Returns the judge for calls that name their own endpoint.
-
-    Raises:
-        GradingError: A step failed and the flow did not handle it.
-        NotScorableError: There is nothing to grade.
     """
     try:
         steps = next(flow)
@@ -664,7 +633,7 @@ def drive(
 async def drive_async(
     flow: Flow[T], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
 ) -> T:
-    """Run a flow, with the steps of each round in parallel; otherwise the same as `drive`."""
+    """Run a flow, with the steps of each round in parallel."""
     try:
         steps = next(flow)
         while True:

@@ -83,13 +83,7 @@ DRIFT_NAMES = (
 
 
 class Stated(NamedTuple):
-    """One statement in a judge's reply.
-
-    Attributes:
-        text: The text of the statement.
-        sentence_ids: Its sentences as the judge numbers them, from 0; may be empty.
-        verdict: The judge's verdict, or None.
-    """
+    """One statement in a judge's reply; `sentence_ids` count from 0 and may be empty."""
 
     text: str
     sentence_ids: tuple[int, ...] = ()
@@ -112,7 +106,6 @@ class Fault(NamedTuple):
     sentence: int | None = None
 
     def __str__(self) -> str:
-        """Format the fault as a warning of the result."""
         return f"{self.name}: {self.told}"
 
 
@@ -124,7 +117,7 @@ class Guard:
         sentences: Sentences of the answer or of the reference.
         question: The question, or None.
         chunks: Texts of the context, which a judge may have copied.
-        claiming: Returns the ids of the sentences that claim something according to our rules.
+        claiming: Returns the ids of sentences that claim something according to our rules.
     """
 
     sentences: Sequence[str]
@@ -176,7 +169,6 @@ class Guard:
         return found
 
     def are_sentences(self, statements: Sequence[Stated]) -> bool:
-        """True if the statements are exactly the sentences, each once."""
         return len(statements) == len(self.sentences) and all(
             one.sentence_ids == (number,) and one.text == self.sentences[number]
             for number, one in enumerate(statements)
@@ -353,10 +345,10 @@ def _of_sentence(number: int, sentence: str, own: Sequence[Stated], every: str) 
 
 
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
-    """Find repeated statements: the same text for the same sentences.
+    """Find statements with the same text for the same sentences.
 
     Returns:
-        Indexes of the first of each in order, and a fault for each repeated statement, with its
+        Indexes of the first of each, in order, and a fault for each repetition; the fault has an
         index if the verdicts differ.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
@@ -374,7 +366,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of English and Russian function words; None if the text is too short."""
+    """Return the share of English and Russian function words; a high one for short texts."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -382,7 +374,7 @@ def _stops(text: str) -> float:
 
 
 def _names(text: str) -> list[tuple[str, set[str]]]:
-    """Return the names in a sentence: runs of capitalised words, each with its keys."""
+    """Return runs of capitalised words, each with its keys."""
     sequence = words(text)
     names: list[tuple[str, set[str]]] = []
     last = -2
@@ -432,7 +424,6 @@ class GuardedCall(Generic[M]):
     stated: Callable[[M], tuple[Sequence[Stated], Sequence[int]]]
 
     def examine(self, reply: M) -> "GuardedReply[M]":
-        """Find repeated statements and faults."""
         stated, silent = self.stated(reply)
         if not silent and self.guard is not None and self.guard.are_sentences(stated):
             return GuardedReply(reply, stated, range(len(stated)), (), ())
@@ -470,7 +461,6 @@ class GuardedReply(Generic[M]):
 
     @property
     def drift(self) -> list[str]:
-        """All differences as warnings."""
         return [str(fault) for fault in (*self.faults, *self.merged)]
 
     @property
@@ -482,7 +472,7 @@ class GuardedReply(Generic[M]):
 
     @property
     def unverified(self) -> Mapping[int, str]:
-        """Statements that cannot be trusted: index and reason."""
+        """Why statements cannot be trusted, by index."""
         told: dict[int, str] = {}
         for fault in self.faults:
             if fault.statement is not None:
@@ -519,7 +509,6 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
 
 
 def _as_said(reply: Any) -> str:
-    """Serialise a reply as the judge wrote it, without the fields that code fills."""
     written: str = reply.model_dump_json(exclude_unset=True)
     return written
 
@@ -548,15 +537,13 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """The sentences of one call."""
-
     first: int
     spans: Sequence[Span]
     guard: Guard
 
 
 def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: Ask) -> Flow[R]:
-    """Grade one sample, sentence by sentence.
+    """Grade one sample sentence by sentence.
 
     Args:
         sample: The sample.
@@ -600,7 +587,6 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
 
 
 def _long_sentences(spans: Sequence[Span]) -> Iterator[str]:
-    """Warn about sentences so long that the judge may have skipped a part."""
     for number, span in enumerate(spans):
         # Quick check: most sentences are shorter than that.
         if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS:
@@ -622,12 +608,10 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
 
 
 def _claiming(text: str, first: int, count: int) -> set[int]:
-    """Return the ids, relative to the first sentence, of sentences that claim something."""
     return {number - first for number in claiming_sentences(text)}.intersection(range(count))
 
 
 def _stated_in(part: _Stretch, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
-    """Return the statements of a reply and the ids of the sentences it skips."""
     claims = reply.claims
     said = {one.sentence_id for one in claims}
     return [_stated(one, part) for one in claims], [
@@ -653,7 +637,6 @@ class _Gathered:
         self.left_out: list[int] = []
 
     def add(self, part: _Stretch, found: GuardedReply[KeyedReply]) -> None:
-        """Add the reply of one call."""
         claims, unverified = found.reply.claims, found.unverified
         for place in found.places:
             claim = claims[place]
@@ -715,7 +698,7 @@ def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
 
 
 def _together(claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the verdicts of several claims: the first negative one, else the first."""
+    """Combine the verdicts of several claims: the first negative one, or the first."""
     denied = (one for one in claims if "supported_by" not in one["verdict"])
     chosen = next(denied, claims[0] if claims else {"reasoning": "", "verdict": {}})
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}

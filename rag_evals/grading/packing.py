@@ -25,8 +25,6 @@ _PARTS = 4
 
 
 class _Passage(NamedTuple):
-    """A chunk or a part of one."""
-
     chunk: int
     text: str
     tokens: int
@@ -48,7 +46,7 @@ def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
 
 
 def in_packs(grader: Any, sample: Sample, room: int) -> Flow[Any]:
-    """Grade an answer with at most this many tokens of sources in one call."""
+    """Grade an answer with at most `room` tokens of sources in one call."""
     kind: type[ByStatement] = grader.result_model
     if sum(_tokens(chunk.text) for chunk in sample.context) <= room:
         return (yield from grader.flow(sample))
@@ -99,7 +97,7 @@ def _other_tokens(grader: Any, sample: Sample) -> int:
 
 
 def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
-    """Yield chunks, the long ones split into parts, between sentences if possible."""
+    """Yield chunks, splitting long ones between sentences if possible."""
     for chunk in chunks:
         start = end = 0
         spans = split_sentences(chunk.text) if _tokens(chunk.text) > most else ()
@@ -155,7 +153,7 @@ def _sum(places: set[int], passages: Sequence[_Passage]) -> int:
 
 
 def _best_by_sentence(parts: Sequence[Mapping[str, Any]], verdict: str) -> dict[str, Any]:
-    """Merge results for the same text: each sentence from the pack that supports it most."""
+    """Merge results: each sentence from the pack that supports it most."""
     fields = joined(parts)
     fields["calls"] = max(part["calls"] for part in parts)
     if len(parts) == 1:

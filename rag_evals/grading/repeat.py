@@ -60,7 +60,6 @@ class RepeatedResult(Result):
 
     @classmethod
     def of(cls, results: Sequence[BaseModel]) -> "RepeatedResult":
-        """Combine the results of one row."""
         reasons = [getattr(result, "not_scorable", None) for result in results]
         scores = [
             None if reason else float(result.score)  # type: ignore[attr-defined]  # the result of any grader
@@ -79,34 +78,29 @@ class RepeatedResult(Result):
 
     @property
     def score(self) -> float:
-        """The mean of the scores, 0 to 1."""
         scored = [score for score in self.repeated_scores if score is not None]
         return fmean(scored) if scored else 0.0
 
     @property
     def majority(self) -> float | None:
-        """The most frequent score; if several are, the one closest to the median."""
+        """The most frequent score; of several, the one closest to the median."""
         scored = [score for score in self.repeated_scores if score is not None]
         return majority(scored) if scored else None
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Why no repeat has a score; None if one has."""
         return self.reason
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings of the first result with the majority score."""
         return tuple(self.shown_findings)
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of that result, and the number of repeats without a score."""
         return list(self.shown_warnings)
 
     @property
     def tallies(self) -> Tallies:
-        """Tallies of that result."""
         return dict(self.shown_tallies)
 
 
@@ -116,9 +110,6 @@ class Repeated(Grader[RepeatedResult]):
     Args:
         grader: Any grader; the name stays the same.
         times: Number of repeats, at least 2.
-
-    Raises:
-        ConfigurationError: `times` is not a whole number of at least 2.
     """
 
     shapes = ("grader", "times")
@@ -138,11 +129,7 @@ class Repeated(Grader[RepeatedResult]):
         self.judge_rounds = grader.judge_rounds
 
     def check(self) -> None:
-        """Reject a grader that asks no model.
-
-        Raises:
-            ConfigurationError: The grader asks no model or cannot work.
-        """
+        """Reject a grader that asks no model."""
         if not self.judge_rounds:
             raise ConfigurationError(
                 f"repeat is {self.times}, but no model is asked for {self.name!r}: what this "
@@ -152,23 +139,18 @@ class Repeated(Grader[RepeatedResult]):
         self.grader.check()
 
     def with_verifier(self, verifier: Verifier) -> "Repeated":
-        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_verifier(verifier), self.times)
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> "Repeated":
-        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_tunings(tunings), self.times)
 
     def with_language(self, language: str) -> "Repeated":
-        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_language(language), self.times)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> "Repeated":
-        """As for the grader; the result is repeated too."""
         return Repeated(self.grader.with_settings(**settings), self.times)
 
     def flow(self, sample: Sample) -> Flow[RepeatedResult]:
-        """Run all repeats in parallel, round by round."""
         require_fields(sample, self.requires)
         flows = {place: sample_flow(self.grader, sample) for place in range(self.times)}
         results: dict[int, BaseModel] = {}

@@ -50,7 +50,7 @@ _CallsMade = Counter[str | None]
 
 
 class VerifiedStatement(StatementEvaluation):
-    """One statement, and how it was decided."""
+    """A statement, and how it was decided."""
 
     support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
     decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
@@ -67,12 +67,11 @@ class VerifiedStatement(StatementEvaluation):
 
     @property
     def finding(self) -> Finding:
-        """The finding, with the verifier's name and its support."""
         return replace(super().finding, support=self.support, decided_by=self.decided_by)
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
-    """Which statements the context supports, who decided each, and how many calls were saved."""
+    """The answer's statements, and the verifier that decided each."""
 
     # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
     statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
@@ -115,18 +114,15 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Oddities of the verdicts, drift, and an unsuitable language."""
         more = [] if self.language_warning is None else [self.language_warning]
         return [*super().warnings, *more]
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """`unread_language` if the verifier does not read the language."""
         return super().not_scorable or ("unread_language" if self.is_unread else None)
 
     @cached_property
     def decided_by(self) -> str | None:
-        """The verifier."""
         return self.verifier
 
     @property
@@ -206,32 +202,28 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
-        """True if verdicts are not cached and cost more than a cache lookup."""
         traits = self.verifier.traits
         return traits.cache_mode is None and not traits.is_instant
 
     @property
     def asks_judge(self) -> bool:
-        """True if the extractor or the verifier needs the run's judge client."""
+        """True if the extractor or the verifier needs the run's judge."""
         return self.extractor.asks_judge or self.verifier.traits.asks_judge
 
     @property
     def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        """Judges that the verifier names itself."""
         return list(self.verifier.traits.endpoints)
 
     @property
     def untuned(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        """Untuned verifiers."""
         return list(self.verifier.traits.untuned)
 
     @property
     def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
-        """One round for an extractor that asks a judge, one for a verifier that does."""
         return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return this grader with a default verifier; parts that you passed stay.
+        """Return a copy with a default verifier; parts that you passed stay.
 
         Raises:
             ConfigurationError: A part needs a judge model, and the verifier asks none.
@@ -252,23 +244,16 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def stages(self) -> list[dict[str, Any]]:
-        """The verifiers, and the fingerprint of the extractor."""
         prompt = self.extractor.fingerprint()
         return [{**stage, "prompt": prompt} for stage in described_stages(self.verifier)]
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return this grader with its verifier, or the stages of its cascade, tuned.
-
-        Raises:
-            ConfigurationError: A file belongs to a different verifier or an earlier version of it.
-        """
         own = self._given["verifier"] or self._own_verifier()
         return self._changed(
             verifier=with_tunings(own, tunings, prompt=self.extractor.fingerprint())
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return this grader with a verifier that checks a cache first."""
         return self._changed(cache=cache)
 
     def with_parts(
@@ -278,52 +263,35 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Verifier | None = None,
         name: str | None = None,
     ) -> Self:
-        """Return this grader with a different extractor or verifier; None keeps the present one.
-
-        Args:
-            extractor: Finds the statements.
-            verifier: Decides the statements.
-            name: Name in results; two graders of this kind in one run need two names.
-        """
+        """Return a copy with a different extractor, verifier or name; None keeps the old one."""
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
         parts = {"extractor": extractor, "verifier": verifier, "name": name}
         return self._changed(**{part: value for part, value in parts.items() if value is not None})
 
     def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
-        """Return this grader with different prompts for its default parts.
+        """Return a copy with different prompts for its default parts.
 
         Args:
             prompts: By the stem of the shipped file: `extract_statements`, `verify_statements`.
-
-        Raises:
-            PromptError: A prompt does not show the data that it asks about.
         """
         return self._changed(prompts=prompts)
 
     def with_language(self, language: str) -> Self:
-        """Return the same grader with prompts in a language.
-
-        Raises:
-            ConfigurationError: The language code is unknown.
-        """
         check_language(language)
         return self._adapted(VerifierChanges(language=language), language=language)
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return the same grader with different judge settings; see `Grader`."""
         wanted = check_settings(settings)
         changes = VerifierChanges(settings=wanted)
         return self._adapted(changes, settings={**self.settings, **wanted})
 
     def _adapted(self, changes: VerifierChanges, **own: object) -> Self:
-        """Apply changes to the grader and to the parts that were passed."""
         parts = {part: self._given[part] for part in ("extractor", "verifier")}
         given = {part: one.adapt(changes) for part, one in parts.items() if one is not None}
         return self._changed(**given, **own)
 
     def check(self) -> None:
-        """Check the verifier before paying for the extraction."""
         if check := self.verifier.traits.check:
             check()
 
@@ -370,7 +338,6 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
-        """Return the verifier for the sample's language."""
         language = sample.language
         if language is None or language == self.language:
             return self.verifier
@@ -388,7 +355,6 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return LLMVerifier(language=self.language, prompt=prompt, settings=self.settings)
 
     def _changed(self, **arguments: object) -> Self:
-        """Return a copy with other arguments; subclasses have different constructors."""
         changed = self._copy_with(_finished=False)
         given: dict[str, Any] = {**self._given, **arguments}
         VerifiedFaithfulness.__init__(changed, **given)
@@ -408,7 +374,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
-    """Return why verdicts in the sample's language or script cannot be trusted, or None."""
+    """Return why verdicts in the sample's language cannot be trusted, or None."""
     warn = verifier.traits.warn
     if warn is None:
         return None
@@ -446,7 +412,7 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
 
 
 def _counting(flow: Flow[list[Verdict]], made: _CallsMade) -> Flow[list[Verdict]]:
-    """Pass on the steps of a flow and count its judge calls in `made`."""
+    """Pass on a flow's steps and count its judge calls in `made`."""
     try:
         steps = next(flow)
         while True:

@@ -24,7 +24,7 @@ _WHOLE = "the answer"
 
 
 class PassFailResult(Result):
-    """Whether the answer passes a rubric."""
+    """The verdict on an answer by a rubric."""
 
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the answer passes.")
@@ -36,39 +36,35 @@ class PassFailResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The answer, passed or not."""
         label = yes_or_no("passed", self.passed)
         return (Finding(_WHOLE, self.passed, label, self.reasoning),)
 
 
 class RatingResult(Result):
-    """How good the answer is by a rubric, in five steps."""
+    """The rating of an answer, from 1 to 5."""
 
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     label: Literal[1, 2, 3, 4, 5] = Field(description="1 is the worst step, 5 the best.")
 
     @property
     def score(self) -> float:
-        """The label from 0 to 1: 1 is 0.0, 2 is 0.25, 5 is 1.0."""
+        """The label scaled to 0 to 1."""
         return (self.label - 1) / _STEPS
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The answer with its step."""
         label = f"{self.label} of {_STEPS + 1}"
         return (Finding(_WHOLE, None, label, self.reasoning, support=self.score),)
 
 
 class CriterionCheck(JudgeModel):
-    """Whether the answer meets one criterion."""
-
     criterion: str = Field(description="The criterion's name, as given.")
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     is_met: bool = Field(description="True when the answer meets the criterion.")
 
 
 class ChecklistResult(Result):
-    """Which of the rubric's criteria the answer meets."""
+    """The rubric's criteria, and whether the answer meets them."""
 
     needs_criteria: ClassVar[bool] = True
 
@@ -85,7 +81,6 @@ class ChecklistResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each criterion, met or not."""
         return tuple(
             Finding(check.criterion, check.is_met, yes_or_no("met", check.is_met), check.reasoning)
             for check in self.checks
@@ -93,13 +88,7 @@ class ChecklistResult(Result):
 
 
 class LabelledChunk(NamedTuple):
-    """One chunk with the judge's label.
-
-    Attributes:
-        chunk_id: Number of the chunk in the context, from 0.
-        verdict: Whether it counts towards the score.
-        reasoning: The judge's reasoning, or None.
-    """
+    """A chunk and its label; `verdict` is True if it counts towards the score."""
 
     chunk_id: int
     verdict: bool
@@ -107,11 +96,7 @@ class LabelledChunk(NamedTuple):
 
 
 class PerChunkResult(Result):
-    """One label for each chunk; a subclass has the list that a judge fills.
-
-    Attributes:
-        word: Label of a chunk that counts towards the score, such as `relevant`.
-    """
+    """A label for each chunk; `word` names the label that counts, such as `relevant`."""
 
     word: ClassVar[str]
 
@@ -141,7 +126,6 @@ class PerChunkResult(Result):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each chunk with its label."""
         return tuple(
             Finding(
                 text=f"chunk {chunk.chunk_id}",
@@ -156,15 +140,13 @@ class PerChunkResult(Result):
 
 
 class ChunkLabel(JudgeModel):
-    """Whether one chunk passes a rubric."""
-
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the chunk passes.")
 
 
 class ChunkLabelsResult(PerChunkResult):
-    """Which of the chunks pass a rubric."""
+    """The chunks that pass a rubric."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "reference")
@@ -173,6 +155,5 @@ class ChunkLabelsResult(PerChunkResult):
     labels: list[ChunkLabel] = Field(description="Every chunk exactly once.")
 
     def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        """Yield the labels in the order of the reply."""
         for label in self.labels:
             yield LabelledChunk(label.chunk_id, label.passed, label.reasoning)

@@ -61,7 +61,6 @@ class StatementEvaluation(JudgeModel):
 
 
 def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
-    """Return a statement with its verdict and its place as a finding."""
     told = [f"{one.fault}."] if one.fault else []
     return Finding(
         text=one.statement,
@@ -77,7 +76,7 @@ def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
 
 
 class NoClaimSentence(JudgeModel):
-    """A sentence of the answer that claims nothing, such as a greeting or a question."""
+    """A sentence that claims nothing, such as a greeting or a question."""
 
     sentence_id: SentenceId = Field(description="The sentence's id, as given.")
     reason: str = Field(description="Why it claims nothing.")
@@ -91,7 +90,7 @@ class NoClaimSentence(JudgeModel):
 
 
 class PassedOverSentence(NoClaimSentence):
-    """A sentence of the answer that claims nothing, with its text.
+    """A sentence that claims nothing, with its text.
 
     The reason is the judge's, or a `NoClaim` of the embedded judge, such as `question`.
     """
@@ -100,8 +99,6 @@ class PassedOverSentence(NoClaimSentence):
 
 
 class TurnVerdict(BaseModel):
-    """The result of one turn of a conversation."""
-
     turn: int = Field(description="Number of the turn, from 1.")
     question: str | None = Field(default=None, description="What the user said before it.")
     statements: int = Field(default=0, description="Statements of the reply.")
@@ -117,13 +114,12 @@ class TurnVerdict(BaseModel):
 
     @property
     def finding(self) -> Finding:
-        """The turn as a finding without a verdict, shown above its statements."""
         label = self.reason or f"{self.supported} of {self.statements}"
         return Finding(f"turn {self.turn}", None, label, self.question, about="turn")
 
 
 class Unread(BaseModel):
-    """The part of a context that was not read, because it exceeds the judge's window."""
+    """Chunks that were not read because the context exceeds the judge's window."""
 
     read: int = Field(description="Passages that were read: chunks, or parts of long ones.")
     passages: int = Field(description="All passages.")
@@ -189,14 +185,12 @@ class ByStatement(Result):
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """`answer_not_covered` if sentences were left out, `no_statements` if there are none."""
         if self.left_out:
             return "answer_not_covered"
         return None if self.statements else "no_statements"
 
     @property
     def warnings(self) -> list[str]:
-        """Verdicts that contradict their chunk ids, unread passages, drift and several calls."""
         word = self.verdict_name.removeprefix("is_")
         found = []
         for number, one in enumerate(self.statements):
@@ -221,13 +215,13 @@ class ByStatement(Result):
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """For a conversation, the share of turns whose statements are all supported."""
+        """The share of a conversation's turns that are fully supported."""
         scores = [one.score for one in self.turns if one.score is not None]
         share = sum(score == 1 for score in scores) / len(scores) if scores else 0.0
         return {"supported_turns": share} if scores else {}
 
     def with_turns(self, found: Sequence[Finding]) -> tuple[Finding, ...]:
-        """Add a finding for each turn of a conversation, above its statements."""
+        """Insert a finding for each turn of a conversation."""
         if not self.turns:
             return tuple(found)
         shown: list[Finding] = []
@@ -242,7 +236,7 @@ class ByStatement(Result):
 
     @classmethod
     def is_keyed(cls) -> bool:
-        """True if a judge may answer sentence by sentence: it fills nothing but verdicts."""
+        """True if the judge can answer sentence by sentence: it fills nothing but verdicts."""
         (statement,) = get_args(cls.model_fields["statements"].annotation)
         own = {"statement", "reasoning", "supporting_chunk_ids", cls.verdict_name}
         return fields_of_judge(cls).keys() == {"statements"} and (
@@ -260,7 +254,6 @@ class FaithfulnessResult(ByStatement):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Each statement, supported or not."""
         return self.with_turns([statement.finding for statement in self.statements])
 
     @property
@@ -272,7 +265,7 @@ class FaithfulnessResult(ByStatement):
 def check_every_sentence(
     claimed: Collection[int], no_claim: Sequence[NoClaimSentence], facts: Mapping[str, Any]
 ) -> None:
-    """Check that each sentence has statements, or a reason why it claims nothing, never both."""
+    """Check that each sentence has either statements or a reason why it claims nothing."""
     passed_over = sorted(sentence.sentence_id for sentence in no_claim)
     check_each_once(
         "sentences",
@@ -302,9 +295,9 @@ def each_once(
 
     Args:
         field: The list of verdicts.
-        id_name: The field of a verdict with the item's id, such as `statement_id`.
+        id_name: The verdict's field with the item's id, such as `statement_id`.
         things: The items in the plural, for messages.
-        wanted: Returns the ids of the items from the facts of the call.
+        wanted: Returns the items' ids from the facts of the call.
     """
 
     def check(reply: Any, info: ValidationInfo) -> Any:
@@ -348,8 +341,8 @@ class ReplyForm(NamedTuple):
             sentences.
         counts: It accepts limits for the length of lists.
         lengths: It accepts limits for the length of texts.
-        choices: It accepts a list of allowed integers; else it gets minimum and maximum.
-        known: It follows its schema; other hosts are asked again in JSON mode if they do not.
+        choices: It accepts a list of allowed integers; otherwise it gets minimum and maximum.
+        known: It follows the schema; other hosts are asked again in JSON mode if they do not.
     """
 
     padded: bool = False
@@ -364,23 +357,18 @@ EXACT = ReplyForm()
 
 
 class ReplyShape(NamedTuple):
-    """The unit of a verdict, and the numbers of sentences and chunks, of a reply model."""
-
     unit: VerdictUnit
     sentences: int
     chunks: int
 
 
 class JudgedClaim(NamedTuple):
-    """A verdict of a reply on a sentence or a part of it.
+    """A verdict on a sentence or a part of it.
 
     Attributes:
         text: The claim; None if it is the whole sentence.
-        sentence_id: The sentence; None if the reply is a list of statements.
-        reasoning: The judge's reasoning.
-        chunk_ids: The chunks that support it.
-        is_supported: The verdict.
-        because: A `WhyNot`; None if it is supported, or if the reply is a list of statements.
+        sentence_id: None if the reply is a list of statements.
+        because: A `WhyNot`; None if the claim is supported or the reply is a list of statements.
     """
 
     text: str | None
@@ -392,8 +380,6 @@ class JudgedClaim(NamedTuple):
 
 
 class KeyedVerdict(BaseModel):
-    """The chunks that support a claim, or why none does."""
-
     supported_by: list[ChunkId] | None = None
     not_supported_because: str | None = None
 
@@ -409,16 +395,12 @@ class KeyedVerdict(BaseModel):
 
 
 class KeyedClaim(BaseModel):
-    """One of several claims in a sentence."""
-
     statement: StatementText
     reasoning: str
     verdict: KeyedVerdict
 
 
 class KeyedSentence(BaseModel):
-    """A verdict on the whole sentence, verdicts on its claims, or why it claims nothing."""
-
     reasoning: str | None = None
     verdict: KeyedVerdict | None = None
     claims: list[KeyedClaim] | None = None
@@ -437,12 +419,7 @@ class KeyedSentence(BaseModel):
 
 
 class KeyedReply(BaseModel):
-    """A reply sentence by sentence; each subclass is made for a row.
-
-    Attributes:
-        shape: Unit, sentences and chunks of the row.
-        verdict_name: The field with the verdict, in a list of statements.
-    """
+    """A reply with a key for each sentence; subclasses are made for each row."""
 
     shape: ClassVar[ReplyShape]
     verdict_name: ClassVar[str]
@@ -455,7 +432,7 @@ class KeyedReply(BaseModel):
 
     @classmethod
     def for_host(cls, form: ReplyForm) -> type[Self]:
-        """Return a class that reads the same replies and has the schema in a host's form."""
+        """Return a class that reads the same replies with a schema for the host."""
         return cls if form == EXACT else _in_form(cls, form)  # type: ignore[return-value]  # a subclass
 
     @model_validator(mode="after")
@@ -510,10 +487,7 @@ def _claim(
 
 @lru_cache(maxsize=512)
 def keyed_reply(result: type[ByStatement], shape: ReplyShape) -> type[KeyedReply]:
-    """Make the reply model of one row.
-
-    It also accepts a list of statements, which a user's prompt may ask for.
-    """
+    """Make a row's reply model; it also accepts a list of statements."""
     fields: dict[str, Any] = {
         "statements": (result.model_fields["statements"].annotation | None, None),  # type: ignore[operator]  # a list type
     }
@@ -547,7 +521,7 @@ def _keys(shape: ReplyShape) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
-    """Return the schema of a reply; the branches of a choice begin with different keys."""
+    """Return a reply's schema; each branch of a choice starts with a different key."""
     text = {"type": "string"} | ({"maxLength": _MOST_CHARACTERS} if form.lengths else {})
     ids: dict[str, Any] = {"type": "array", "items": {"type": "integer"}}
     if shape.chunks and form.choices:

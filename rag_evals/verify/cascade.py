@@ -46,7 +46,6 @@ class CascadeVerifier:
     unsure: tuple[float, float] = DEFAULT_UNSURE
 
     def __post_init__(self) -> None:
-        """Check the band."""
         try:
             low, high = self.unsure
             is_band = 0 <= low <= high <= 1
@@ -76,12 +75,12 @@ class CascadeVerifier:
 
     @property
     def name(self) -> str:
-        """Both names."""
+        """The verifiers' names, such as `embedded>judge`."""
         return f"{self.first.name}>{self.then.name}"
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of both together; warnings come from the first, which decides most."""
+        """The combined traits; warnings come from the first, which decides most."""
         one, other = self.first.traits, self.then.traits
         modes = {one.cache_mode, other.cache_mode}
         return VerifierTraits(
@@ -100,11 +99,10 @@ class CascadeVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "CascadeVerifier":
-        """Return the cascade with both parts changed."""
+        """Return the cascade with both verifiers changed."""
         return replace(self, first=self.first.adapt(changes), then=self.then.adapt(changes))
 
     def _check(self) -> None:
-        """Check both parts now: the second is asked long after the first was paid."""
         for part in (self.first, self.then):
             if check := part.traits.check:
                 check()
@@ -115,7 +113,7 @@ class CascadeVerifier:
         return fingerprint("cascade", *parts)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Decide all with the first verifier, then the unsure ones with the second."""
+        """Decide all claims with the first verifier, then the unsure ones with the second."""
         verdicts = yield from _named(self.first, claims, chunks)
         unsure = [place for place, one in enumerate(verdicts) if not self._is_sure(one)]
         if unsure:
@@ -134,7 +132,6 @@ class CascadeVerifier:
 def _named(
     verifier: Verifier, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> Flow[list[Verdict]]:
-    """Let a verifier decide, and note its name in the verdicts."""
     verdicts = yield from verifier.flow(claims, chunks)
     check_verdicts(claims, chunks, verdicts)
     return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]
@@ -154,7 +151,7 @@ def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str
 
 
 def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
-    """Describe each stage for the manifest: its name, the band it leaves open, and its labels."""
+    """Describe each stage for the manifest."""
     stages = []
     for stage, band in zip_longest(stages_in(verifier), verifier.traits.unsure):
         tuned = stage if isinstance(stage, TunedVerifier) else None

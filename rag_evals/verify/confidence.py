@@ -52,11 +52,9 @@ class Confidence(BaseModel):
         return self(read_signals(finding, chunks, attempts))
 
     def __call__(self, signals: Mapping[str, float]) -> float:
-        """Return the probability that a verdict with these signals is right."""
         return sureness(self.weights, self.intercept, signals)
 
     def __str__(self) -> str:
-        """The line that `judge tune` prints."""
         auroc = f"AUROC {self.auroc:.2f} [{self.auroc_low:.2f}, {self.auroc_high:.2f}]"
         if not self.weights:
             return f"no signal: the {auroc} of being wrong includes 0.5"
@@ -86,7 +84,7 @@ def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> 
     Args:
         finding: A finding with a verdict.
         chunks: The texts of the context.
-        attempts: Number of replies that the judge was asked for.
+        attempts: How often the judge was asked.
     """
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))

@@ -87,7 +87,6 @@ class DecisionVerifier:
     may_decline: bool = False
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         if not read_endpoint(self.endpoint).decides:
             raise ConfigurationError(
                 f"{self.endpoint!r} names no decision model; expected 'decisions:' before it, as "
@@ -103,7 +102,7 @@ class DecisionVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of a verifier that decides all statements of a row in one call."""
+        """Traits of a verifier that decides all statements of a row in one call."""
         return VerifierTraits(
             threshold=self._limit,
             endpoints=(self.endpoint,),
@@ -205,7 +204,7 @@ def _words_for(claim: Claim) -> Mapping[str, str]:
 
 
 def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:
-    """Return the chunk that supports a claim: the most likely of all choices."""
+    """Return the most likely of the chosen chunks."""
     if count == 1:
         return (0,)
     named = [one for one in chosen if one.choice not in (None, _NO_CHUNK)]
@@ -214,7 +213,6 @@ def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:
 
 
 def _state(chunks: Sequence[str], tags: frozenset[str]) -> str:
-    """Return the text that the model reads before the questions."""
     numbered = "\n".join(
         f'<chunk id="{number}">\n{escape_tags(text, tags)}\n</chunk>'
         for number, text in enumerate(chunks)

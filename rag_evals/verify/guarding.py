@@ -35,14 +35,14 @@ class GuardOptions(TypedDict, total=False):
     """Options of `guard`, `guard_sync` and `guard_stream`.
 
     Attributes:
-        question: The question that the answer is for; short answers and pronouns need it.
+        question: The question; short answers and pronouns need it.
         min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced" (the
             default), "screen" (lets more pass) or "strict".
         most_sentences: Sentences to decide, at least 1; 200 by default, about a second of work. The
             rest of the answer does not pass, and `Guarded.bound` says why.
-        deadline_seconds: Seconds of deciding, above 0, after which the rest does not pass; checked
-            after every eight sentences. The time in which a stream is written does not count. None,
-            the default, sets no deadline.
+        deadline_seconds: Seconds of deciding, above 0, after which the rest does not pass; None
+            for no deadline. Checked after every eight sentences; waiting for a stream does not
+            count.
         languages: Codes of languages besides English and Russian in which a sentence may pass, such
             as `["de"]`; `["any"]` for all.
     """
@@ -59,17 +59,17 @@ class GuardedSentence:
     """A sentence of an answer with its verdict.
 
     Attributes:
-        text: Text of the sentence, `answer[start:end]`.
-        start: Where it begins in the answer, in characters from 0.
-        end: Where it ends, exclusive.
-        is_supported: True if the context supports it; None if it claims nothing: a greeting, a
-            question, a heading or code.
-        support: Strength of the support, 0 to 1; None as above.
-        reason: Reason of the verdict; empty as above.
+        text: `answer[start:end]`.
+        start: Start in the answer, in characters from 0.
+        end: End in the answer, exclusive.
+        is_supported: True if the context supports it; None if it claims nothing, like a greeting,
+            a question, a heading or code.
+        support: Strength of the support, 0 to 1; None if it claims nothing.
+        reason: Reason for the verdict; empty if it claims nothing.
         chunk_ids: The chunks that support it, from 0.
-        is_decided: False for the rest of an answer after a limit was reached: it does not pass, and
-            `reason` names the limit. Also False in a language that the embedded judge does not
-            read; `support` is then what it would have been.
+        is_decided: False for the rest of an answer after a limit: it does not pass, and `reason`
+            names the limit. Also False in a language that the embedded judge does not read;
+            `support` is then what it would have been.
     """
 
     text: str
@@ -82,7 +82,6 @@ class GuardedSentence:
     is_decided: bool = True
 
     def __repr__(self) -> str:
-        """One line: the sentence and its verdict."""
         if not self.is_decided:
             return f"GuardedSentence({shortened(self.text, 60)!r}, {self.reason})"
         words = {True: "supported", False: "not supported", None: "claims nothing"}
@@ -94,11 +93,11 @@ class Guarded:
     """An answer with a verdict for each sentence.
 
     Attributes:
-        sentences: All sentences, in order. After a limit, the rest of the answer is one sentence,
-            not decided and not supported.
+        sentences: All sentences, in order. After a limit, the rest of the answer is one undecided
+            sentence.
         warnings: Why the verdicts cannot be trusted, such as a language that the embedded judge
             does not read; no claim passes then.
-        decided_by: The judge, always the embedded one.
+        decided_by: Name of the judge.
     """
 
     sentences: tuple[GuardedSentence, ...]
@@ -112,7 +111,7 @@ class Guarded:
 
     @property
     def bound(self) -> str | None:
-        """The limit that was reached, in words; None if every sentence was decided."""
+        """The limit that was reached; None if every sentence was decided."""
         left = (one for one in self.sentences if not one.is_decided and one.support is None)
         return next((one.reason for one in left), None)
 
@@ -127,7 +126,6 @@ class Guarded:
         return min((one.support for one in self.sentences if one.support is not None), default=None)
 
     def __repr__(self) -> str:
-        """One line: whether it passed, and how many claims are unsupported."""
         claims = sum(one.is_supported is not None for one in self.sentences)
         verdict = "passed" if self.passed else "not passed"
         bound = f"; {self.bound}" if self.bound else ""
@@ -141,18 +139,18 @@ async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptio
 
     Args:
         answer: The answer to check.
-        context: The chunks that the answer was written from, as in a `Sample`.
+        context: The retrieved chunks.
         options: See `GuardOptions`.
 
     Raises:
-        ConfigurationError: An option is out of its range.
+        ConfigurationError: An option is out of range.
         DataError: A text is None or has a lone surrogate.
     """
     return await asyncio.to_thread(guard_sync, answer, context, **options)
 
 
 def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide the sentences of an answer in this thread; otherwise as `guard`."""
+    """Decide the sentences of an answer in this thread; see `guard`."""
     guarding = _Guarding(context, **options)
     sentences = tuple(guarding.decided(_checked(answer), 0))
     return Guarded(sentences, guarding.warnings(answer, sentences))
@@ -161,16 +159,15 @@ def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOption
 async def guard_stream(
     tokens: AsyncIterable[str | None], context: ContextInput, **options: Unpack[GuardOptions]
 ) -> AsyncIterator[GuardedSentence]:
-    """Decide each sentence of an answer as soon as it has ended, while the rest is written.
+    """Decide each sentence of an answer as soon as it ends, while the rest is being written.
 
-    A sentence has ended when the first word after it arrives: only then is it clear that "Dr." or
-    "3." was no end. The sentences are those of `guard`, unless later text changes how earlier text
-    is read, as it does in tables.
+    A sentence ends when the first word after it arrives: "Dr." and "3." end none. The sentences
+    are those of `guard`, unless later text changes how earlier text is read, as in tables.
 
     Args:
         tokens: Pieces of the answer, of any length; None and empty ones are skipped.
-        context: As for `guard`.
-        options: As for `guard`.
+        context: The retrieved chunks.
+        options: See `GuardOptions`.
 
     Yields:
         Sentences, in order. When a limit is reached, the last one is not decided.
@@ -198,15 +195,12 @@ async def guard_stream(
 
 
 def _checked(answer: str | None) -> str:
-    """Check an answer as a sample would; an answer of None must not pass."""
     if answer is None:
         raise DataError("answer is None; expected a text")
     return Sample(answer=answer).answer or ""
 
 
 class _Guarding:
-    """The checks of one answer, with counts for its limits."""
-
     def __init__(
         self,
         context: ContextInput,
@@ -233,7 +227,7 @@ class _Guarding:
         self._seconds = 0.0
 
     def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
-        """Decide the sentences after `seen`; with more to follow, only those that have ended."""
+        """Decide the sentences after `seen`; if more text follows, only those that have ended."""
         # The patterns take time to build, and most programs never guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
@@ -261,7 +255,6 @@ class _Guarding:
         return found
 
     def warnings(self, answer: str, sentences: Sequence[GuardedSentence]) -> tuple[str, ...]:
-        """Return why verdicts on an answer cannot be trusted."""
         unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
         # A language that a sentence already warns of needs no second warning for the whole.
         texts = VerifiedTexts(
@@ -271,7 +264,7 @@ class _Guarding:
         return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
 
     def _reached(self) -> str:
-        """Return the limit that is reached, in words; empty if none is."""
+        """Return the limit that was reached, or an empty text."""
         if self._sentences >= self._most_sentences:
             return f"not decided: more than {self._most_sentences} sentences"
         if self._deadline_seconds is not None and self._seconds >= self._deadline_seconds:

@@ -35,10 +35,13 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """One kind of verifier.
+    """A kind of verifier.
 
-    `make` is the name of its class in `rag_evals.verify`, or a function of the whole string. The
-    example is empty if nothing follows the prefix; `options` may follow `?`.
+    Attributes:
+        make: The verifier's class in `rag_evals.verify`, or a function of the whole string.
+        what: What messages call it.
+        example: Example of a string; empty if nothing follows the prefix.
+        options: Types of the options after `?`.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -91,8 +94,8 @@ class JudgeSpec(NamedTuple):
     """The verifier and the endpoint that a judge string names.
 
     Attributes:
-        verifier: The verifier of statements; None if a grader asks the endpoint itself.
-        endpoint: The model endpoint, such as `openai/gpt-4o-mini`; None if none is asked.
+        verifier: None if a grader asks the endpoint itself.
+        endpoint: Such as `openai/gpt-4o-mini`; None if no model is asked.
     """
 
     verifier: Verifier | None
@@ -104,13 +107,13 @@ def read_judge(spec: str) -> JudgeSpec:
 
     Args:
         spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides the
-            statements that leave A unsure. `PROVIDER/MODEL@http://HOST/v1` names a server that
-            speaks OpenAI's wire. `embedded:FILE` uses weights made by the training command;
-            `@strict` or `@0.8` after either sets the threshold. With `embedded?languages=de,fr`
-            verdicts count in languages besides English and Russian, with `any` in all.
+            statements that leave A unsure. `PROVIDER/MODEL@http://HOST/v1` names a server with
+            OpenAI's API. `embedded:FILE` uses weights made by the training command; a trailing
+            `@strict` or `@0.8` sets the threshold. With `embedded?languages=de,fr` verdicts count
+            in languages besides English and Russian; `any` means all.
             `hf:MODEL?device=cuda:0&batch_size=32` sets arguments of `ClassifierVerifier`.
             `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` ask a decision model;
-            `?chunks=none&threshold=0.7` are arguments of `DecisionVerifier`.
+            `?chunks=none&threshold=0.7` sets arguments of `DecisionVerifier`.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint comes
@@ -149,7 +152,6 @@ def verifier_from_string(spec: str) -> Verifier:
 
 
 def _verifier(part: str) -> Verifier | None:
-    """Return the verifier of one stage; None if it has no prefix."""
     prefix = next((one for one in KINDS if part.startswith(one)), None)
     if prefix is None:
         return None

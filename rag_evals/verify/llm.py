@@ -42,8 +42,6 @@ DEFAULT_BATCH_SIZE = 10
 
 
 class StatementVerdict(JudgeModel):
-    """The judge's word on one statement."""
-
     statement_id: int = Field(description="The statement's id, as given.")
     reasoning: Reasoning = Field(
         default=None, description="Why the chunks do or do not support it, in one or two sentences."
@@ -58,8 +56,6 @@ class StatementVerdict(JudgeModel):
 
 
 class VerifierReply(JudgeModel):
-    """One verdict for each statement that was sent."""
-
     verdicts: list[StatementVerdict] = Field(description="Every statement exactly once.")
 
     _every_statement_once = each_once("verdicts", "statement_id")
@@ -67,19 +63,19 @@ class VerifierReply(JudgeModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LLMVerifier:
-    """Asks a judge; a reply that leaves a statement out is asked again.
+    """Asks a judge about several statements per call.
 
     Args:
         batch_size: Statements per call, at least 1.
-        model: Model to ask; None for the client's own.
-        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None for the judge that grades.
-        name: Name in results; empty for the endpoint, the model or `judge`.
+        model: Model to ask; None uses the client's.
+        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None uses the grader's.
+        name: Name in results; empty uses the endpoint, the model or `judge`.
         language: Language of samples without one, such as `ru`; None for English.
         prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
             `statement_settings`: for each statement None, or the `question`, the words `before` it
-            and its `sentence`, if it depends on them. None for the shipped prompt.
-        examples: Few-shot examples; None for those of the prompt.
-        settings: Settings of the call, such as `{"temperature": 0}`.
+            and its `sentence`, if it depends on them. None uses the shipped prompt.
+        examples: Few-shot examples; None uses those of the prompt.
+        settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
         ConfigurationError: A setting is invalid, or `model` and `endpoint` both name a model.
@@ -96,7 +92,6 @@ class LLMVerifier:
     settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings and read the prompt."""
         require_whole("batch_size", self.batch_size)
         if self.endpoint is not None:
             read_endpoint(self.endpoint)
@@ -119,7 +114,7 @@ class LLMVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of a verifier that asks its endpoint, or the judge that grades."""
+        """Traits of a verifier that asks its own endpoint or the grader's judge."""
         return VerifierTraits(
             asks_judge=self.endpoint is None,
             endpoints=() if self.endpoint is None else (self.endpoint,),
@@ -134,7 +129,7 @@ class LLMVerifier:
         return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
-        """Return a hash of all that shapes a call: prompt, examples, schema, settings and model."""
+        """Return a hash of prompt, examples, schema, settings and model."""
         return self._fingerprint
 
     # A cache asks for it with every row.
@@ -158,11 +153,10 @@ class LLMVerifier:
 
     @cached_property
     def _examples(self) -> dict[str, list[Example]]:
-        """The examples of the prompt by language."""
         return {}
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Ask for all batches side by side."""
+        """Ask about all batches in parallel."""
         calls = [
             self._call(claims[first : first + self.batch_size], chunks)
             for first in range(0, len(claims), self.batch_size)

@@ -35,12 +35,12 @@ class _TunedPart(BaseModel):
 
 
 class AgreementFigures(_TunedPart):
-    """How well verdicts agree with people's labels.
+    """How well verdicts agree with human labels.
 
     Attributes:
         balanced_accuracy: Mean of sensitivity and specificity, 0 to 1.
         low: Lower end of its 95 % interval.
-        high: Upper end.
+        high: Upper end of its 95 % interval.
         calibration_error: Expected calibration error of the support, 0 to 1.
     """
 
@@ -128,7 +128,7 @@ class Tuning(_TunedPart):
 
     @property
     def support_map(self) -> SupportMap:
-        """The function from a support to a probability."""
+        """The map from a support to a probability."""
         return SupportMap(self.slope, self.intercept)
 
     @property
@@ -138,7 +138,7 @@ class Tuning(_TunedPart):
 
     @property
     def source(self) -> str:
-        """The labels it was learned from, in words."""
+        """A description of the labels, such as "40 labels of gold.csv"."""
         named = f" of {', '.join(self.labels_from)}" if self.labels_from else ""
         noun = "labels" if self.level == "statement" else "labels of rows"
         return f"{self.labels} {noun}{named}"
@@ -157,7 +157,6 @@ class Tuning(_TunedPart):
             file.write(self.model_dump_json(indent=1, exclude_none=True).encode() + b"\n")
 
     def __str__(self) -> str:
-        """The lines that a terminal shows."""
         before, after = self.agreement_before, self.agreement_after
         return "\n".join(
             [
@@ -241,7 +240,7 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
 
 
 def read_tuning(path: str | Path) -> Tuning:
-    """Read a file of `rag-evals judge tune`; `DataError` if it is none."""
+    """Read a file of `rag-evals judge tune`; raise `DataError` if it is something else."""
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
         raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
@@ -282,18 +281,17 @@ class TunedVerifier:
     goes_first: bool = False
 
     def __post_init__(self) -> None:
-        """Check that there is a promise to keep."""
         if self.goes_first:
             promise_of(self.tuning)
 
     @property
     def name(self) -> str:
-        """The name of the tuned verifier."""
+        """The verifier's name."""
         return self.verifier.name
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of the tuned verifier, with the tuned threshold as a probability."""
+        """The verifier's traits, with the tuned threshold as a probability."""
         languages = self.verifier.traits.languages
         return replace(
             self.verifier.traits,
@@ -305,7 +303,7 @@ class TunedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "TunedVerifier":
-        """Return the verifier with changes, tuned in the same way."""
+        """Return a copy whose verifier is changed."""
         return replace(self, verifier=self.verifier.adapt(changes))
 
     @cached_property
@@ -318,7 +316,7 @@ class TunedVerifier:
 
     @cached_property
     def _limit(self) -> float:
-        """The threshold, moved so that every statement left open goes to the next verifier."""
+        """The threshold, moved so that every open statement goes to the next verifier."""
         limit = self.tuning.threshold
         if self._promise is None:
             return limit
@@ -331,7 +329,6 @@ class TunedVerifier:
         return limit
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
-        """Warn first if the answer is in a language that nobody labelled."""
         warn, language, own = self.verifier.traits.warn, texts.language, []
         if not self._knows(language):
             names = " and ".join(LANGUAGE_NAMES.get(one, one) for one in self.tuning.languages)
@@ -386,7 +383,7 @@ class TunedVerifier:
 
 
 def promise_of(tuning: Tuning) -> Promise:
-    """Return the promise of a tuning; `ConfigurationError` if there is none to keep."""
+    """Return a tuning's promise; raise `ConfigurationError` if it has none."""
     promise = tuning.promise
     if promise is None:
         raise ConfigurationError(

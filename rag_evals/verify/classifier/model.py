@@ -35,13 +35,13 @@ _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
 class Adapter:
-    """A loaded model, and how to ask it about a premise and a hypothesis.
+    """A loaded model, and how to ask it.
 
     Attributes:
         is_hhem: True for a T5 whose first token is classified, False for a sequence classifier.
-        join: When the makers read chunks together.
-        positions: Tokens that the model can read.
-        max_length: Tokens that the model was made to read at once.
+        join: When the model's authors read chunks together.
+        positions: Maximum number of tokens.
+        max_length: Tokens that the model was trained to read at once.
     """
 
     def __init__(
@@ -64,14 +64,13 @@ class Adapter:
         self.max_length = int(min(made_for, self.positions, _MOST_TOKENS))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return where each token of a text begins and ends, in characters."""
+        """Return the start and end of each token, in characters."""
         encoded = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
         return [(start, end) for start, end in encoded["offset_mapping"] if end > start]
 
     def encode(self, premise: str, hypothesis: str) -> dict[str, list[int]]:
-        """Turn a pair into token ids; nothing is cut off."""
         prompt = _HHEM_PROMPT.format(premise=premise, hypothesis=hypothesis)
         texts = (prompt,) if self.is_hhem else (premise, hypothesis)
         return dict(self._tokenizer(*texts, verbose=False))
@@ -93,7 +92,7 @@ class Adapter:
 
 
 def supported_label(config: Any, entailment: str | None) -> int:
-    """Return the number of the one label that means "supported"."""
+    """Return the number of the only label that means "supported"."""
     labels = {int(place): str(label) for place, label in config.id2label.items()}
     every = [*labels.values()]
     if entailment is not None:
@@ -118,7 +117,7 @@ def supported_label(config: Any, entailment: str | None) -> int:
 
 
 def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
-    """Return a hash of the folder, or the commit; only the name without a reachable hub."""
+    """Return a hash of the folder, or the commit on the hub, or just the name."""
     folder = Path(model)
     if not folder.is_dir():
         commit = resolve_revision(model, revision, local_files_only=local_files_only)
@@ -163,7 +162,7 @@ def _file_hash(file: Path, size: int, changed: int) -> str:
 
 
 def resolve_device(device: str) -> str:
-    """Return the device that a setting means on this machine: `cpu`, `cuda:0` or `mps`."""
+    """Return the device on this machine: `cpu`, `cuda:0` or `mps`."""
     torch, _ = _libraries()
     count = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if device == "auto":
@@ -184,8 +183,6 @@ def resolve_device(device: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Which weights to load; as the arguments of `ClassifierVerifier`."""
-
     model: str
     revision: str | None = None
     local_files_only: bool = False
@@ -194,13 +191,13 @@ class Source:
 
     @property
     def where(self) -> dict[str, Any]:
-        """Arguments for every `from_pretrained` of the model."""
+        """Keyword arguments for `from_pretrained`."""
         own = {} if Path(self.model).is_dir() else {"revision": self.revision or "main"}
         return {**own, "local_files_only": self.local_files_only}
 
 
 def adapter_for(source: Source, device: str) -> Adapter:
-    """Load a model; `ConfigurationError` if weights, tokenizer or labels cannot be used."""
+    """Load a model; raise `ConfigurationError` if weights, tokenizer or labels do not work."""
     torch, transformers = _libraries()
     logging = transformers.utils.logging
     level = logging.get_verbosity()
@@ -283,7 +280,7 @@ def _load_hhem(
 
 
 def _t5_config(transformers: Any, folder: Path) -> Any:
-    """Read the sizes of a T5 from its weights, without the hub; None if there is no such file."""
+    """Read a T5's sizes from its weights, without the hub; None if there is no such file."""
     file = folder / "model.safetensors"
     if not file.is_file():
         return None

@@ -48,19 +48,15 @@ _USUAL_TOKENS = 512
 
 
 class Window(NamedTuple):
-    """Pieces of chunks with a claim, encoded for the model."""
-
     evidence: tuple[Evidence, ...]
     encoded: dict[str, list[int]]
 
     @property
     def tokens(self) -> int:
-        """Number of tokens."""
         return len(self.encoded["input_ids"])
 
     @property
     def chunk_ids(self) -> tuple[int, ...]:
-        """Chunks in the window, in order."""
         return tuple(one.chunk_id for one in self.evidence)
 
 
@@ -79,7 +75,6 @@ class Reader:
         return [window for number in numbers for window in self._windows([number], claim)]
 
     def joined(self, claim: Claim) -> list[Window]:
-        """Return the windows of all chunks as one text."""
         return self._windows(range(len(self._chunks)), claim)
 
     def together(self, claim: Claim, best_first: Iterable[tuple[float, Evidence]]) -> list[Window]:
@@ -116,7 +111,7 @@ class Reader:
         return Window(tuple(evidence), self._adapter.encode(premise, claim.text))
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
-        """Join the tokens of a window into one piece for each chunk."""
+        """Join a window's tokens into one piece per chunk."""
         for number, own in groupby(pieces, key=itemgetter(0)):
             spans_of_chunk = [*own]
             start, end = spans_of_chunk[0][1], spans_of_chunk[-1][2]
@@ -124,15 +119,13 @@ class Reader:
 
 
 def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
-    """Return where windows of at most `room` tokens begin and end; neighbours share `stride`."""
+    """Return the bounds of windows of at most `room` tokens; neighbours share `stride` tokens."""
     starts = range(0, max(count - stride, 1) if count else 0, room - stride)
     return [(start, min(start + room, count)) for start in starts]
 
 
 @dataclass(eq=False)
 class _Item:
-    """One window in the pool, and the future of its score."""
-
     window: Window
     batch_size: int
     score: Future[float] = field(default_factory=Future)
@@ -141,7 +134,7 @@ class _Item:
 class SharedModel:
     """A loaded model; calls that arrive while it is busy wait in a pool for the next batch.
 
-    A batch has windows of similar length, from any row: at most 8 % is padding. It has no more
+    A batch has windows of similar length from any row, so at most 8 % is padding. It has no more
     windows than the callers' batch size, and no more tokens than that many windows of 512.
     """
 
@@ -180,7 +173,7 @@ class SharedModel:
 
 
 def _next_batch(pool: Sequence[_Item]) -> list[_Item]:
-    """Return the oldest window and those nearest to it in length, as many as fit."""
+    """Return the oldest window and as many of similar length as fit."""
     oldest = pool[0]
     size = oldest.batch_size
     # Only windows of one batch size: the caller may have memory for no more.
@@ -221,13 +214,13 @@ class ClassifierVerifier:
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
-        device: `cpu`, `cuda:0` and so on, `mps`, or `auto` for the first GPU, if any.
+        device: `cpu`, `cuda:0`, `mps`, or `auto` for the first GPU, if any.
         batch_size: Windows at a time, at least 1; fewer if they are long. Changes no verdict.
-        max_length: Tokens in a window, at least 32; None for the model's own.
+        max_length: Tokens in a window, at least 32; None uses the model's limit.
         entailment: The label that means supported, such as `LABEL_0`; None finds it by its name.
         threshold: Support from which a statement counts as supported, 0 to 1.
         join: `always` reads all chunks as one text, `unsupported` only if no chunk alone supports
-            a statement, `never` reads each chunk alone; None for the makers' way.
+            a statement, `never` reads each chunk alone; None does as the model's authors do.
         dtype: `float32`, `float16` or `bfloat16`.
         revision: Branch, tag or commit on the hub; None for `main`, or HHEM's fixed commit.
         local_files_only: Never contact the hub; a file that is not on this machine is an error.
@@ -249,7 +242,6 @@ class ClassifierVerifier:
     local_files_only: bool = False
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         for name, value, pattern, expected in (
             ("model", self.model, ".+", "a name on the Hugging Face hub, or a folder"),
             ("device", self.device, _DEVICE, "'cpu', 'cuda:0', 'mps' or 'auto'"),
@@ -267,12 +259,12 @@ class ClassifierVerifier:
 
     @property
     def name(self) -> str:
-        """The model's name after `hf:`."""
+        """The judge string, such as `hf:MODEL`."""
         return f"hf:{self.model}"
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of a verifier that decides on this machine."""
+        """Traits of a verifier that decides on this machine."""
         return VerifierTraits(threshold=self.threshold, check=self._check)
 
     def adapt(self, changes: VerifierChanges) -> "ClassifierVerifier":
@@ -281,7 +273,7 @@ class ClassifierVerifier:
         return self
 
     def fingerprint(self) -> str:
-        """Return a hash of what can change a verdict: weights, windows, labels, threshold."""
+        """Return a hash of weights, windows, labels and threshold."""
         settings = (self.max_length, self.threshold, self.entailment, self.join, self.dtype)
         return fingerprint(_VERSION, self.model, self._weights(), *settings)
 
@@ -289,7 +281,6 @@ class ClassifierVerifier:
         return weights_identity(self.model, self.revision, local_files_only=self.local_files_only)
 
     def _check(self) -> None:
-        """Check the libraries and the device; the model itself is loaded when first used."""
         resolve_device(self.device)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
@@ -405,8 +396,6 @@ _Scored = list[tuple[float, Window]]
 
 @dataclass
 class _Reading:
-    """The windows of one claim, with their scores."""
-
     claim: Claim
     scored: _Scored = field(default_factory=list)
     # Windows of single chunks, if a joined window supports the claim.
