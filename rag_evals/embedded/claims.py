@@ -1,10 +1,8 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Splitting of an answer into claims, and the reasons why some sentences claim nothing.
+"""An answer's claims, and the reasons why some of its sentences claim nothing.
 
-Leads such as "Based on the context," and citation marks are removed. Greetings, questions, headings
-and sentences about the passages claim nothing; each gets a reason. The rules are for English and
-Russian; in other languages every sentence is a claim.
+In languages other than English and Russian, nearly every sentence is a claim.
 """
 
 import json
@@ -128,7 +126,7 @@ _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
 
 
 class DataClaim(NamedTuple):
-    """The position and claim of one JSON value or table row; the claim is "" if there is none."""
+    """A JSON value or a table row, and its claim, "" if there is none."""
 
     span: Span
     claim: str
@@ -193,7 +191,6 @@ def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
 
 
 def _small(key: str) -> str:
-    """Write words in lower case, except acronyms such as "URL"."""
     return " ".join(
         word if word.isupper() and len(word) > 1 else word.lower() for word in key.split()
     )
@@ -316,14 +313,7 @@ class PreparedStatement(NamedTuple):
 
 
 def prepare_answer(answer: str) -> list[PreparedStatement]:
-    """Split an answer into statements.
-
-    Args:
-        answer: Any text; may be empty.
-
-    Returns:
-        One entry for each sentence, list item and heading, in order.
-    """
+    """Split an answer into sentences, list items and headings, each with its claim."""
     data = [*json_claims(answer), *table_claims(answer)]
     prepared = [
         PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
@@ -364,20 +354,10 @@ def _is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
 
 
 def claims_of(answer: str) -> list[PreparedStatement]:
-    """Return the sentences of an answer that make a claim, in order.
-
-    Args:
-        answer: Any text; may be empty.
-    """
     return [statement for statement in prepare_answer(answer) if statement.no_claim is None]
 
 
 def no_claim_reason(claim: str) -> NoClaim | None:
-    """Return the reason why a sentence claims nothing.
-
-    Returns:
-        None if it makes a claim.
-    """
     text = claim.strip()
     head = text[:LONGEST_MATCHED].replace("’", "'")
     if not _HAS_WORD.search(head):

@@ -1,6 +1,6 @@
-"""Comparison of a statement with one sentence found for it, and the contradictions between them.
+"""Contradictions between a statement and a sentence.
 
-Examples below read: statement | sentence → result.
+Examples read: statement | sentence → result.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,7 @@ class Clash(NamedTuple):
             "quantifier", "order" or "hedge".
         ours: The statement's word; empty if there is none to show.
         theirs: The sentence's word instead of it.
-        keys: Keys of the statement's contradicting words. A clash counts in full only if all other
-            words agree.
+        keys: The statement's contradicting words; the clash counts in full if all others agree.
     """
 
     kind: str
@@ -44,8 +43,6 @@ class Clash(NamedTuple):
 
 
 class StatementComparison:
-    """A statement compared with one sentence: the words missing there, and their replacements."""
-
     __slots__ = (
         "_clashes", "evidence", "found", "language", "lost", "near", "replaced", "statement",
         "weights",
@@ -71,7 +68,6 @@ class StatementComparison:
 
     @property
     def clashes(self) -> list[Clash]:
-        """The contradictions, found on first use."""
         if self._clashes is None:
             # A sentence that lacks more words is about something else.
             is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
@@ -80,7 +76,6 @@ class StatementComparison:
 
     @property
     def held(self) -> set[str]:
-        """The statement's keys that the sentence has, in the same words or in others."""
         return {
             key
             for key in self.weights
@@ -88,7 +83,7 @@ class StatementComparison:
         }
 
     def _find_replaced(self, theirs: Sentence) -> None:
-        """Find replacements of missing words: a synonym, another form, another unit.
+        """Find a synonym, another form or another unit for each missing word.
 
         "The tower's architecture" | "The tower's architects" → near {"architectur"}
         """
@@ -287,14 +282,12 @@ def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozen
 
 @lru_cache(maxsize=1)
 def opposites() -> dict[str, frozenset[str]]:
-    """Return the opposites of each key."""
     listed = pairs_in("opposites_english", "opposites_russian", "converses")
     return _opposing(chain(listed, rivals_in("alternatives")))
 
 
 @lru_cache(maxsize=1)
 def converses() -> dict[str, frozenset[str]]:
-    """Return the converses of each key, such as "buy" and "sell"."""
     return _opposing(pairs_in("converses"))
 
 
@@ -533,7 +526,7 @@ _BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split
 
 
 def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
-    """Return the words in the scope of a negation; a verb such as "failed" ends with its clause."""
+    """Return the words that a negation applies to; a verb such as "failed" ends with its clause."""
     following = sequence[denial + 1 : denial + 1 + _SCOPE]
     if sequence[denial].kind != "word":
         return following
@@ -601,7 +594,7 @@ def _may_quantify(sentence: Sentence) -> bool:
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return the group, surface and next key of each quantifier in a sentence."""
+    """Return the group, surface and next key of each quantifier."""
     found: list[tuple[str, str, str]] = []
     sequence = sentence.sequence
     for position, word in enumerate(sequence):

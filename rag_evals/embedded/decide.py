@@ -44,8 +44,8 @@ def compare_with(
 ) -> Iterator[StatementComparison]:
     """Compare a statement with the sentences that share most words with it, best first.
 
-    If all of them contradict it, the statement is looked up once more in the other chunks, so that
-    a contradicting chunk never hides a supporting one.
+    If all of them contradict it, the other chunks are searched too, so that a contradicting chunk
+    never hides a supporting one.
     """
     statement = read_statement(text)
     language = language_in(statement)
@@ -76,10 +76,7 @@ def compare_with(
 
 
 def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-    """Rank the chunks for each statement by the words they share with it.
-
-    The best sentence of a chunk counts first, then the whole chunk, then its position.
-    """
+    """Rank chunks by their best sentence, then by all their words, then by position."""
     passages = [read_chunk(chunk) for chunk in chunks]
     orders = []
     for text in statements:
@@ -152,12 +149,10 @@ _ORDER = (
 
 
 def read_as(verdict: Verdict, text: str) -> Verdict:
-    """Add to the reason of a verdict how the claim was read."""
     return replace(verdict, reason=_say(text, "read_as", text=text, reason=verdict.reason))
 
 
 def _say(about: str, name: str, **values: object) -> str:
-    """Format a phrase in Russian if it is about a text in Cyrillic, else in English."""
     say = phrases("ru" if has_russian(about[:200]) else "en")
     return say(f"difference.{name}", **values)
 
@@ -184,29 +179,15 @@ _ALL_ELSE = 0.9
 def decide(
     model: Model, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> list[Verdict]:
-    """Decide claims against chunks, each read with its question and the text before it.
-
-    Args:
-        model: The weights.
-        threshold: Least support of a supported claim, 0 to 1.
-        claims: The claims.
-        chunks: Texts; verdicts refer to them by index.
-
-    Returns:
-        One verdict for each claim, in order.
-    """
     read = [read_chunk(chunk) for chunk in chunks]
     return [_Decision(model, threshold, read).decide(claim) for claim in claims]
 
 
 class _Decision:
-    """Decides claims with the same weights, threshold and chunks."""
-
     def __init__(self, model: Model, threshold: float, chunks: Sequence[Passage]) -> None:
         self.model, self.threshold, self.chunks = model, threshold, chunks
 
     def decide(self, claim: Claim) -> Verdict:
-        """Decide a claim, read in its context."""
         reading = stand_alone(claim)
         if reading.denied is not None:
             return self._denied(reading, reading.denied)
@@ -229,7 +210,7 @@ class _Decision:
         return read_as(Verdict(_UNSURE * self.threshold, False, (), why, (rival,)), reading.text)
 
     def _said_otherwise(self, reading: Reading) -> Evidence | None:
-        """Return a sentence that shares more words with the question but has another answer.
+        """Find a sentence that shares more words with the question but has another answer.
 
         "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
         Louvre Pyramid was completed in 1989." → the second
@@ -281,7 +262,7 @@ class _Decision:
         """True if the evidence, or a sentence that it depends on, names the antecedent.
 
         "It" and "The game" depend on the text before them, in the previous chunk if they begin a
-        chunk. What a pronoun at the very beginning refers to is unknown.
+        chunk. If the first chunk begins with a pronoun, it may mean anything.
         """
         wanted = _keys(antecedent)
         for place in verdict.evidence:
@@ -298,7 +279,6 @@ class _Decision:
         return False
 
     def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
-        """Lower the support of an unclear claim, and give the reason."""
         if reading.unresolved == "fragment" and self._is_copied(claim.text):
             # A copy is supported whatever the question was.
             return verdict
@@ -332,7 +312,6 @@ class _Decision:
 
 
 def _leans(sentence: str) -> bool:
-    """True if a sentence, such as "It opened.", depends on the one before it."""
     is_definite = _DEFINITE.fullmatch(leading_subject(sentence)) is not None
     return is_definite or leaning_of(sentence) is not None
 
@@ -384,11 +363,7 @@ def _mentions(names: Sequence[str], chunks: Sequence[Passage]) -> Iterator[Evide
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
-    """Return the ids of the chunks with the evidence, best first.
-
-    Returns:
-        The chunks of the best comparison, then of those with nearly the same support.
-    """
+    """Return the chunks of the best comparison, then those with nearly the same support."""
     best, highest = max(readings, key=lambda reading: reading[1])
     others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
     return tuple(dict.fromkeys([*best, *others]))
@@ -430,7 +405,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:
-    """Return the compared sentence, and others with a good part of the words it lacks."""
+    """Return the compared sentence, and others that have much of what it lacks."""
     weights, lost = compared.weights, compared.lost
     least = _LEAST_JOINING * sum(weights.values())
     places = [compared.evidence]

@@ -14,14 +14,10 @@ _MOST_COMPARED = 2_000
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Find the passages at which a reader can check a finding, and what differs there.
+    """Find the passages at which a reader can check a finding, best first.
 
-    These are the judge's quotes. If there are none, the embedded judge chooses a sentence from the
-    cited chunks, or from all chunks if none are cited. If no chunk shares a word with the
-    statement, the most similar sentence is shown.
-
-    Returns:
-        Best first; empty if the finding is not about a statement, or there are no chunks.
+    These are the judge's quotes. If there are none, the embedded judge chooses sentences from the
+    cited chunks, or from all chunks if none are cited.
     """
     quoted = quoted_passages(finding, chunks)
     if quoted or finding.about not in _WITH_TEXT or not any(map(str.strip, chunks)):
@@ -82,7 +78,7 @@ def evidence_words(
 
 
 def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Return the passages that the judge quoted; quotes that no chunk contains are left out."""
+    """Return the passages that the judge quoted, without quotes that no chunk contains."""
     found: list[EvidencePassage] = []
     for quote in finding.quotes:
         text = chunks[quote.chunk_id] if 0 <= quote.chunk_id < len(chunks) else ""

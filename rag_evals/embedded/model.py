@@ -1,7 +1,4 @@
-"""The model: calibrated support of a statement from a comparison, and of a whole answer.
-
-Seven features, a logistic regression over them, and its weights file.
-"""
+"""The model: a logistic regression over seven features, its weights file, and whole answers."""
 
 import hashlib
 import json
@@ -44,12 +41,10 @@ _NEAR = 0.5
 
 
 def features(compared: StatementComparison) -> list[float]:
-    """Return the features of a comparison, in the order of `FEATURES`."""
     return [*shared_features(compared), clash_feature(compared)]
 
 
 def shared_features(compared: StatementComparison) -> list[float]:
-    """Return all features but the last: shared and missing words."""
     weights, found = compared.weights, compared.found
     statement, wide = compared.statement, found.wide
     total = sum(weights.values()) or 1.0
@@ -99,7 +94,6 @@ _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
 @lru_cache(maxsize=1)
 def vague_factors() -> dict[str, float]:
-    """Return a factor for the weight of each vague word, 0 to 1."""
     factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
     return factors | {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}
 
@@ -148,27 +142,21 @@ class Model:
         return total
 
     def support(self, values: Sequence[float]) -> float:
-        """Convert features to a calibrated probability, 0 to 1."""
         return probability(self.log_odds(values))
 
 
 def probability(log_odds: float) -> float:
-    """Convert log odds, clipped at 40, to a probability."""
     return 1.0 / (1.0 + exp(-max(-40.0, min(40.0, log_odds))))
 
 
 def log_odds(chance: float) -> float:
-    """Convert a probability to log odds, clipped at 40."""
     if not 0.0 < chance < 1.0:
         return 40.0 if chance >= 1.0 else -40.0
     return max(-40.0, min(40.0, log(chance / (1 - chance))))
 
 
 def load(path: Path) -> Model:
-    """Read a weights file.
-
-    Returns:
-        The model; a file is read once per process until it changes.
+    """Read a weights file, once per process until it changes.
 
     Raises:
         ConfigurationError: The file is missing, is not JSON, or was made for other features.
@@ -192,9 +180,6 @@ def _load(place: Path, changed: int) -> Model:
 
 def parse(data: Mapping[str, Any], digest: str) -> Model:
     """Build a model from the content of a weights file.
-
-    Returns:
-        The model.
 
     Raises:
         ConfigurationError: A field is missing, or the features do not match this version.
@@ -221,7 +206,7 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
             chunks, the keys that occur in so many, separated by spaces.
 
     Returns:
-        The idf of each key, and for each language that of an unseen key.
+        The idf of each key, and each language's idf for an unseen key.
     """
     idf: dict[str, float] = {}
     unseen: dict[str, float] = {}
@@ -257,13 +242,8 @@ calibration error over all sources of answers."""
 def answer_support(supports: Sequence[float], limit: float) -> float:
     """Return the probability that all statements of an answer are supported.
 
-    Args:
-        supports: Support values of its statements, 0 to 1.
-        limit: Least support of the weakest statement of a supported answer.
-
-    Returns:
-        0.55 to 0.8 for a supported answer, else 0.1 to 0.4. Another statement never raises it, so
-        padding cannot make an answer pass.
+    It is 0.55 to 0.8 if the weakest statement reaches the limit, else 0.1 to 0.4. Further
+    statements never raise it, so padding cannot make an answer pass.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
     # Statements of one answer tend to be wrong together, so the product alone is too low.

@@ -1,7 +1,4 @@
-"""Chunks and statements prepared for comparison, and the search for evidence.
-
-A chunk is read once, into a bit mask of sentences for each word, and cached by its text.
-"""
+"""Chunks and statements prepared for comparison, and the search for evidence."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -40,8 +37,6 @@ _KEY, _MARKS = attrgetter("key"), attrgetter("marks")
 
 
 class Sentence:
-    """The words of one sentence, of a chunk or of a statement."""
-
     __slots__ = ("keys", "marks", "sequence", "span", "where")
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
@@ -53,8 +48,6 @@ class Sentence:
 
 
 class Passage:
-    """A chunk: its sentences, and a bit mask of sentences for each content word."""
-
     __slots__ = ("_known", "masks", "sequences", "spans", "text")
 
     def __init__(self, text: str) -> None:
@@ -86,7 +79,6 @@ class Passage:
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        """Return a sentence; most are never compared and stay lists of words."""
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
@@ -112,7 +104,6 @@ def _pieces(text: str, span: Span) -> list[Span]:
 
 
 def read_chunk(text: str) -> Passage:
-    """Read a chunk, from the cache if the text is known."""
     return Passage(text) if len(text) > _LONGEST_KEPT_CHUNK else _kept(text)
 
 
@@ -128,13 +119,11 @@ def read_statement(text: str) -> Sentence:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def pairs_in_order(sentence: Sentence) -> set[tuple[str, str]]:
-    """Return its pairs of neighbouring keys."""
     return set(pairwise(sentence.keys))
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def heads_in(sentence: Sentence) -> set[str]:
-    """Return the first four letters of its longer keys."""
     return {key[:4] for key in sentence.keys if len(key) > 3}
 
 
@@ -176,7 +165,7 @@ def clauses_in(sentence: Sentence) -> list[int]:
 
 
 def language_in(sentence: Sentence) -> str:
-    """Return the code of its language, or English if it cannot be recognised."""
+    """Return the sentence's language, or English if it cannot be recognised."""
     return language_of(sentence.span.text) or "en"
 
 
@@ -219,7 +208,6 @@ def find_evidence(
     chunks: Sequence[Passage],
     excluded: Collection[int] = (),
 ) -> Found:
-    """Look up a statement in every chunk."""
     ranked: list[_Rank] = []
     held: list[tuple[float, set[str]]] = []
     for chunk_id, chunk in enumerate(chunks):
@@ -246,7 +234,7 @@ def find_evidence(
 
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
-    """Return the weight of the words in the best sentence of a chunk, and in the whole chunk."""
+    """Return the weight of the words in a chunk's best sentence, and in the whole chunk."""
     shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
     best = max((rank[0] for rank in _ranks(shared, chunk, 0)), default=0.0) if shared else 0.0
     return best, sum(shared.values())
@@ -276,7 +264,7 @@ def _place(cover: float, chunks: Sequence[Passage], chunk_id: int, number: int) 
 
 
 def denials_in(sentence: Sentence, language: str) -> list[int]:
-    """Return the positions of negations, in a language."""
+    """Return the positions of negations."""
     if not sentence.marks & (DENIES | DENIES_ABROAD):
         return []
     sequence = sentence.sequence

@@ -1,10 +1,10 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Reading of claims together with the question and the text before them.
+"""Claims read with the question and the text before them.
 
-A short answer fills the gap of a simple question, "yes" and "no" turn the question into a statement,
-and a leading pronoun is replaced by the subject before it. The rules are for English and Russian;
-claims that cannot be read this way stay as they are, with the reason.
+A short answer fills the gap of a simple question, "yes" and "no" turn the question into a
+statement, and a leading pronoun is replaced by the subject before it. The rules are for English and
+Russian; other claims stay as they are, with the reason.
 """
 
 import re
@@ -33,15 +33,7 @@ _LEADS_ON = ("announcement", "heading", "question")
 def claims_in_setting(
     prepared: Sequence[PreparedStatement], question: str | None
 ) -> list[Claim | None]:
-    """Return the claims of an answer's sentences.
-
-    Args:
-        prepared: All sentences, in order.
-        question: The question that was asked.
-
-    Returns:
-        One for each sentence; None if it claims nothing.
-    """
+    """Return the claim of each sentence of an answer; None if it claims nothing."""
     found: list[Claim] = []
     claims: list[Claim | None] = []
     fragments = [
@@ -66,11 +58,11 @@ def claims_in_setting(
 
 
 class Asked(NamedTuple):
-    """A simple question of one clause, as the statement that its answer completes.
+    """A simple question, as the statement that its answer completes.
 
     Attributes:
         subject: The subject, such as "the Louvre Pyramid"; empty if the answer is the subject.
-        before: The words of the statement before the gap that the answer fills.
+        before: The statement's words before the gap that the answer fills.
         after: The words after the gap.
         is_yes_no: True if the answer is yes or no, so that there is no gap.
     """
@@ -221,10 +213,9 @@ _LONGEST_SUBJECT = 8
 
 
 def leading_subject(sentence: str) -> str:
-    """Return the words before the first finite verb, if they are a simple subject.
+    """Return a simple subject before the first finite verb; empty if there is none.
 
-    For example "The Eiffel Tower" in "The Eiffel Tower stands in Paris."; empty if there is none, or
-    if it is a pronoun.
+    "The Eiffel Tower stands in Paris." → "The Eiffel Tower"
     """
     tokens = sentence.split()[: _LONGEST_SUBJECT + 1]
     if not tokens:
@@ -288,8 +279,8 @@ class Reading(NamedTuple):
         text: The claim, rewritten.
         antecedent: The replacement of a pronoun; empty if none was replaced.
         gap: The answer in the text, if its other words are from the question; else empty.
-        denied: The subject of the question that a "no" answers: the claim is supported if the chunks
-            contradict other words of `text`. None for all other claims.
+        denied: The subject of the question that a "no" answers: the claim is supported if the
+            chunks contradict other words of `text`. None for all other claims.
         unresolved: Why the text still depends on others; None if it does not.
     """
 
@@ -301,14 +292,7 @@ class Reading(NamedTuple):
 
 
 def stand_alone(claim: Claim) -> Reading:
-    """Read a claim with its question and the text before it.
-
-    Args:
-        claim: The claim. One without sentence, question and text before it is returned unchanged.
-
-    Returns:
-        The unchanged claim if it is self-contained.
-    """
+    """Read a claim with its question and the text before it."""
     leaning, question = claim.leaning, claim.question or ""
     if leaning is None or (claim.sentence, claim.before, claim.question) == (None, None, None):
         return Reading(claim.text)

@@ -218,9 +218,7 @@ _NAME = re.compile(
 class Absence(NamedTuple):
     """A topic that, according to a sentence, the sources leave out.
 
-    Attributes:
-        topic: The topic.
-        number: Number of the source, from 1 as people count; None for all sources.
+    `number` is the source's number, from 1 as people count; None for all sources.
     """
 
     topic: str
@@ -234,18 +232,13 @@ class Absence(NamedTuple):
 
 
 def names_source(text: str) -> bool:
-    """True if a text has a word for sources, so that the patterns may match."""
     return any(map(text.lower().__contains__, _SOURCES))
 
 
 # Called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> Absence | None:
-    """Return the topic that the sources leave out according to a sentence.
-
-    Returns:
-        None if there is none, or none that could be looked up.
-    """
+    """Return the topic that the sources leave out according to a sentence; None if unclear."""
     if not _may_speak(sentence):
         return None
     head = sentence.replace("’", "'")
@@ -372,11 +365,9 @@ LONGEST_MATCHED = 600
 
 
 def strip_lead(sentence: str) -> str:
-    """Remove the parts of a sentence that do not belong to its claim.
+    """Remove the parts of a sentence that do not belong to its claim, unless nothing would remain.
 
-    Returns:
-        The claim, or the sentence itself if nothing would remain. A clause on what the sources leave
-        out is removed if a claim follows: "…, but it stands in Paris."
+    "The text does not say when it opened, but it stands in Paris." → "It stands in Paris."
     """
     # Called when a claim is prepared and again when it is decided.
     return _kept(sentence) if len(sentence) <= LONGEST_MATCHED else _stripped(sentence)
@@ -399,7 +390,6 @@ _kept = lru_cache(maxsize=256)(_stripped)
 
 
 def is_about_sources(text: str) -> bool:
-    """True if a sentence is only about the sources, or about what they leave out."""
     head = text[:LONGEST_MATCHED]
     return absence_of(head) is not None or speaks_of_sources(head)
 

@@ -1,7 +1,6 @@
 """The embedded verifier and its settings.
 
-The engine (word lists, comparison, weights) is imported with the first verdict: most programs that
-import the package use a model instead.
+The engine is imported with the first verdict, because most programs use a model instead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -101,17 +100,13 @@ class EmbeddedVerifier:
         return self
 
     def __repr__(self) -> str:
-        """Return the class and the name."""
         return f"{type(self).__name__}({self.name!r})"
 
     def answer_support(self, supports: Iterable[float]) -> float:
         """Return the probability that all statements of an answer are supported, 0.1 to 0.8.
 
-        It is above 0.5 if the weakest statement reaches the limit for answers, else below, and
-        ranks answers on either side. Another statement never raises it.
-
-        Args:
-            supports: Support values of its statements, 0 to 1.
+        It is above 0.5 if the weakest statement reaches the limit for answers. Further statements
+        never raise it.
         """
         # As below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
@@ -126,13 +121,8 @@ class EmbeddedVerifier:
     def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
         """Decide each statement against all chunks.
 
-        Args:
-            statements: Sentences, or claims with their context; citation marks and leads such as
-                "Based on the context," are ignored.
-            chunks: Texts; verdicts refer to them by index.
-
         Returns:
-            One verdict for each statement, in order.
+            One verdict for each statement, in order; it refers to chunks by index.
 
         Raises:
             ConfigurationError: An argument is one text instead of a list.
@@ -152,12 +142,7 @@ class EmbeddedVerifier:
         return [_quoting(verdict, chunks, typed) for verdict in verdicts]
 
     def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-        """Rank the indices of all chunks for each statement, by the words that they share.
-
-        Args:
-            statements: Sentences.
-            chunks: Texts.
-        """
+        """Rank the indices of all chunks for each statement, by the words that they share."""
         from rag_evals.embedded.decide import rank  # noqa: PLC0415 - as above
 
         return rank(self._model(), statements, chunks)
@@ -166,8 +151,6 @@ class EmbeddedVerifier:
         self, answer: str, chunks: Sequence[str], question: str | None = None
     ) -> list[tuple[str, Verdict]]:
         """Decide each sentence of an answer that makes a claim.
-
-        `rag_evals.verify.prepare_answer` gives the others, with reasons.
 
         Args:
             answer: The whole answer.
@@ -204,7 +187,6 @@ class EmbeddedVerifier:
         return self.languages is None or language in self.languages
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
-        """Warn about an unsupported language, and about texts in different scripts."""
         told = [] if self.reads(texts.language) else [unread_words(texts.language)]
         return [*told, *_script_warnings(texts)]
 
@@ -220,7 +202,7 @@ class EmbeddedVerifier:
 
 
 def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> Verdict:
-    """Return a verdict with quotes from the original chunks."""
+    """Replace the verdict's quotes by those of the original chunks."""
     quotes = []
     for one in verdict.evidence:
         chunk = chunks[one.chunk_id]
@@ -243,11 +225,7 @@ _ANY = "any"
 
 
 def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
-    """Return the codes of all languages in which verdicts count; None for every language.
-
-    Raises:
-        ConfigurationError: A code is unknown.
-    """
+    """Return the codes of all languages in which verdicts count; None for every language."""
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:
         if code != _ANY and code not in LANGUAGE_CODES:
@@ -256,7 +234,6 @@ def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
 
 
 def unread_words(language: str | None) -> str:
-    """Return a warning that the embedded judge does not support a language."""
     named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
     if language is None:
         named = "the texts are too short to tell their language"

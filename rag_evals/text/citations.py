@@ -17,15 +17,13 @@ _LONGEST_RANGE = 20
 
 
 class CitationMark(NamedTuple):
-    """A citation mark, `text[start:end]`, and the numbers of its sources."""
-
     start: int
     end: int
     numbers: tuple[int, ...]
 
 
 class CitingSentence(NamedTuple):
-    """A sentence of an answer, its claim without the marks, and the sources that it cites."""
+    """A sentence of an answer, its claim without the marks, and the numbers that it cites."""
 
     text: str
     claim: str
@@ -139,7 +137,7 @@ def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> lis
 
     A mark inside a sentence or after its full stop belongs to it, even on a separate line. A mark
     before the first word of a line belongs to the next sentence. A list of sources at the end is
-    left out, because it only explains the numbers. `pattern` is as for `citation_marks`.
+    left out. `pattern` is as for `citation_marks`.
     """
     body = answer[: _list_of_sources(answer, pattern)]
     marks = citation_marks(body, pattern)

@@ -1,8 +1,7 @@
 """Language, script and number of tokens of a text.
 
 Languages are recognised by letters, and by function words of eight languages. This is enough to
-know whether the embedded judge supports a language, and whether a judge changed the script of a
-sentence.
+know whether the embedded judge supports a language, and whether a judge translated a sentence.
 """
 
 import re
@@ -90,13 +89,7 @@ def language_of(text: str) -> str | None:
 
 
 def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str | None:
-    """Return the language of an answer, with the help of the texts around it if it is short.
-
-    Args:
-        text: The answer, or a statement of it.
-        question: The question. Together with the chunks it decides if the text is too short, or
-            shares half of its words with them.
-        chunks: The texts of the context.
+    """Return the language of an answer, or of its question and chunks if it is too short.
 
     Returns:
         A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` if the texts are long enough but in none of
@@ -134,16 +127,14 @@ def _has_only_english(found: set[str]) -> bool:
 
 
 def has_russian(text: str) -> bool:
-    """True if a text has a Russian letter; replies to such texts are in Russian."""
+    """True if a text has a Russian letter."""
     return not text.isascii() and _RUSSIAN.search(text) is not None
 
 
 def script_of(text: str) -> str | None:
-    """Return the script of most letters in a text.
+    """Return the script of most letters in a text; None if it has none.
 
-    Returns:
-        `latin`, a code of `LANGUAGE_NAMES` that is written in the script, such as `ru` for Cyrillic
-        letters, or `other`; None for a text without letters.
+    One of `SCRIPT_NAMES`: `latin`, the code of a language written in the script, or `other`.
     """
     letters = sum(map(str.isalpha, text))
     if not letters:
@@ -172,7 +163,7 @@ def denials(language: str) -> frozenset[str]:
 def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
     """Return a function that counts the tokens of a model, and a description of the method.
 
-    None means `gpt-4o`. The method is tiktoken if it knows the model, else an estimate.
+    The method is tiktoken if it knows the model, else an estimate.
     """
     try:
         import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded

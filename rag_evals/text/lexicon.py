@@ -1,7 +1,6 @@
 """Readers of the word lists in `_data/lexicon/`.
 
-A file contains words in lower case, separated by white space; lines that begin with `#` are
-comments. Some files have a special line format, given by the functions below.
+A list's words are in lower case, separated by white space; lines that begin with `#` are comments.
 """
 
 from collections.abc import Iterator
@@ -11,12 +10,10 @@ _FOLDER = Path(__file__).resolve().parents[1] / "_data" / "lexicon"
 
 
 def words_in(name: str) -> list[str]:
-    """Return all words of a list, in order."""
     return " ".join(lines_in(name)).split()
 
 
 def lines_in(name: str) -> list[str]:
-    """Return the lines of a list, given without `.txt`, without comments."""
     text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 

@@ -1,7 +1,6 @@
 """The visible text, without Markdown, HTML and line-end hyphens.
 
-Struck-out words keep their marks, because they are not part of what the text says. `Traced` keeps
-the source position of each character.
+Struck-out words keep their marks, because they are not part of what the text says.
 """
 
 import html
@@ -71,7 +70,7 @@ Edit = tuple[int, int, str]
 
 
 class Traced(NamedTuple):
-    """Return what a reader sees: without hyphens at line ends, and with all of them."""
+    """A text, and for each character where it starts and ends in the source."""
 
     text: str
     starts: list[int]
@@ -100,12 +99,10 @@ class Traced(NamedTuple):
         return Traced("".join(pieces), starts + self.starts[done:], ends + self.ends[done:])
 
     def replaced(self, pattern: re.Pattern[str], new: Callable[[re.Match[str]], str]) -> "Traced":
-        """Replace every match."""
         return self.edited((*found.span(), new(found)) for found in pattern.finditer(self.text))
 
 
 def traced(text: str) -> Traced:
-    """Return an unedited text."""
     return Traced(text, list(range(len(text))), list(range(1, len(text) + 1)))
 
 
@@ -149,7 +146,6 @@ def _raised(found: re.Match[str]) -> str:
 
 
 def _marks(text: str) -> Iterator[Edit]:
-    """Remove citation marks, and the white space before them."""
     done = 0
     for mark in citation_marks(text):
         yield done + len(text[done : mark.start].rstrip()), mark.end, ""
@@ -185,11 +181,10 @@ def _keep(found: re.Match[str]) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Normalize the typography of a statement.
+    """Normalize the typography of a statement, so that equal statements compare equal.
 
-    Statements with the same result are equal. It has composed Unicode, straight quotation marks,
-    one space between words, none before `%`, one kind of dash between words, and no final citation
-    marks, no emphasis and no final full stop. Letters, numbers, case, commas and word order stay.
+    It has composed Unicode, straight quotation marks, one kind of dash, single spaces, and no
+    emphasis, final citation marks or final full stop. Everything else stays.
     """
     plain = unicodedata.normalize("NFC", text).translate(UNSEEN).translate(_SIGNS)
     plain = " ".join(_STARS.sub(r"\2", without_final_citations(plain)).split())

@@ -1,8 +1,7 @@
 """Search for verbatim quotes in a text.
 
 Letters, digits and their case must be equal. White space, quotation marks, dashes, Unicode forms
-and invisible characters may differ, and so may Markdown, HTML, tables, links, footnotes and line
-ends.
+and invisible characters may differ, and so may markup, footnotes and line ends.
 """
 
 import re
@@ -36,8 +35,6 @@ _MOST_PLACES = 200
 
 
 class Quotable:
-    """A text prepared for the search of quotes."""
-
     def __init__(self, text: str) -> None:
         self._source = text
         self._folded = _fold(traced(text))
@@ -46,9 +43,8 @@ class Quotable:
         """Find a quote. An ellipsis in it may replace any words except a negation.
 
         Returns:
-            One span for each part, in order, with `text[start:end] == span.text`. None if a part
-            does not occur, occurs only before an earlier part, begins or ends inside a word or a
-            number, or if a negation was left out.
+            One span for each part, in order; None if a part does not occur as whole words, or if a
+            negation was left out.
         """
         if found := self._find_in(self._folded, _fold(traced(quote))):
             return found
@@ -73,8 +69,7 @@ class Quotable:
         """True if a quote is long enough to be evidence.
 
         It needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word,
-        unlike "it is not the". The whole text is always enough. Chinese and Japanese characters
-        count twice.
+        unlike "it is not the". The whole text is always enough.
         """
         folded, (seen, *_) = _fold(traced(quote)), _readings(quote)
         whole = {text.text.strip() for text in (self._folded, *self._readings)} - {""}
@@ -167,7 +162,6 @@ def _readings(text: str) -> tuple[Traced, ...]:
 
 
 def _cuts(text: str, place: int) -> bool:
-    """True if `place` is inside a word or a number."""
     before, after = text[max(0, place - 1) : place], text[place : place + 1]
     if not before or not after:
         return False
@@ -191,13 +185,13 @@ def _letters(text: str) -> int:
 
 @cache
 def _is_unspaced(character: str) -> bool:
-    """True if the character belongs to a script without spaces between words."""
+    """True if the character's script has no spaces between words."""
     name = unicodedata.name(character, "")
     return name.startswith(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
 
 
 def _fold(source: Traced) -> Traced:
-    """Normalize a text: compatible forms decomposed, one kind of space, quotation mark and dash.
+    """Decompose compatible forms, with one kind of space, quotation mark and dash.
 
     “Red”  –  ﬁne… → "Red" - fine...
     """

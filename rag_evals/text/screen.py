@@ -1,7 +1,4 @@
-"""Safe display of data: without control characters on a terminal, as escaped HTML in a notebook.
-
-The HTML is shortened and readable in any theme.
-"""
+"""Safe display of data: without control characters on a terminal, as escaped HTML in a notebook."""
 
 import re
 import unicodedata

@@ -2,10 +2,8 @@
 # ruff: noqa: E501
 """Splitting of a text into sentences, and detection of those that depend on their context.
 
-A full stop ends a sentence unless it belongs to an abbreviation, an initial, a number or a list
-marker. A line break ends a list item or a heading, but not a line that was wrapped. Dependence on
-the question or on other sentences is detected in English and Russian; a text in any other language
-counts as self-contained.
+Dependence is detected in English and Russian; a text in any other language counts as
+self-contained.
 """
 
 import re
@@ -105,7 +103,6 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _continues(text: str, begin: int, end: int, next_start: int) -> bool:
-    """True if the line at `next_start` continues the block before it."""
     if text[end - 1] in _LINE_ENDS:
         return False
     if next_start - end > 1 and len(_LINE_BREAK.findall(text, end, next_start)) > 1:
@@ -255,7 +252,6 @@ def stands_alone(text: str) -> bool:
 
 
 def _adds_nothing(rest: str) -> bool:
-    """True if only an echo of the question, or nothing, follows a yes or no."""
     said = rest.strip(" \t\n,.;:!—–-")
     return not said or (rest[:1] in ",.;:!—– " and _ECHO.fullmatch(said) is not None)
 

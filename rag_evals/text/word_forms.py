@@ -1,10 +1,8 @@
 """Words of a text: normalized forms, content words, names, numbers and units.
 
-A `Word` has a surface, a key shared by its inflected forms ("wrote", "written" and "writes";
-"Москве" and "Москва"), and a kind. The rules and tables are for English and Russian.
-
-Spellings of numbers, dates and units get the same keys: "12 %", "twelve percent" and "двенадцать
-процентов"; "March 5, 2019", "5 марта 2019" and "2019-03-05".
+A word's key is shared by its inflected forms ("wrote", "written" and "writes") and by spellings of
+numbers, dates and units: "12 %", "twelve percent" and "двенадцать процентов"; "March 5, 2019" and
+"2019-03-05". The rules and tables are for English and Russian.
 """
 
 import re
@@ -118,7 +116,7 @@ _BETWEEN = Word(_BREAK, "", "stop", False, "", 0)
 
 
 def words(text: str) -> list[Word]:
-    """Split a text into words, numbers and unit signs, in order.
+    """Split a text into words, numbers and unit signs.
 
     Punctuation is left out, and hyphenated words are split.
     """
@@ -149,7 +147,7 @@ def read_sentences(sentences: Sequence[str]) -> list[list[Word]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case, in order, without unit signs."""
+    """Return the words and numbers of a text in lower case, without unit signs."""
     return [word.low for word in words(text) if word.kind != "unit"]
 
 
@@ -162,7 +160,6 @@ def stem(word: str) -> str:
 
 
 def is_stop_word(low: str) -> bool:
-    """True if a word in lower case is a function word, such as "the", "of" or "не"."""
     return low in _STOP_WORDS
 
 
@@ -184,7 +181,6 @@ def is_name_at(sentence: list[Word], position: int) -> bool:
 
 @lru_cache(maxsize=1)
 def synonyms() -> dict[str, frozenset[str]]:
-    """Return the keys of synonyms by key; most keys have none."""
     table: dict[str, set[str]] = {}
     for group in groups_in("synonyms_english", "synonyms_russian"):
         keys = {stem(word) for word in group}
@@ -511,7 +507,6 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
 
 
 def _scale_at(sequence: list[Word], position: int) -> int | None:
-    """Return the factor given by the word after a number; None if there is none."""
     word = sequence[position]
     scale = _SHORT_SCALES.get(word.low)
     if scale is None:

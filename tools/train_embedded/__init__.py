@@ -1,4 +1,4 @@
-"""How are the weights of the embedded judge made? `python -m tools.train_embedded DATA_DIR`."""
+"""Training of the embedded judge: `python -m tools.train_embedded DATA_DIR`."""
 
 import os
 

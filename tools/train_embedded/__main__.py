@@ -1,4 +1,4 @@
-"""Train the embedded judge: read, count, fit, measure, write.
+"""Train the embedded judge, measure it, and write its weights and model card.
 
 python -m tools.train_embedded DATA_DIR
 """
@@ -33,7 +33,6 @@ from tools.train_embedded.tables import see
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tools.train_embedded", description=__doc__)
     parser.add_argument("data", type=Path, help="folder of labelled .jsonl or .jsonl.gz files")
     parser.add_argument("--out", type=Path, default=SHIPPED_WEIGHTS, help="weights file to write")
@@ -71,12 +70,12 @@ def train(
     """Fit the judge on labelled statements.
 
     Args:
-        statements: By source; see `rows.read_statements`.
+        statements: By source.
         kept: The judge whose thresholds are measured; None for the one that is fitted.
 
     Returns:
-        What the weights file holds, what was measured leaving one source out, and for each source
-        what a file fitted without it holds.
+        The content of the weights file, figures measured leaving one source out, and for each
+        source the content of a weights file fitted without it.
     """
     allowed = {name: rows for name, rows in statements.items() if name not in EVALUATION_ONLY}
     background = count_background(item for rows in allowed.values() for item in rows)

@@ -1,4 +1,4 @@
-"""How common is each word? Counts of chunks per key, for the fixed idf of the shipped weights."""
+"""Counts of chunks by word, for the fixed idf of the shipped weights."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -12,14 +12,9 @@ _LONGEST_KEY = 20
 
 
 def count_background(statements: Iterable[Labelled]) -> dict[str, Any]:
-    """Count in how many different chunks each word key occurs, per language.
+    """Count the different chunks that contain each word, by language.
 
-    Args:
-        statements: Only those whose texts may be counted for shipped weights.
-
-    Returns:
-        Per language "chunks" and "words" (count to keys), as `model.read_idf` reads it; keys seen
-        in fewer than three chunks are left out.
+    Words in fewer than three chunks are left out. The result is read by `model.read_idf`.
     """
     seen: set[str] = set()
     chunks: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What should a user know of the weights? The page that shows their figures."""
+"""The model card."""
 
 import hashlib
 import json
@@ -17,13 +17,6 @@ from tools.train_embedded.sentences import read_answers, table
 
 
 def write_card(path: Path, measured: Measured, weights: Path) -> None:
-    """Write the model card.
-
-    Args:
-        path: A Markdown file, replaced.
-        measured: The figures.
-        weights: The weights file that was written.
-    """
     labels = np.concatenate([measured.labels[name] for name in measured.scores])
     scores = np.concatenate(list(measured.scores.values()))
     document = weights.read_bytes()
@@ -63,7 +56,6 @@ def _without_each(measured: Measured) -> str:
 
 
 def _fresh(verifier: EmbeddedVerifier) -> str:
-    """Count the fresh cases decided right, by half."""
     right: dict[tuple[str, str], list[bool]] = {}
     for line in _FRESH.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)
@@ -79,12 +71,12 @@ def _fresh(verifier: EmbeddedVerifier) -> str:
 
 
 def half_of(name: str) -> str:
-    """Return the half, A or B, that a fresh case is of: fixed by its id."""
+    """Return the half of a fresh case, A or B, which is fixed by its id."""
     return "AB"[hashlib.sha256(name.encode()).digest()[0] % 2]
 
 
 def _pairs(verifier: EmbeddedVerifier) -> str:
-    """Count the hand-written minimal pairs of which both statements are decided right."""
+    """Count the minimal pairs with a right verdict on both statements."""
     right: dict[str, dict[str, list[bool]]] = {}
     for line in _PAIRS.read_text(encoding="utf-8").split("\n"):
         if line:
@@ -100,7 +92,6 @@ def _pairs(verifier: EmbeddedVerifier) -> str:
 
 
 def _languages(verifier: EmbeddedVerifier) -> str:
-    """Count the hand-written statements that are decided right, by language and kind."""
     right: dict[str, Counter[str]] = {}
     samples: Counter[str] = Counter()
     for line in _LANGUAGES.read_text(encoding="utf-8").split("\n"):

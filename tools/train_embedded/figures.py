@@ -1,4 +1,4 @@
-"""How good is a judge? Balanced accuracy, AUROC, calibration error, thresholds."""
+"""Figures of a judge: balanced accuracy, AUROC, calibration error, thresholds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ MOST_COUNTED = 1500
 
 
 def sigmoid(logits: Array) -> Array:
-    """Turn log odds into probabilities."""
     return np.asarray(1 / (1 + np.exp(-np.clip(logits, -40, 40))), dtype=np.float64)
 
 
@@ -29,7 +28,7 @@ def auroc(labels: Array, scores: Array) -> float:
 
 
 def balanced_accuracy(labels: Array, scores: Array, threshold: float) -> float:
-    """Return the mean of the shares decided right in either class."""
+    """Return the mean over both classes of the share decided right."""
     passed = scores >= threshold
     return float((passed[labels == 1].mean() + (~passed[labels == 0]).mean()) / 2)
 
@@ -54,7 +53,7 @@ def calibration_error(labels: Array, scores: Array) -> float:
 
 
 def with_share(scores: Array, share: float) -> Array:
-    """Shift probabilities in log odds, so that their mean is a known share of supported rows."""
+    """Shift probabilities in log odds until their mean is the known share of supported rows."""
     odds = np.log(scores / (1 - scores))
     low, high = -10.0, 10.0
     for _ in range(40):
@@ -64,10 +63,10 @@ def with_share(scores: Array, share: float) -> Array:
 
 
 def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array]) -> float:
-    """Find the strictest threshold that is about as good as any.
+    """Return the strictest threshold that is about as good as the best one.
 
-    Good is balanced accuracy, averaged over sources, which weigh as in the fit: the accuracy of a
-    large one is known better.
+    The mean balanced accuracy decides. Sources weigh as in the fit, because the accuracy of a large
+    one is known better.
     """
     names = [name for name in labels if 0 < labels[name].mean() < 1]
     sizes = [min(len(labels[name]), MOST_COUNTED) ** 0.5 for name in names]
@@ -84,11 +83,10 @@ def balanced_threshold(labels: Mapping[str, Array], scores: Mapping[str, Array])
 
 
 def unsupported_f1(labels: Array, passed: npt.NDArray[np.bool_]) -> float:
-    """Return F1 of the unsupported class; `passed` says which were called supported."""
     missed = float(((labels == 0) & ~passed).sum())
     return 2 * missed / (2 * missed + float((labels != passed).sum()))
 
 
 def recall_threshold(labels: Array, scores: Array, recall: float) -> float:
-    """Find the threshold under which a share `recall` of the unsupported statements falls."""
+    """Return the threshold that rejects a share `recall` of the unsupported statements."""
     return round(float(np.quantile(scores[labels == 0], recall)), 3)

@@ -1,7 +1,7 @@
-"""Which weights separate supported from unsupported statements, whatever the source?
+"""The fit of the weights that separate supported from unsupported statements.
 
-The fit is repeated, since the weights decide which sentence counts for a statement. Clean clashes
-are rare in labelled rows, so that each has a least weight, chosen by leaving a source out.
+It is repeated, because the weights decide which sentence counts for a statement. Clean clashes are
+rare in labelled rows, so their weight has a lower limit, chosen by leaving a source out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,6 @@ class Fit:
 
 
 def fit_sources(tables: Mapping[str, Table]) -> Fit:
-    """Fit on labelled statements by source."""
     # Of statements that are all wrong nothing can be told apart.
     names = [name for name in sorted(tables) if 0 < tables[name].labels.mean() < 1]
     rows = [tables[name].starts for name in names]
@@ -73,14 +72,11 @@ def fit_sources(tables: Mapping[str, Table]) -> Fit:
 
 
 def leave_one_out(tables: Mapping[str, Table], others: Mapping[str, Table]) -> dict[str, Fit]:
-    """Fit for each source without it, and without texts it shares.
+    """Fit for each source without it, and without sources that share its texts.
 
     Args:
         tables: The sources that may be fitted on.
-        others: Sources that are only measured; the fit on all of `tables` judges them.
-
-    Returns:
-        A fit per source that never saw it.
+        others: Sources that are only measured; they get the fit on all of `tables`.
     """
     fits: dict[str, Fit] = {}
     for name in tables:
@@ -93,7 +89,7 @@ def leave_one_out(tables: Mapping[str, Table], others: Mapping[str, Table]) -> d
 
 
 def ablate(tables: Mapping[str, Table], others: Mapping[str, Table]) -> dict[str, Array]:
-    """Measure, for each feature, what leaving a source out gains without it.
+    """Measure the leave-one-source-out figures without each feature.
 
     Returns:
         By feature, the change of the mean balanced accuracy, at a threshold chosen on the fitted
@@ -138,8 +134,8 @@ def _mean_figures(tables: Mapping[str, Table], others: Mapping[str, Table]) -> A
 def calibrate(logits: Sequence[Array], labels: Sequence[Array]) -> tuple[float, float]:
     """Find slope and offset that turn left-out log odds into honest probabilities.
 
-    Sources and classes weigh the same, as in the fit: how many statements of an answer are true
-    is not known beforehand, and the labelled sources are no guide to it.
+    Sources and classes weigh the same, as in the fit, because the share of true statements in an
+    answer is not known beforehand.
     """
     values = np.concatenate(logits).reshape(-1, 1)
     weights = np.concatenate([row_weights(label) for label in labels])
@@ -149,7 +145,6 @@ def calibrate(logits: Sequence[Array], labels: Sequence[Array]) -> tuple[float, 
 
 
 def shipped(fit: Fit, slope: float, offset: float) -> dict[str, Any]:
-    """Write a calibrated fit as the weights file holds it."""
     return {
         "intercept": round(fit.intercept * slope + offset, 4),
         "coefficients": {
@@ -174,7 +169,6 @@ def _family(source: str) -> str:
 
 
 def _owners(tables: Sequence[Table]) -> Array:
-    """Return a column for each table that marks its rows."""
     sizes = [len(table.labels) for table in tables]
     return np.repeat(np.eye(len(tables)), sizes, axis=0)
 

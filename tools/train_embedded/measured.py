@@ -1,4 +1,4 @@
-"""How good were the fits on sources that they never saw? By statements and by whole answers."""
+"""Figures on sources that the fit did not use, by statements and by whole answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ def score_answers(
 ) -> tuple[Array, Array, Array]:
     """Return labels, the supports of the weakest statements, and those of the answers.
 
-    An answer that claims nothing gets no score, and is left out.
+    Answers that claim nothing are left out.
     """
     scored: list[tuple[float, float, float]] = []
     for row in rows:
@@ -48,28 +48,26 @@ def choose_limit(scored: Scored) -> float:
 
 
 def _ends(passed: npt.NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Return the least and the largest support of answers that passed or failed."""
     low, high = np.where(passed[:, None], PASSED_SUPPORT, FAILED_SUPPORT).T
     return low, high
 
 
 def without(scored: Scored, name: str) -> Scored:
-    """Return all sources but one; that one where there is no other."""
     return {key: value for key, value in scored.items() if key != name} or scored
 
 
 @dataclass(slots=True)
 class Measured:
-    """Calibrated scores of statements by a fit that never saw their source.
+    """Calibrated scores of statements by a fit that did not use their source.
 
     Attributes:
         scores: Support of each statement, by source.
         labels: 1 supported, 0 not; aligned with `scores`.
-        gold: Supported statements that cite a gold chunk, and those that could have.
+        gold: Numbers of supported statements that cite a gold chunk, and of those that could.
         thresholds: The named thresholds, once chosen.
-        ablation: By feature, what its absence changes: mean balanced accuracy and AUROC, in points.
-        answers: Of each source of whole answers the labels, the supports of the weakest
-            statements and those of the answers.
+        ablation: By feature, the change of mean balanced accuracy and AUROC without it, in points.
+        answers: By source of whole answers, the labels, the supports of the weakest statements and
+            those of the answers.
     """
 
     scores: dict[str, Array]
@@ -80,7 +78,6 @@ class Measured:
     answers: dict[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
     def choose_thresholds(self, names: Sequence[str]) -> dict[str, float]:
-        """Choose the named thresholds on the given sources, pooled."""
         labels = {name: self.labels[name] for name in names}
         scores = {name: self.scores[name] for name in names}
         pooled_labels = np.concatenate(list(labels.values()))
@@ -97,7 +94,7 @@ class Measured:
         verifiers: Mapping[str, EmbeddedVerifier],
         rows: Mapping[str, Sequence[dict[str, Any]]],
     ) -> float:
-        """Score whole answers by weights that never saw them, and choose their limit."""
+        """Score whole answers by weights fitted without them, and choose their limit."""
         self.answers = {
             name: score_answers(verifiers[name], rows[name])
             for name in sorted(rows)
@@ -109,7 +106,7 @@ class Measured:
         return {name: (labels, weakest) for name, (labels, weakest, _) in self.answers.items()}
 
     def _figures(self, name: str) -> tuple[float, list[float]]:
-        """Return the limit chosen on the other sources, and the figures of a source by it."""
+        """Return the limit chosen on the other sources, and a source's figures by it."""
         labels, weakest, whole = self.answers[name]
         limit = choose_limit(without(self._weakest(), name))
         # The ranking on either side of the limit is the same whatever the limit.
@@ -125,7 +122,6 @@ class Measured:
         ]
 
     def answer_table(self) -> str:
-        """Write the figures of whole answers by source."""
         lines = [
             "| source | answers | % ok | limit | BA | F1 of unsupported | AUROC | ECE "
             "| share known |",
@@ -141,7 +137,6 @@ class Measured:
         return "\n".join(lines)
 
     def answer_errors(self) -> str:
-        """Write mean and worst calibration error of answers, and both with the share known."""
         mixed = [n for n, (labels, _, _) in self.answers.items() if 0 < labels.mean() < 1]
         if not mixed:
             return "no figures here"
@@ -153,14 +148,12 @@ class Measured:
         )
 
     def rag_answers(self) -> str:
-        """Write the figures of RAG answers in one line; other data has none."""
         if _RAG not in self.answers:
             return "no figures here"
         accuracy, f1, auroc, *_ = self._figures(_RAG)[1]
         return f"{accuracy:.1f}, {auroc:.1f} and {f1:.1f}"
 
     def cells(self) -> list[list[str]]:
-        """Return one row of cells a source."""
         threshold = self.thresholds["balanced"]
         rows: list[list[str]] = []
         for name in sorted(self.scores, key=lambda name: (name in EVALUATION_ONLY, name)):
@@ -177,7 +170,6 @@ class Measured:
         return rows
 
     def pooled_error(self) -> float:
-        """Return the calibration error of all sources pooled."""
         names = list(self.scores)
         return figures.calibration_error(
             np.concatenate([self.labels[name] for name in names]),
@@ -185,7 +177,6 @@ class Measured:
         )
 
     def table(self) -> str:
-        """Write all figures as Markdown."""
         head = ["source", "licence", "use", "statements", "% ok", "BA", "AUROC", "ECE"]
         lines = [" | ".join(head), " | ".join("---" for _ in head)]
         lines += [" | ".join(row) for row in self.cells()]

@@ -1,4 +1,4 @@
-"""Which labelled statements are there to learn from, and which only to measure on?"""
+"""Labelled statements, to learn from or only to measure on."""
 
 import gzip
 import hashlib
@@ -75,15 +75,7 @@ class Labelled:
 
 
 def read_statements(folder: Path) -> dict[str, list[Labelled]]:
-    """Read every labelled file of a folder.
-
-    Args:
-        folder: Holds `*.jsonl` and `*.jsonl.gz`, one row a line.
-
-    Returns:
-        Statements by source, sources in alphabetical order; of a large source the 5,000 rows
-        whose ids hash lowest, so that the choice depends on nothing else.
-    """
+    """Read the labelled statements of a folder, by source in alphabetical order."""
     return {
         source: [item for row in rows for item in _statements(source, row)]
         for source, rows in read_rows(folder).items()
@@ -91,7 +83,10 @@ def read_statements(folder: Path) -> dict[str, list[Labelled]]:
 
 
 def read_rows(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Read the rows of every labelled file of a folder by source, as `read_statements` does."""
+    """Read the rows of a folder's `*.jsonl` and `*.jsonl.gz`, by source in alphabetical order.
+
+    Of a large source only the 5,000 rows with the lowest hash of their id are read.
+    """
     rows: dict[str, list[dict[str, Any]]] = {}
     for path in sorted([*folder.glob("*.jsonl"), *folder.glob("*.jsonl.gz")]):
         for row in _rows(path):

@@ -1,6 +1,6 @@
-"""How well are claims and talk told apart? Sentences of answers, labelled by hand, and preparation.
+"""Figures of `prepare_answer` on answer sentences labelled by hand.
 
-`python -m tools.train_embedded.sentences` prints the figures, and each sentence read wrong.
+`python -m tools.train_embedded.sentences` prints them, and each sentence read wrong.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ PARTS = ("chosen on", "kept apart")
 
 
 class Read(NamedTuple):
-    """One labelled sentence, and what preparation made of it (None: it claims something)."""
+    """One labelled sentence, and its reason to claim nothing (None: it claims something)."""
 
     part: str
     label: str
@@ -53,7 +53,6 @@ def labelled_answers() -> list[list[tuple[str, str]]]:
 
 
 def read_answers() -> list[Read]:
-    """Prepare every labelled answer and give each of its sentences its label."""
     found = []
     for block in labelled_answers():
         answer = ""
@@ -71,7 +70,7 @@ def read_answers() -> list[Read]:
 
 
 def shares(found: list[Read]) -> dict[str, float]:
-    """Return precision and recall of the claims, and of what is passed over."""
+    """Return precision and recall for claims, and for sentences that claim nothing."""
     counts = Counter((one.label in CLAIMS, one.no_claim is None) for one in found)
     kept, passed = counts[True, True], counts[False, False]
     lost, taken = counts[True, False], counts[False, True]
@@ -84,7 +83,6 @@ def shares(found: list[Read]) -> dict[str, float]:
 
 
 def wrong_by_kind(found: list[Read]) -> str:
-    """Say for each label how many sentences were read wrong, and which."""
     lines = []
     for label, total in Counter(one.label for one in found).items():
         wrong = wrong_of(found, label)
@@ -94,13 +92,11 @@ def wrong_by_kind(found: list[Read]) -> str:
 
 
 def wrong_of(found: list[Read], label: str) -> list[Read]:
-    """Return the sentences of one label that were read wrong."""
     is_claim = label in CLAIMS
     return [one for one in found if one.label == label and (one.no_claim is None) != is_claim]
 
 
 def table(found: list[Read]) -> str:
-    """Write the figures as Markdown: by what the sentences do, and for both parts."""
     lines = ["| what the sentence does | sentences | read wrong |", "| --- | --- | --- |"]
     for label, total in sorted(Counter(one.label for one in found).items()):
         lines.append(f"| {MEANINGS[label]} | {total} | {len(wrong_of(found, label))} |")

@@ -1,4 +1,4 @@
-"""What does the judge see of each labelled statement? Feature tables, by the code that ships."""
+"""Feature tables, made by the shipped engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The readings of a source's statements; the verifier counts the best of each statement.
+    """The readings of a source's statements; a statement counts by its best reading.
 
     Attributes:
-        features: One row a reading.
-        starts: Where each statement's readings begin; at least one each.
-        labels: One a statement, 1 supported.
+        features: One row for each reading.
+        starts: The first reading of each statement; it has at least one.
+        labels: One for each statement, 1 supported.
         cited: Chunk ids of each reading's evidence, best first.
-        gold: Chunk ids that support each statement where they are known and not the only ones.
+        gold: Chunk ids that support each statement; empty if unknown or if there is one chunk only.
     """
 
     features: Array
@@ -41,7 +41,6 @@ class Table:
         return np.asarray(order[self.starts], dtype=np.intp)
 
     def first(self, count: int) -> "Table":
-        """Return the table of so many statements at most."""
         count = min(count, len(self.labels))
         end = self.starts[count] if count < len(self.starts) else len(self.features)
         return Table(
@@ -53,17 +52,13 @@ class Table:
         )
 
     def without(self, place: int) -> "Table":
-        """Return the table with a feature that says nothing."""
+        """Return the table with all values of one feature set to 0."""
         blank = self.features.copy()
         blank[:, place] = 0.0
         return replace(self, features=blank)
 
     def gold_hits(self, supports: Array) -> tuple[int, int]:
-        """Count the supported statements that cite a gold chunk, and those that could.
-
-        Args:
-            supports: Calibrated support of each reading, 0 to 1.
-        """
+        """Count the supported statements that cite a gold chunk, and those that could."""
         hits = total = 0
         ends = [*self.starts[1:], len(supports)]
         for start, end, gold, label in zip(self.starts, ends, self.gold, self.labels, strict=True):
@@ -75,7 +70,6 @@ class Table:
 
 
 def see(statements: Sequence[Labelled], model: Model) -> Table:
-    """Read statements as the verifier does, with the idf of `model`."""
     values: list[list[float]] = []
     starts: list[int] = []
     cited: list[tuple[int, ...]] = []
