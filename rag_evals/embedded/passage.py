@@ -14,10 +14,11 @@ from rag_evals.text import (
     Word,
     is_name_at,
     language_of,
+    read_words,
     split_sentences,
 )
 from rag_evals.text.language import denials
-from rag_evals.text.word_forms import DENIES_ABROAD, read_sentences, unit_at
+from rag_evals.text.word_forms import DENIES_ABROAD, unit_at
 
 _KEPT_CHUNKS = 256
 _KEPT_SENTENCES = 2048
@@ -44,7 +45,7 @@ class Sentence:
         self.sequence = sequence
         self.keys = list(map(_KEY, sequence))
         self.where = dict(zip(self.keys, range(len(sequence)), strict=True))
-        self.marks = reduce(or_, map(_MARKS, sequence), 0)
+        self.marks = reduce(or_, set(map(_MARKS, sequence)), 0)
 
 
 class Passage:
@@ -58,24 +59,22 @@ class Passage:
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
         head: list[Word] = []
-        spans = split_sentences(text)
-        for span, sequence in zip(spans, read_sentences([one.text for one in spans]), strict=True):
+        for span in split_sentences(text):
+            sequence = read_words(span.text)
             pieces = [(span, sequence)]
             if len(sequence) > _LONGEST_SENTENCE:
-                places = _pieces(text, span)
-                pieces = list(zip(places, read_sentences([p.text for p in places]), strict=True))
+                pieces = [(piece, read_words(piece.text)) for piece in _pieces(text, span)]
             if "|" in span.text:
                 # A row is read with the header of its table.
-                pieces = [(place, [*head, *sequence]) for place, sequence in pieces]
+                pieces = [(piece, [*head, *sequence]) for piece, sequence in pieces]
                 head = head or [word for word in sequence if word.kind == "word"]
             else:
                 head = []
-            for piece in pieces:
-                self.spans.append(piece[0])
-                self.sequences.append(piece[1])
-                for word in piece[1]:
-                    if word.kind != "stop":
-                        masks[word.key] = masks.get(word.key, 0) | bit
+            for piece, sequence in pieces:
+                self.spans.append(piece)
+                self.sequences.append(sequence)
+                for key in {word.key for word in sequence if word.kind != "stop"}:
+                    masks[key] = masks.get(key, 0) | bit
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
@@ -113,8 +112,8 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 def read_statement(text: str) -> Sentence:
     """Read a statement as one sentence, even if it has several."""
     # The limits bound the time of a comparison.
-    (sequence,) = read_sentences([text[:_LONGEST_STATEMENT_TEXT]])
-    return Sentence(Span(0, len(text), text), sequence[:_LONGEST_STATEMENT])
+    sequence = read_words(text[:_LONGEST_STATEMENT_TEXT])[:_LONGEST_STATEMENT]
+    return Sentence(Span(0, len(text), text), sequence)
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)

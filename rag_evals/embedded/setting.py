@@ -20,7 +20,7 @@ from rag_evals.text import (
     has_russian,
     language_of,
     leaning_of,
-    normalise_numbers,
+    read_words,
     split_sentences,
     words,
 )
@@ -333,8 +333,7 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
 
 
 def _content(text: str) -> set[str]:
-    found = normalise_numbers(words(text))
-    return {word.key for word in found if word.kind in ("word", "number")}
+    return {word.key for word in read_words(text) if word.kind in ("word", "number")}
 
 
 def _filled(claim: Claim, asked: Asked, question: str) -> str:

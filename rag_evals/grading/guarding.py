@@ -28,13 +28,11 @@ from rag_evals.response_models.statements import (
 from rag_evals.text import (
     DENIES,
     Span,
-    Word,
-    expand_dates,
     is_name_at,
     leaning_of,
-    normalise_numbers,
     numbers_of,
     plain_form,
+    read_words,
     script_of,
     split_sentences,
     words,
@@ -395,8 +393,7 @@ def _denies(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _content(text: str) -> frozenset[str]:
-    sequence: list[Word] = normalise_numbers(words(expand_dates(text)))
-    return frozenset(word.key for word in sequence if word.kind in ("word", "number"))
+    return frozenset(word.key for word in read_words(text) if word.kind in ("word", "number"))
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -7,9 +7,11 @@ numbers, dates and units: "12 %", "twelve percent" and "двенадцать п�
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from typing import Literal, TypeVar
 
 from rag_evals.text.lexicon import groups_in, lines_in, named_groups_in, words_in
@@ -28,16 +30,16 @@ _TOKEN = re.compile(
     r"|(?<![少危])(?:ませんでした|ません|なかった|ない|なく)"
     rf"|[{_CJK}]"
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
-    r"|[%‰$€£¥₽°\0]"
+    r"|[%‰$€£¥₽°]"
 )
 # The same for ASCII texts, twice as fast.
 _ASCII_TOKEN = re.compile(
     r"[A-Za-z]{2,}(?:'[A-Za-z]+)*|(?:[A-Za-z]\.){2,}|[A-Za-z](?:'[A-Za-z]+)*"
     r"|\d{1,3}(?: \d{3})+(?!\d)"
-    r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$\0]"
+    r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$]"
 )
-# Separates sentences that are read together.
-_BREAK = "\0"
+# "1 000": the only token with a space.
+_SPACED_NUMBER = re.compile("\\d[ \u00a0\u202f]\\d{3}(?!\\d)")
 # The country, unlike the pronoun "us"; the only word whose case matters for its key.
 _COUNTRY = "US"
 
@@ -65,6 +67,7 @@ _UNITS_OF_SIGN = {
 DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
 # Numbers, and words for numbers and months.
 _FIGURE = 64
+_MARKS_OF = attrgetter("marks")
 # Negations of other languages have their own bit: "Mai" or "Ani" may be names in English.
 
 QUANTIFIERS = {form: group for group, forms in named_groups_in("quantifiers") for form in forms}
@@ -112,38 +115,30 @@ class Word:
     marks: int
 
 
-_BETWEEN = Word(_BREAK, "", "stop", False, "", 0)
-
-
 def words(text: str) -> list[Word]:
     """Split a text into words, numbers and unit signs.
 
     Punctuation is left out, and hyphenated words are split.
     """
-    return _words(text.replace(_BREAK, " "))
-
-
-def _words(text: str) -> list[Word]:
-    # Looking up a dictionary of seen words is fast.
     found = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
     return list(map(_WORDS.__getitem__, found))
 
 
-def read_sentences(sentences: Sequence[str]) -> list[list[Word]]:
-    """Return the words of each sentence, with dates and numbers normalized.
+def read_words(text: str) -> list[Word]:
+    """Split a text into words, with dates and numbers normalized.
 
-    One pass over all sentences takes half the time of a call for each.
+    "2.5 million" becomes one word, "two and a half million" stays several. "two hundred and five
+    people, 1,500 seats, in May" has the keys 205, person, 1500, seat, in, month5.
     """
-    joined = expand_dates(_BREAK.join([text.replace(_BREAK, " ") for text in sentences]))
-    sequence = normalise_numbers(_words(joined))
-    found: list[list[Word]] = []
-    start = 0
-    sequence.append(_BETWEEN)
-    for _ in sentences:
-        end = sequence.index(_BETWEEN, start)
-        found.append(sequence[start:end])
-        start = end + 1
-    return found
+    if _SPACED_NUMBER.search(text):
+        sequence = words(_expand_dates(text))
+    else:
+        # A dictionary of what stands between spaces is three times as fast as the expression.
+        sequence = list(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
+    for marks in set(map(_MARKS_OF, sequence)):
+        if marks & _FIGURE:
+            return _normalise_numbers(sequence)
+    return sequence
 
 
 def words_of(text: str) -> list[str]:
@@ -189,22 +184,23 @@ def synonyms() -> dict[str, frozenset[str]]:
     return {key: frozenset(others - {key}) for key, others in table.items()}
 
 
-class _Words(dict[str, Word]):
-    """A cache of words, which is cleared when full."""
+class _Cache(dict[str, T]):
+    """Values by text, cleared when full; those of long texts are not kept."""
 
-    def __missing__(self, token: str) -> Word:
-        made = _analyse(token)
-        # Long tokens are not cached, to save memory.
-        if len(token) <= _LONGEST_WORD:
+    def __init__(self, make: Callable[[str], T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, text: str) -> T:
+        made = self._make(text)
+        if len(text) <= _LONGEST_WORD:
             if len(self) >= _MOST_KNOWN:
                 self.clear()
-            self[token] = made
+            self[text] = made
         return made
 
 
 def _analyse(token: str) -> Word:
-    if token == _BREAK:
-        return _BETWEEN
     # Keys of very long tokens are cut.
     token = token[:_LONGEST_WORD]
     if token.isascii() and token.isalpha() and token != _COUNTRY:
@@ -228,7 +224,8 @@ def _analyse(token: str) -> Word:
     return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
 
 
-_WORDS = _Words()
+_WORDS = _Cache(_analyse)
+_PIECES = _Cache(lambda piece: tuple(words(_expand_dates(piece))))
 
 
 def _plain_key(low: str) -> str:
@@ -373,8 +370,7 @@ for _form in NUMBER_WORDS.union(_NUMBERS_OF_MONTHS):
     MARKS[_form] = MARKS.get(_form, 0) | _FIGURE
 
 
-def expand_dates(text: str) -> str:
-    """Rewrite numeric dates as day, month name and year."""
+def _expand_dates(text: str) -> str:
     if _MAY_BE_DATE.search(text) is None:
         return text
     return _ISO_DATE.sub(_spell_date, text)
@@ -391,16 +387,8 @@ def unit_at(sequence: list[Word], position: int) -> str:
     return ""
 
 
-def normalise_numbers(sequence: list[Word]) -> list[Word]:
-    """Normalize number words, ordinals, month names and numbers in digits.
-
-    Numbers get the `kind` "number" and a plain decimal as key. "2.5 million" becomes one word, "two
-    and a half million" stays several. "two hundred and five people, 1,500 seats, in May" has the
-    keys 205, person, 1500, seat, in, month5.
-    """
+def _normalise_numbers(sequence: list[Word]) -> list[Word]:
     figures = [i for i, word in enumerate(sequence) if word.marks & _FIGURE]
-    if not figures:
-        return sequence
     result: list[Word] = []
     position = 0
     for figure in figures:
@@ -427,8 +415,7 @@ def normalise_numbers(sequence: list[Word]) -> list[Word]:
 
 def numbers_of(text: str) -> set[str]:
     """Return the numbers in a text, including number words, as plain decimals."""
-    found = normalise_numbers(words(expand_dates(text)))
-    return {word.key for word in found if word.kind == "number"}
+    return {word.key for word in read_words(text) if word.kind == "number"}
 
 
 def _plain_decimal(digits: str) -> str:
@@ -461,7 +448,7 @@ def _is_month(sequence: list[Word], position: int) -> bool:
     neighbours = sequence[max(0, position - 1) : position] + sequence[position + 1 : position + 2]
     if any(word.kind == "number" or word.low in _BESIDE_MONTHS for word in neighbours):
         return True
-    return position > 0 and sequence[position].is_capital and sequence[position - 1] is not _BETWEEN
+    return position > 0 and sequence[position].is_capital
 
 
 def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rag_evals.text.word_forms import expand_dates, normalise_numbers, words
+from rag_evals.text import read_words
 from tools.train_embedded.rows import Labelled
 
 _LEAST_COUNT = 3
@@ -33,8 +33,11 @@ def count_background(statements: Iterable[Labelled]) -> dict[str, Any]:
 
 
 def _keys(chunk: str) -> set[str]:
-    sequence = normalise_numbers(words(expand_dates(chunk)))
-    return {word.key for word in sequence if word.kind != "stop" and len(word.key) <= _LONGEST_KEY}
+    return {
+        word.key
+        for word in read_words(chunk)
+        if word.kind != "stop" and len(word.key) <= _LONGEST_KEY
+    }
 
 
 def _by_count(counts: Mapping[str, int]) -> dict[str, str]:
