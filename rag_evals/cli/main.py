@@ -54,28 +54,23 @@ FILES = {
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; a command is its help line until it is requested."""
+    """The commands by name; each is a help line until it is loaded."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return a command, loading it if needed."""
         found = self.data[name]
         return _load(name) if isinstance(found, str) else found
 
 
 class _LoadingGroup(TyperGroup):
-    """A group that loads commands when they are called."""
-
     # Any: the base class's arguments have no public type.
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": None})
         self.commands = _Commands(COMMANDS)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names without loading a command."""
         return list(self.commands)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help from the table."""
         shown = copy(self)
         shown.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
         TyperGroup.format_help(shown, ctx, formatter)
@@ -124,12 +119,11 @@ def _main(
         # `run` removes it from the command line first; this entry is for the help.
         typer.Option("--debug", help="Show the traceback of an error; allowed anywhere."),
     ] = False,
-) -> None:
-    """Grade RAG answers: which statements do their sources support?"""
+) -> None: ...
 
 
 def run() -> None:
-    """Run the command of `sys.argv`, and exit with its code and at most one line of error."""
+    """Run the command in `sys.argv`, and exit with its code."""
     words, debug = without_debug(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         # A letter that the terminal cannot print must not end the command.

@@ -22,17 +22,17 @@ _WINDOW_ROWS = 256
 
 
 class Row(NamedTuple):
-    """One row of a file: its place for messages, such as `line 7`, and its values by column."""
+    """A row of a file. `place` is for messages, such as `line 7`."""
 
     place: str
     values: Mapping[str, Any]
 
 
 class Cells(dict[str, Any]):
-    """A row of a table, whose numbers may stand for texts."""
+    """A row of a table; its numbers may stand for text."""
 
     def text(self, value: object) -> object:
-        """Return a number as text, such as "1987"; any other value unchanged."""
+        """Return a number as text, such as "1987"; other values unchanged."""
         if isinstance(value, bool):
             return value
         if isinstance(value, Integral):
@@ -44,10 +44,9 @@ class Cells(dict[str, Any]):
 
 
 class SheetCells(Cells):
-    """A row of a spreadsheet, which turns a typed "true" into a truth value."""
+    """A row of a spreadsheet, which stores a typed "true" as a boolean."""
 
     def text(self, value: object) -> object:
-        """Return a number or a truth value as the sheet shows it; other values unchanged."""
         return str(value).upper() if isinstance(value, bool) else super().text(value)
 
 
@@ -76,7 +75,7 @@ class NumberedSample(NamedTuple):
 
 
 def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
-    """Put rows with the same context next to each other, otherwise in the file's order."""
+    """Move rows with equal contexts next to each other, within small windows."""
     while window := list(islice(numbered, _WINDOW_ROWS)):
         groups: dict[tuple[str, ...], list[NumberedSample]] = {}
         for row in window:
@@ -87,7 +86,6 @@ def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
 
 
 def check_header(header: Sequence[object], where: str | None = None) -> None:
-    """Raise `DataError` if two columns have the same name; any number may have none."""
     twice = sorted(repr(name) for name, times in Counter(header).items() if name and times > 1)
     if twice and where is None:
         raise DataError(f"the table has two columns {twice[0]}; rename one")
@@ -250,13 +248,12 @@ class ColumnMap:
     preset: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the name of the preset."""
         if self.preset is not None:
             _preset_named(self.preset)
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Make a map from a preset's name or from field and source; return a map unchanged."""
+        """Make a map from a preset's name or a mapping; return a map unchanged."""
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
         if isinstance(columns, str):
@@ -316,7 +313,7 @@ class ColumnMap:
         return Sample(**values)
 
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Return the column of each field in a row, without fields that have none."""
+        """Return the column of each field that the row has."""
         found: dict[str, str] = {}
         for name in USUAL_NAMES:
             source = getattr(self, name)
@@ -327,14 +324,14 @@ class ColumnMap:
         return found
 
     def preset_for(self, row: Mapping[str, Any]) -> str | None:
-        """Return the tool whose columns a row has; None if none, or if the fields are named."""
+        """Return the tool that wrote a row; None if unknown or not needed."""
         if self.preset is None and self.answer and self.context:
             return None
         preset = self._preset(row)
         return None if preset is None else preset.name
 
     def id_in(self, row: Mapping[str, Any]) -> str | None:
-        """Return a row's own id; None if it has no readable one."""
+        """Return a row's own id, or None if it has no readable one."""
         try:
             value = self._value(row, "id", frozenset())
         except DataError:
@@ -343,7 +340,7 @@ class ColumnMap:
         return value if isinstance(value, str) and value.strip() else None
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns of a row that are no fields."""
+        """Return the columns that hold no field."""
         # A run stores the ids of relevant chunks only as a column.
         used = {column for name, column in self.taken(row).items() if name != "relevant_ids"}
         return {
@@ -354,11 +351,11 @@ class ColumnMap:
 
     @property
     def has_functions(self) -> bool:
-        """True if a function of the row is the source of a field."""
+        """True if a function computes a field."""
         return any(callable(getattr(self, name)) for name in USUAL_NAMES)
 
     def described(self) -> dict[str, str]:
-        """Return the named sources as texts that can be stored."""
+        """Return the sources as text that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}
         named["preset"] = self.preset
         return {
@@ -371,7 +368,6 @@ class ColumnMap:
         return _preset_of(tuple(row)) if self.preset is None else _preset_named(self.preset)
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
-        """Return the column or path of a field by its tool's names or the usual ones."""
         columns = tuple(row)
         known = None if self.preset is not None else _known_columns(columns)
         if name == "turns" and self.answer is not None:
@@ -444,19 +440,16 @@ def _preset_named(name: str) -> Preset:
 
 @lru_cache(maxsize=256)
 def _preset_of(columns: tuple[str, ...]) -> Preset | None:
-    """Return the preset whose marks are in the columns; None if there is none."""
     names = frozenset(_keys(columns))
     return next((each for each in PRESETS if any(mark <= names for mark in each.marks)), None)
 
 
 def _normalised(column: object) -> str:
-    """Return a column's name without case and outer spaces."""
     return str(column).strip().lstrip("\ufeff").casefold()
 
 
 @lru_cache(maxsize=256)
 def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the columns by their normalised names."""
     found: dict[str, list[str]] = {}
     for column in columns:
         found.setdefault(_normalised(column), []).append(column)
@@ -465,14 +458,13 @@ def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 @lru_cache(maxsize=256)
 def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
-    """Return the columns with a usual name of a field."""
     keys = _keys(columns)
     return tuple(key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ()))
 
 
 @lru_cache(maxsize=256)
 def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
-    """Return the column of each field, if names alone decide; None if they do not."""
+    """Return the column of each field if names alone decide, else None."""
     usual = {name: _usual(columns, name) for name in USUAL_NAMES}
     if _preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
         return None
@@ -482,7 +474,7 @@ def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
 
 
 def _path_in(row: Mapping[str, Any], keys: Mapping[str, Sequence[str]], path: str) -> str | None:
-    """Return a preset's path in the row's spelling; None if the row has no value there."""
+    """Return a preset's path in the row's spelling; None if it leads nowhere."""
     if path in keys:
         return keys[path][0]
     first, dot, rest = path.partition(".")
@@ -498,7 +490,7 @@ def _doubt(columns: Sequence[str], name: str) -> DataError:
 
 
 def _id_text(value: Any) -> Any:
-    """Return a whole number, such as 7 or 7.0 of a spreadsheet, as text; other values unchanged."""
+    """Return a whole number, such as 7 or 7.0 from a sheet, as text."""
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     return str(int(value)) if whole else value
 
@@ -508,7 +500,7 @@ _NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
 
 
 def _is_empty(value: Any, *, words: bool = False) -> bool:
-    """True for the missing values NaN, NaT and NA; with `words`, also for their names."""
+    """True for NaN, NaT and NA; with `words`, also for their names."""
     if isinstance(value, str):
         return words and len(value) < 20 and value.strip() in _NOTHING
     if isinstance(value, float):
@@ -517,7 +509,7 @@ def _is_empty(value: Any, *, words: bool = False) -> bool:
 
 
 def _descend(value: Any, parts: list[str]) -> Any:
-    """Follow a dotted path; at each step the longest existing key wins."""
+    """Follow a dotted path; the longest matching key wins at each step."""
     if not parts:
         return value
     if isinstance(value, Mapping):

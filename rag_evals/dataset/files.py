@@ -33,7 +33,7 @@ _MAX_LINE_MB = 256
 
 
 def required_module(name: str, extra: str, purpose: str) -> Any:
-    """Import a library of an extra; the error for a missing one names the extra and `purpose`."""
+    """Import an optional library; if it is missing, the error names the extra."""
     library = name.partition(".")[0]
     if find_spec(library) is None:
         raise MissingExtraError(
@@ -82,11 +82,10 @@ class Opened:
     wanted: Iterator[int] | None = None
 
     def wants(self) -> bool:
-        """True if the next row is wanted; call it once for each row, before parsing."""
+        """True if the next row is wanted. Call it once per row, before parsing."""
         return self.wanted is None or bool(next(self.wanted, 0))
 
     def __iter__(self) -> Iterator[bytes]:
-        """Read line by line (`DataError` if one is longer than the limit)."""
         number = 1
         while line := self.file.readline(self.limit + 1):
             if len(line) > self.limit:
@@ -100,14 +99,12 @@ class Opened:
         return peek(count)[:count]
 
     def read(self) -> bytes:
-        """Read the whole file (`DataError` if it is longer than the limit)."""
         content = self.file.read(self.limit + 1)
         if len(content) > self.limit:
             raise self.too_long("the file")
         return content
 
     def too_long(self, what: str) -> DataError:
-        """Return the error for a piece that is longer than the limit."""
         return DataError(
             f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB in one piece; "
             f"write one row a line, or raise {_MAX_LINE_VARIABLE}"
@@ -115,7 +112,6 @@ class Opened:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, decompressed if its suffix says so."""
     # typeshed has no common type for these; all are binary files.
     opened: Any
     if path.suffix == ".gz":
@@ -129,7 +125,6 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def max_line_bytes() -> int:
-    """Return the limit of a piece: 256 MB, or `RAG_EVALS_MAX_LINE_MB`."""
     written = os.environ.get(_MAX_LINE_VARIABLE) or str(_MAX_LINE_MB)
     if not (written.isdecimal() and 0 < len(written) < 10 and int(written)):
         raise ConfigurationError(
@@ -151,7 +146,6 @@ _SAMPLE_LINES = 200
 
 
 def read_jsonl(file: Opened) -> Iterator[Row]:
-    """Read one object per line; empty lines are skipped."""
     for number, line in enumerate(file, 1):
         # Windows editors write a byte order mark.
         text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
@@ -161,7 +155,6 @@ def read_jsonl(file: Opened) -> Iterator[Row]:
 
 
 def read_json(file: Opened) -> Iterator[Row]:
-    """Read a list of objects."""
     content = file.read().removeprefix(b"\xef\xbb\xbf")
     if not content.strip():
         return
@@ -198,11 +191,11 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
 
 
 class _UnusableJsonError(ValueError):
-    """Valid JSON that is nested too deeply, or has a number of thousands of digits."""
+    """Valid JSON that is too deep, or has a number with too many digits."""
 
 
 def _loaded_json(text: bytes) -> Any:
-    """Parse UTF-8 JSON; raise the errors of `json.loads`, or `_UnusableJsonError`."""
+    """Parse JSON; raises the errors of `json.loads`, or `_UnusableJsonError`."""
     try:
         loaded = from_json(text)
         if len(text) <= _MAX_DIGITS or not _LONG_NUMBER.search(text.decode("utf-8")):
@@ -233,7 +226,6 @@ def _is_deep(value: Any, levels: int) -> bool:
 
 
 def read_csv(file: Opened) -> Iterator[Row]:
-    """Read a file with a header; delimiter and encoding are detected unless named."""
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
     # A cell may be a whole context; csv's own limit is 128 kB. It needs 4 bytes per character.
@@ -272,7 +264,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
 
 
 def _delimiter_of(lines: Iterator[str], file: Opened) -> tuple[str, Iterator[str]]:
-    """Return the separator that gives the header the most columns, and the lines to read."""
+    """Return the delimiter that splits the header most, and the lines to read."""
     first = next((line for line in lines if line.strip()), "")
     if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
         return first.strip()[-1], lines  # a line that Excel reads
@@ -294,7 +286,7 @@ def _columns(header: str, delimiter: str) -> int:
 
 
 def _cell(cell: str, place: str) -> Any:
-    """Parse a cell with a JSON list or object; any other cell is text."""
+    """Parse a cell that holds a JSON list or object."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] not in ("[]", "{}"):
         return cell
@@ -308,7 +300,6 @@ def _cell(cell: str, place: str) -> Any:
 
 
 def _decoded(file: Opened) -> Iterator[str]:
-    """Decode the lines by the named encoding, a byte order mark, UTF-8 or a guess."""
     encoding = file.options.encoding
     if encoding is None:
         begin = file.begin(4)
@@ -339,7 +330,7 @@ def _in_encoding(
 
 
 def _in_utf8_or_older(file: Opened) -> Iterator[str]:
-    """Decode UTF-8; if the first non-ASCII byte is not UTF-8, guess the encoding."""
+    """Decode UTF-8; guess the encoding if the first non-ASCII byte is not UTF-8."""
     has_utf8 = False
     numbered = enumerate(file, 1)
     for number, line in numbered:
@@ -358,7 +349,7 @@ def _in_utf8_or_older(file: Opened) -> Iterator[str]:
 
 
 def _guessed(sample: bytes) -> str | None:
-    """Guess the encoding of bytes that are not UTF-8; None if they are no text."""
+    """Guess the encoding; None if the bytes are not text."""
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     if b"\0" in sample:
@@ -368,7 +359,6 @@ def _guessed(sample: bytes) -> str | None:
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
-    """Decode an encoding of two or four bytes per character."""
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:
@@ -386,7 +376,6 @@ def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
 def _not_in_encoding(
     file: Opened, place: str | None, encoding: str, error: UnicodeDecodeError
 ) -> DataError:
-    """Return the error for undecodable bytes; `place` is None for a whole file."""
     where = str(file.path) if place is None else f"{file.path}, {place}"
     # UTF-16 is decoded in blocks, not lines.
     if encoding in ("UTF-8", "utf-8"):

@@ -115,7 +115,7 @@ def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The files of a path, in reading order; messages and folders use the `name`."""
+    """The files of a path, in reading order. `name` is for messages."""
 
     name: Path
     files: Sequence[Path]
@@ -124,7 +124,6 @@ class Located:
     def rows(
         self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
     ) -> Iterator[Row]:
-        """Read all files; `notes` and `wanted` are as for `read_rows`."""
         for file in self.files:
             for row in read_rows(replace(self.options, path=file), notes, wanted):
                 several = len(self.files) > 1
@@ -132,7 +131,6 @@ class Located:
 
 
 def locate(data: str | Path | DataFile) -> Located:
-    """Find the files of a path; download those of an address."""
     file = data if isinstance(data, DataFile) else DataFile(data)
     written = os.fspath(file.path)
     if written == _STANDARD_INPUT:
@@ -153,7 +151,7 @@ def locate(data: str | Path | DataFile) -> Located:
 
 @lru_cache(maxsize=1)
 def _scratch() -> Path:
-    """Make a folder for data that can only be read once; it is removed when the process ends."""
+    """Make a temporary folder that lives as long as the process."""
     folder = Path(tempfile.mkdtemp(prefix="rag-evals-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -161,7 +159,6 @@ def _scratch() -> Path:
 
 @lru_cache(maxsize=1)
 def _standard_input() -> Path:
-    """Copy standard input to a file; its first bytes show its kind."""
     begin = sys.stdin.buffer.read(4096)
     kept = _scratch() / f"stdin{_kind_of(begin)}"
     with kept.open("wb") as file:
@@ -180,7 +177,6 @@ def _kind_of(begin: bytes) -> str:
 
 
 def _fetched(address: str, options: DataFile) -> Located:
-    """Download the files of an address."""
     protocol = address.partition("://")[0]
     extra = _EXTRA_OF.get(protocol, "data")
     core = required_module("fsspec.core", extra, f"read {protocol}:// addresses")

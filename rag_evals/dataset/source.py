@@ -64,7 +64,7 @@ class KeptCheck:
     checked: CheckedFile
 
     def to_json(self) -> bytes | None:
-        """Return it as JSON; None if the name of a column has a lone surrogate."""
+        """Return it as JSON; None if a column's name has a lone surrogate."""
         try:
             return _adapter().dump_json(self)
         except PydanticSerializationError:
@@ -72,7 +72,7 @@ class KeptCheck:
 
     @classmethod
     def from_json(cls, text: bytes) -> "KeptCheck":
-        """Read it from JSON (`ValueError` if it is none)."""
+        """Read it from JSON; raises `ValueError`."""
         return _adapter().validate_json(text)
 
 
@@ -153,7 +153,7 @@ class FileData:
         )
 
     def _reading(self) -> str | None:
-        """Hash how the file is read; None if a column is a function, whose code may change."""
+        """Hash how the file is read; None if a column is a function, which may change."""
         if self._columns.has_functions:
             return None
         return fingerprint(
@@ -167,7 +167,6 @@ class FileData:
         )
 
     def __iter__(self) -> Iterator[NumberedSample]:
-        """Read the samples in the file's order, but those with the same context together."""
         yield from in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
@@ -177,16 +176,16 @@ class FileData:
             yield from in_windows(self._numbered(compress(count(), wanted), iter(wanted)))
 
     def looks_unchanged(self) -> bool:
-        """True if size, time and inode are the same as before the check."""
+        """True if size, time and inode are as they were before the check."""
         return self._marks is not None and _marks_of(self._located.files) == self._marks
 
     def has_same_content(self) -> bool:
-        """True if every byte is the same as at the check; False if that is not known."""
+        """True if every byte is as it was at the check; False if unknown."""
         check = self.kept_check
         return check is not None and _content_of(self._located.files) == check.content
 
     def require_unchanged(self) -> None:
-        """Raise `DataError` if the file changed since its check, or while it was read."""
+        """Raise `DataError` if the file changed after its check began."""
         first, last = self._readings[0], self._readings[-1]
         if self.has_same_content() if self._read_partly else first == last:
             return
@@ -238,16 +237,7 @@ class FileData:
 
 @dataclass
 class RowData:
-    """Rows of an iterable or a table, each checked when it is read.
-
-    Attributes:
-        rows: The rows.
-        columns: Where each field comes from.
-        required: Fields that every row must have.
-        limit: Most rows to read.
-        count: Number of rows; None if unknown.
-        presets: Tools whose column names were recognised so far, as keys.
-    """
+    """Rows of an iterable or a table, each checked when it is read."""
 
     rows: Iterable[Any]
     columns: ColumnMap
@@ -257,7 +247,6 @@ class RowData:
     presets: dict[str, None] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[NumberedSample]:
-        """Number the rows; an invalid row has its error in place of a sample."""
         seen = Places()
         for index, row in enumerate(islice(self.rows, self.limit)):
             numbered = self.number(index, row)
@@ -273,7 +262,7 @@ class RowData:
                 yield numbered
 
     def number(self, index: int, row: object) -> NumberedSample:
-        """Read the row at a position, without checking that its id is unique."""
+        """Read the row at a position; its id may not be unique."""
         fields = None if isinstance(row, Sample) else row_of(row)
         others = {} if fields is None else self.columns.others(fields)
         try:
@@ -286,7 +275,7 @@ class RowData:
         return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
-        """Check the columns of a table by its first row (`MissingColumnError`)."""
+        """Check the columns of the first row (`MissingColumnError`)."""
         rows = iter(self.rows)
         first = next(rows, None)
         if rows is self.rows and first is not None:
@@ -348,7 +337,7 @@ def data_from(
 
 
 def _count_of(data: object, limit: int | None) -> int | None:
-    """Count rows without reading them; None if that is not possible."""
+    """Return the number of rows; None if only reading them would tell."""
     if not isinstance(data, Sized):
         return None
     try:
@@ -359,7 +348,6 @@ def _count_of(data: object, limit: int | None) -> int | None:
 
 
 def _free_name(index: int, own: str | None, seen: "Places") -> str:
-    """Return a free name for an invalid row: its own id, else one by its position."""
     by_place = (f"row-{index}{mark}" for mark in chain([""], map("-{}".format, count(2))))
     return next(
         name
@@ -399,7 +387,6 @@ def _content_of(files: Sequence[Path]) -> str | None:
 
 
 def _marks_of(files: Sequence[Path]) -> list[tuple[int, ...]] | None:
-    """Return inode, size and time of each file; None if one does not exist."""
     try:
         found = [path.stat() for path in files]
     except OSError:
@@ -417,7 +404,7 @@ _BUCKETS = 16_381
 
 
 class Places:
-    """The first place of each key: a dict of numbers in less than half of its memory."""
+    """Maps each key to its first index, in less than half the memory of a dict."""
 
     def __init__(self) -> None:
         self._buckets: defaultdict[int, tuple[array[int], array[int]]] = defaultdict(

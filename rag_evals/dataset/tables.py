@@ -28,16 +28,7 @@ class ArrowTable(Protocol):
 
 
 def rows_of(data: Any) -> Iterable[Any] | None:
-    """Return the rows of a table; None if `data` is no table.
-
-    Args:
-        data: A frame of pandas or polars; a Hugging Face data set; a pyarrow table, batch or data
-            set; anything with `__arrow_c_stream__` or `__arrow_c_array__`; or a dict from column to
-            values.
-
-    Raises:
-        DataError: It is a `DatasetDict`, a single column or a single row.
-    """
+    """Return the rows of a table; None if `data` is not a table."""
     kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
         splits = list(data)
@@ -67,11 +58,7 @@ def rows_of(data: Any) -> Iterable[Any] | None:
 
 
 def row_of(row: Any) -> Mapping[str, Any] | None:
-    """Return the fields of one row by name; None if it is no row.
-
-    A row is a mapping, a pandas `Series`, a pair of `iterrows`, or an object of a pydantic,
-    dataclass, attrs or namedtuple class.
-    """
+    """Return the fields of a row by name; None if it is not a row."""
     if isinstance(row, Mapping):
         return row
     if type(row) is tuple and len(row) == 2:
@@ -93,12 +80,11 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
 
 
 def _kind(thing: object) -> str:
-    """Return the class of a thing with its library, without importing it."""
+    """Return a thing's library and class without importing the library."""
     return f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
 
 
 def _rows_of_columns(columns: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of a dict of columns, such as `to_dict("list")`."""
     is_table = columns and all(
         isinstance(values, Iterable)
         and isinstance(values, Sized)
@@ -143,7 +129,6 @@ def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
-    """Read anything with Arrow's C stream or C array, or a pyarrow data set."""
     arrow = required_module("pyarrow", "data", f"read a {type(table).__name__}")
     if hasattr(table, "to_batches") and hasattr(table, "scanner"):
         batches = table.to_batches(batch_size=_BATCH_ROWS)
@@ -158,7 +143,6 @@ def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def read_parquet(file: Opened) -> Iterator[Row]:
-    """Read a Parquet file, a batch of rows at a time."""
     parquet = required_module("pyarrow.parquet", "data", f"read {file.path.name!r}")
     with _one_error(file.path):
         # By default pyarrow loads the whole file first.
@@ -177,7 +161,6 @@ def read_parquet(file: Opened) -> Iterator[Row]:
 
 
 def read_arrow(file: Opened) -> Iterator[Row]:
-    """Read an Arrow or Feather file, or an Arrow stream, a batch of rows at a time."""
     arrow = required_module("pyarrow", "data", f"read {file.path.name!r}")
     with _one_error(file.path):
         begin = file.file.read(6)
@@ -204,7 +187,6 @@ def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator
 
 @contextmanager
 def _one_error(path: Path) -> Iterator[None]:
-    """Turn every error of pyarrow into a `DataError`."""
     try:
         yield
     except Exception as error:  # pyarrow's derive from ValueError, OSError and others
@@ -215,7 +197,6 @@ def _one_error(path: Path) -> Iterator[None]:
 
 
 def read_excel(file: Opened) -> Iterator[Row]:
-    """Read a sheet row by row; empty rows are skipped."""
     where = repr(str(file.path))
     excel = required_module("openpyxl", "excel", f"read {file.path.name!r}")
     try:
@@ -248,7 +229,7 @@ def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """Return a cell's value; a date as text, an error such as #VALUE! as None."""
+    """Return a cell's value: dates as text, errors such as #VALUE! as None."""
     value = cell.value
     if cell.data_type == "e":
         return None

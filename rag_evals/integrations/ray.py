@@ -134,7 +134,7 @@ def _graded(
 
 
 def _require_cpus(actors: int) -> None:
-    """Raise `ConfigurationError` for a cluster on which Ray would silently wait forever."""
+    """Raise an error where Ray would wait forever."""
     import ray  # noqa: PLC0415 - an extra, and slow
 
     if not ray.is_initialized():
@@ -164,7 +164,6 @@ def _require_portable(grader: TableGrader) -> None:
 
 
 def _require_resumable(graders: Graders, id_column: str | None) -> None:
-    """Raise `ConfigurationError` for what a checkpoint of row ids does not support."""
     if id_column is None:
         raise ConfigurationError(
             "checkpoint needs id_column, the name of a column with a unique id, as in "
@@ -178,7 +177,7 @@ def _require_resumable(graders: Graders, id_column: str | None) -> None:
 
 
 def _require_same_judge(folder: str, opener: SessionOpener) -> None:
-    """Raise `ConfigurationError` for another judge's checkpoint; note the judge of a new one."""
+    """Reject another judge's checkpoint; note the judge of a new one."""
     told = ("judge", "address", "models", "settings", "graders")
     judged_by = {name: opener.plan.identity[name] for name in told}
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
@@ -203,7 +202,7 @@ def _require_same_judge(folder: str, opener: SessionOpener) -> None:
 
 
 def _address(folder: str | Path) -> str:
-    """Return an absolute local folder: workers run in other folders."""
+    """Return an absolute path, because workers run in other folders."""
     if not isinstance(folder, str | Path) or not str(folder):
         raise ConfigurationError(f"checkpoint is {folder!r}; expected a folder, as in 'graded-ids'")
     text = str(folder)

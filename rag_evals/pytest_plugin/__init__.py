@@ -19,7 +19,6 @@ _MARKER = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add each option to the command line, and with underscores to the ini file."""
     group = parser.getgroup("rag_evals", "grade answers of RAG programs")
     for name, (metavar, words) in OPTIONS.items():
         group.addoption(
@@ -29,7 +28,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker and the hooks."""
     config.addinivalue_line("markers", _MARKER)
     config.pluginmanager.register(GradingHooks(PluginOptions(config)), "rag_evals-grading")
 

@@ -142,7 +142,6 @@ def _missed(
     count: Mapping[str, float],
     at_least: Mapping[str, float],
 ) -> Iterator[str]:
-    """Yield each failed rule with the worst rows, and store the numbers for the table."""
     # Loaded when first used.
     from rag_evals.run import Gate, Summary, load_run  # noqa: PLC0415
 

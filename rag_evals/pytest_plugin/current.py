@@ -34,10 +34,7 @@ OPTIONS = {
 
 
 class PluginOptions:
-    """The plugin's options, from pytest's command line, else from its ini file."""
-
     def __init__(self, config: pytest.Config) -> None:
-        """Read the options; an invalid number raises `pytest.UsageError`."""
         self._config = config
         graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
         cache = self._text("cache")
@@ -69,10 +66,7 @@ class PluginOptions:
 
 
 class GradedRow(TypedDict):
-    """One line of the final table, with values that pytest-xdist can send.
-
-    The judge is empty for the mean of a run.
-    """
+    """A line of the final table, which xdist can send; a run's mean has no judge."""
 
     grader: str
     judge: str
@@ -82,23 +76,18 @@ class GradedRow(TypedDict):
 
 @dataclass(slots=True)
 class Grading:
-    """One grading of a test; `is_told` is set once a failure message includes it."""
-
     outcome: "Outcome"
     chunks: Sequence[str]
     judge: str
     is_told: bool = False
 
     def lines(self) -> list[str]:
-        """Return the outcome and the findings that count against it as text."""
         from rag_evals.report.failures import outcome_lines  # noqa: PLC0415 - loaded when first used
 
         return outcome_lines(self.outcome, self.chunks)
 
 
 class OpenJudges:
-    """The open sessions of one process, one for each judge with its graders."""
-
     def __init__(self, options: PluginOptions) -> None:
         self._options = options
         self._open: dict[object, GradingSession] = {}
@@ -107,7 +96,6 @@ class OpenJudges:
 
     # `Any`: the types that `open_session` accepts.
     def session(self, judge: Any, graders: Any, grader: str | None) -> "GradingSession":
-        """Return the session of a judge; a grader that the test did not name gets its own."""
         from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
 
         asked = self._options.graders if graders is None else graders
@@ -126,7 +114,6 @@ class OpenJudges:
             return self._open[key]
 
     def name(self, judge: object) -> str:
-        """Return the name of the judge."""
         from rag_evals.grading import default_judge  # noqa: PLC0415 - loaded when first used
 
         if judge is None or isinstance(judge, str):
@@ -134,7 +121,6 @@ class OpenJudges:
         return type(judge).__name__
 
     def close(self) -> None:
-        """Close all sessions and their connections."""
         self._open.clear()
         self._closing.close()
 
@@ -149,8 +135,6 @@ def _names(graders: object) -> tuple[str, ...] | None:
 
 
 class CurrentTest:
-    """A running test and its gradings."""
-
     def __init__(self, item: pytest.Item, judges: OpenJudges) -> None:
         self._item = item
         self._judges = judges
@@ -166,16 +150,10 @@ class CurrentTest:
 
     # `Any`: values that a user wrote in the marker; they are checked where they are used.
     def marked(self, name: str) -> Any:
-        """Return `judge`, `graders` or `at_least` of the test's marker; None if it is not set."""
         marker = self._item.get_closest_marker(MARKER)
         return None if marker is None else marker.kwargs.get(name)
 
     def grade(self, row: object, grader: str | None, fields: Mapping[str, object]) -> Grading:
-        """Grade one row, given as an object or by its fields.
-
-        Raises:
-            ConfigurationError: There is no row, there are two, or no session can be opened.
-        """
         # Loaded when first used.
         from rag_evals.core import Sample  # noqa: PLC0415
         from rag_evals.dataset import ColumnMap, RowData  # noqa: PLC0415
@@ -204,7 +182,6 @@ class CurrentTest:
         return done
 
     def known(self, case: object) -> Grading | None:
-        """Return the grading of an outcome; None for a row."""
         from rag_evals.run import Outcome  # noqa: PLC0415 - loaded when first used
 
         if not isinstance(case, Outcome):
@@ -213,7 +190,6 @@ class CurrentTest:
         return next(own, None) or Grading(case, (), "not known here")
 
     def remember_run(self, grader: str, mean: float | None, why: str) -> None:
-        """Add the mean of a run to the table and to the test's properties."""
         self._remember(grader, "", mean, why)
         ended = "no score" if mean is None else f"{mean:.4f}"
         self._item.user_properties.append((f"{_PROPERTY}{grader}.mean", ended))
@@ -224,12 +200,10 @@ class CurrentTest:
         )
 
     def taken_rows(self) -> list[GradedRow]:
-        """Return the rows added since the last call."""
         rows, self._rows = self._rows, []
         return rows
 
     def untold_lines(self) -> list[str]:
-        """Return the findings against gradings that no failure message includes."""
         untold = [one for one in self._gradings if not one.is_told and one.outcome.score != 1]
         for one in untold:
             one.is_told = True
@@ -241,11 +215,6 @@ running: list[CurrentTest] = []
 
 
 def current_test() -> CurrentTest:
-    """Return the running test.
-
-    Raises:
-        ConfigurationError: No test is running under the plugin.
-    """
     if not running:
         raise ConfigurationError(
             "no test is running under the plugin rag_evals; call this inside a test, and run "

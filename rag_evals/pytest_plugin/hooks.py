@@ -25,8 +25,6 @@ _SCORE_WIDTH = 11
 
 
 class GradingHooks:
-    """The gradings of one pytest session."""
-
     def __init__(self, options: PluginOptions) -> None:
         self._options = options
         self._judges = OpenJudges(options)
@@ -34,7 +32,7 @@ class GradingHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Check markers, and mark tests that use `graded`, before `-m` selects tests."""
+        """Mark tests that use `graded`, before `-m` selects tests."""
         for item in items:
             for marker in item.iter_markers(MARKER):
                 _check_marker(marker, item)
@@ -44,7 +42,6 @@ class GradingHooks:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
-        """Register the running test; tests of plugins run pytest within pytest."""
         test = CurrentTest(item, self._judges)
         running.append(test)
         yield
@@ -52,13 +49,11 @@ class GradingHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """Start a test or another attempt of it."""
         if running:
             running[-1].begin()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
-        """Attach the rows to the report, which pytest-xdist sends, and explain a failure."""
         # `Any`: pluggy's result has no public type in some versions.
         result = yield
         if running:
@@ -69,7 +64,6 @@ class GradingHooks:
                 report.sections.append(("rag_evals", "\n".join(lines)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect the rows of all processes; drop those of an earlier attempt."""
         if report.when == "setup":
             self._rows.pop(report.nodeid, None)
         rows = getattr(report, "rag_evals", None)
@@ -77,7 +71,6 @@ class GradingHooks:
             self._rows.setdefault(report.nodeid, []).extend(rows)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Show the table: rows without a score first, then the lowest scores."""
         rows = [(test, row) for test, own in self._rows.items() for row in own]
         if not rows or not self._options.rows:
             return
@@ -88,7 +81,6 @@ class GradingHooks:
             terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
-        """Close the sessions."""
         self._judges.close()
 
 

@@ -14,7 +14,7 @@ _BINS = 10
 
 
 def histogram(counted: GraderSummary, view: View) -> str:
-    """Draw the number of rows in ten ranges of scores; the last range includes 1.0."""
+    """Draw the number of rows in ten score ranges; the last includes 1.0."""
     counts = [0] * _BINS
     for score, times in equal_values(counted.scores):
         counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += times
@@ -31,7 +31,6 @@ def histogram(counted: GraderSummary, view: View) -> str:
 
 
 def interval_bar(interval: Interval, view: View) -> str:
-    """Draw a mean score with its interval and the limits of the bands, from 0 to 1."""
     ticks = "".join(
         f'<line class="tick" x1="{_x(band.lower)}" x2="{_x(band.lower)}" y1="4" y2="20"/>'
         for band in view.bands

@@ -27,7 +27,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
-    """Return failed outcomes, then the lowest scores under a number."""
+    """Return failed outcomes, then the lowest scores below `under`."""
     return [
         record
         for record in run.lowest_records(most)
@@ -36,12 +36,10 @@ def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
-    """Describe an outcome and what lowers its score, line by line."""
     return list(_lines(outcome.findings, chunks, f"{outcome.grader}: {outcome.words()}"))
 
 
 def record_lines(record: Record, run: Run | None = None) -> list[str]:
-    """Describe a stored outcome; otherwise like `outcome_lines`."""
     chunks = () if run is None else run.chunks(record["sample_id"])
     score = record["score"]
     error: Mapping[str, str] = record.get("error") or {}
@@ -67,10 +65,7 @@ def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Ite
 
 
 def row_link(run: Run, sample_id: str) -> str | None:
-    """Return a row's link into the report at `RAG_EVALS_REPORT_URL`, or into the run's own report.
-
-    None without a report.
-    """
+    """Return a link to a row of the published or local report; None without one."""
     base = os.environ.get(REPORT_URL)
     if not base and run.folder is not None and (run.folder / "report.html").exists():
         base = str(run.folder / "report.html")
@@ -113,7 +108,6 @@ def junit_xml(
 
 
 def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    """Write the worst rows as GitHub warning commands, at most ten."""
     return [
         f"::warning title={_property(title)}::{_command(text)}"
         for record in worst_records(run, _MOST_WARNINGS, under)
@@ -159,7 +153,6 @@ def _valid(text: str) -> str:
 
 
 def _command(text: str) -> str:
-    """Escape text so that it neither ends nor begins a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

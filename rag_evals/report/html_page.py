@@ -126,11 +126,7 @@ def comparison_html(
 
 
 def write_private(path: str | Path, text: str) -> Path:
-    """Write a file that only its owner can read, because it has user data.
-
-    Raises:
-        ConfigurationError: The file cannot be written.
-    """
+    """Write a file that only its owner can read, because it holds user data."""
     path = Path(path)
     with private_file(path) as file:
         file.write(text.encode("utf-8"))
@@ -172,8 +168,6 @@ def write_report(
 
 
 class _PageData:
-    """The rows of one run, or of two side by side."""
-
     def __init__(
         self,
         runs: Sequence[Run],
@@ -223,7 +217,6 @@ class _PageData:
             self.rows = rows.result()
 
     def _own_columns(self, runs: Sequence[Run], kept: Sequence[str] | None) -> list[str]:
-        """Return the names of a few columns of the data, the group column first."""
         first = [] if self._view.by is None else [self._view.by]
         ids = runs[0].samples if kept is None else kept
         some = (runs[0].samples.get(sample_id) for sample_id in islice(ids, _READ_FOR_COLUMNS))
@@ -258,7 +251,7 @@ class _PageData:
         ]
 
     def _place(self, sample: StoredSample) -> int:
-        """Return the sample's index; two runs share an entry if their samples are equal."""
+        """Return the sample's index; equal samples of two runs share one."""
         there = self._places.setdefault(sample.sample_id, [])
         for known, place in there:
             if known is sample or known == sample:
@@ -292,14 +285,13 @@ class _PageData:
 
 
 def _records(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    """Yield the records of some rows, and skip rows that the run lacks."""
+    """Yield the outcomes of some rows; a compared run may lack some."""
     for sample_id in ids:
         with suppress(NotInRunError):
             yield from run.row_records(sample_id)
 
 
 def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
-    """Return the judge's messages and replies for each row, if the run kept them."""
     found: dict[str, list[list[str]]] = {}
     for one in () if run.folder is None else read_replies(run.folder):
         sent = "\n\n".join(f"[{each['role']}]\n{each['content']}" for each in one["messages"])
@@ -309,7 +301,6 @@ def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
 
 
 def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]]]:
-    """Return people's labels of each finding from the run folder."""
     return {
         key: [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
         for key, lines in labels_by_finding(run.folder).items()
@@ -317,13 +308,11 @@ def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]
 
 
 def _left_out(runs: Sequence[Run], say: Phrases) -> str:
-    """Report how many outcomes a page shows; empty if it shows all."""
     total = max(len(run.records) for run in runs)
     return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
 def rendered(files: tuple[str, str | None], view: View, **values: Any) -> str:
-    """Fill a template with its style and script."""
     template, own = files
     style = _asset("page.css")
     lines = "" if own is None else _asset("shared.js") + _asset(own)
@@ -389,7 +378,6 @@ def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
 
 
 def _settings(view: View) -> dict[str, Any]:
-    """Return the texts that the page's script needs in the reader's language."""
     return {
         "language": view.language,
         "bands": [
@@ -406,7 +394,7 @@ def _settings(view: View) -> dict[str, Any]:
 
 
 def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Describe each band's range and meaning, if it is the same for all graders."""
+    """Describe the bands whose meaning is the same for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
         if not all(band.is_of(card["numbers"].counted.grader) for card in cards):
@@ -420,7 +408,6 @@ def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple
 
 
 def _facts(run: Run, say: Phrases) -> dict[str, Any]:
-    """List settings, fingerprints, cost and time of a run."""
     facts: dict[str, Any] = {"run": run_name(run, say)}
     if notes := run.notes(say=say):
         facts["note"] = "; ".join(notes)
@@ -445,12 +432,10 @@ def _fact_name(name: str, say: Phrases) -> str:
 
 
 def run_name(run: Run, say: Phrases) -> str:
-    """Return the name of a run's folder."""
     return say("page.in_memory") if run.folder is None else run.folder.name or str(run.folder)
 
 
 def _about(run: Run, say: Phrases) -> list[str]:
-    """Describe briefly the data, judge, time and duration of a run."""
     identity, manifest = run.identity, run.manifest
     file = identity.get("file")
     times = [manifest.get("created"), manifest.get("finished")]
@@ -489,7 +474,6 @@ def _verdict(finding: Finding) -> str:
 
 
 def _origin(finding: Finding, say: Phrases) -> str:
-    """Describe how sure a verdict is and who decided it, if known."""
     parts = []
     if finding.support is not None:
         parts.append(say("page.support", support=say.number(finding.support)))
@@ -499,6 +483,6 @@ def _origin(finding: Finding, say: Phrases) -> str:
 
 
 def packed(value: object) -> str:
-    """Write data as a block of a page: gzipped JSON in base64."""
+    """Return a block of the page: gzipped JSON in base64."""
     # With a fixed time in the header, the same run gives the same page, byte for byte.
     return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

@@ -51,14 +51,6 @@ Focus = Literal["all", "uncertain"]
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """How a page to label works.
-
-    Attributes:
-        shown: Whether the judge's verdict is visible before the decision.
-        save: URL to post labels to; None if the page saves them as a file.
-        is_second: Whether decisions replace earlier labels.
-    """
-
     shown: bool = False
     save: str | None = None
     is_second: bool = False
@@ -117,7 +109,7 @@ def rows_to_label(
 
 
 def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, float]:
-    """Draw indexes in proportion to their shares; return each with one over its chance."""
+    """Draw indexes in proportion to `shares`; map each to its weight."""
     # No index may be drawn twice: limit a share to one step.
     for _ in range(_CLIPS):
         step = sum(shares) / count
@@ -129,7 +121,7 @@ def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, f
 
 
 def _doubts(run: Run) -> dict[tuple[str, str], float]:
-    """Estimate for each outcome how far its labels would move a corrected score."""
+    """Estimate how far the labels of each outcome would move a corrected score."""
     doubts, confidences = {}, run.confidences()
     for record in run.records:
         known = confidences.get(record["grader"], {})
@@ -151,7 +143,7 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
 def _wrong(
     finding: Finding, known: Mapping[str, Confidence], chunks: Sequence[str], attempts: int
 ) -> float | None:
-    """Return the probability that a verdict is wrong, by tuned confidence or support."""
+    """Return the chance that a verdict is wrong; None if unknown."""
     tuned = known.get(finding.decided_by or "")
     sure = None if tuned is None else tuned.of(finding, chunks, attempts)
     if sure is None and finding.support is not None:
@@ -160,7 +152,7 @@ def _wrong(
 
 
 def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
-    """Return the findings that people can check, with their index and the turn's question."""
+    """Return the findings to check, with their index and the turn's question."""
     decided: list[tuple[int, Finding, str | None]] = []
     asked = None
     for place, one in enumerate(findings_in(record)):
@@ -178,7 +170,6 @@ def _asked(record: Record, texts: Sequence[str]) -> list[tuple[int, Finding, str
 def label_html(
     run: Run, drawn: Sequence[RowToLabel], view: View, how: Labelling | None = None
 ) -> str:
-    """Make the page that asks people about rows."""
     how, say = how or Labelling(), view.say
     chunks: list[Sequence[str]] = []
     decisions: list[list[Any]] = []
@@ -218,7 +209,7 @@ def label_html(
 
 
 def _places(finding: Finding, chunks: Sequence[str]) -> list[Any]:
-    """Return the passages to read: those nearest to the statement, then the judge's quotes."""
+    """Return the passages nearest to a statement, then the judge's quotes."""
     if finding.about == "chunk":
         return []
     asked = replace(finding, quotes=(), chunk_ids=(), verdict=None)

@@ -31,12 +31,11 @@ def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo_error(message: object) -> None:
-    """Print an error in one line to standard error."""
     echo(f"Error: {one_line(str(message))}", err=True)
 
 
 def drop_what_cannot_be_written() -> None:
-    """Flush standard output, or Python fails at exit and changes the exit code."""
+    """Flush standard output; an error at exit would change the exit code."""
     try:
         sys.stdout.flush()
     except AttributeError:
@@ -46,7 +45,7 @@ def drop_what_cannot_be_written() -> None:
 
 
 def echo_json(text: str) -> None:
-    """Print JSON for other programs; control characters are escaped."""
+    """Print JSON with control characters escaped."""
     utf8 = (sys.stdout.encoding or "").lower().startswith("utf")
     if not (text.isprintable() and (utf8 or text.isascii())):
         text = "".join(
@@ -56,13 +55,6 @@ def echo_json(text: str) -> None:
 
 
 def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Text:
-    """Return text for a table cell, without markup.
-
-    Args:
-        value: What to show.
-        max_chars: Maximum length; None shows all.
-        style: Style of the whole cell.
-    """
     shown = printable(str(value))
     if max_chars is not None and len(shown) > max_chars:
         shown = shown[: max_chars - 1] + "…"
@@ -70,7 +62,6 @@ def cell(value: object, *, max_chars: int | None = None, style: str = "") -> Tex
 
 
 def show_table(table: Table, *, err: bool = False) -> None:
-    """Print a table, with lines on a terminal and plain elsewhere."""
     console = _Screen(stderr=err, soft_wrap=False)
     if not console.is_terminal:
         console = _Screen(stderr=err, width=_WIDTH_OF_A_PIPE)
@@ -79,7 +70,7 @@ def show_table(table: Table, *, err: bool = False) -> None:
 
 
 def show_text(text: Text) -> None:
-    """Print text with colours if the terminal shows them; its parts must be printable."""
+    """Print coloured text, which must be printable."""
     _Screen().print(text, soft_wrap=True)
 
 
@@ -87,7 +78,6 @@ class _Screen(Console):
     """A console that tolerates a closed pipe."""
 
     def on_broken_pipe(self) -> None:
-        """Continue; the exit code stays the same."""
         _send_nowhere(sys.stderr if self.stderr else sys.stdout)
 
 

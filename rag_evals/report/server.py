@@ -32,8 +32,6 @@ _MOST_NAME = 60
 
 
 class ListedRun(NamedTuple):
-    """One run of the list."""
-
     name: str
     created: str
     judge: str
@@ -42,11 +40,7 @@ class ListedRun(NamedTuple):
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
-    """Return the run folders in a folder, or the folder itself, by name; at most 500.
-
-    Raises:
-        ConfigurationError: The folder has no run.
-    """
+    """Return up to 500 run folders by name; `folder` may be a run itself."""
     if (folder / _MANIFEST).is_file():
         return {folder.resolve().name: folder}
     found = sorted(path.parent for path in folder.glob(f"*/{_MANIFEST}"))
@@ -58,11 +52,6 @@ def find_runs(folder: Path) -> dict[str, Path]:
 
 
 def list_run(name: str, folder: Path) -> ListedRun:
-    """Return what the list shows of a run.
-
-    Raises:
-        DataError: The folder has no run.
-    """
     run = Run.stored(folder, unchecked=True)
     counted = run.summary().graders.values()
     return ListedRun(
@@ -75,16 +64,7 @@ def list_run(name: str, folder: Path) -> ListedRun:
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs of a folder; close it like any server.
-
-    Args:
-        folder: A run folder, or a folder of run folders.
-        language: Of the pages.
-        port: 0 chooses a free one.
-
-    Raises:
-        ConfigurationError: The folder has no run, or the port is taken.
-    """
+    """Serves the runs of a folder; port 0 picks a free one."""
 
     daemon_threads = True
     whole_page = 5_000
@@ -105,15 +85,9 @@ class ViewServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """URL of the pages, including the token."""
         return f"http://{LOOPBACK}:{self.server_port}/{self.token}/"
 
     def run_folder(self, name: str) -> Path:
-        """Return the folder of a run of the list.
-
-        Raises:
-            ConfigurationError: The list has no run of that name.
-        """
         if name not in self.runs:
             self.runs = find_runs(self.folder)
         if name not in self.runs:
@@ -121,7 +95,6 @@ class ViewServer(ThreadingHTTPServer):
         return self.runs[name]
 
     def start_page(self) -> str:
-        """Return the list of runs, or the page of the only run."""
         if len(self.runs) == 1:
             return self.run_page(next(iter(self.runs)), 0)
         listed = [list_run(name, path) for name, path in self.runs.items()]
@@ -142,7 +115,6 @@ class ViewServer(ThreadingHTTPServer):
         )
 
     def run_page(self, name: str, begin: int) -> str:
-        """Return the report of a run, with some of the rows if it is large."""
         folder = self.run_folder(name)
         files = (folder / "results.jsonl", *sorted(folder.glob("labels*.jsonl")))
         stamps = [(path.name, path.stat().st_mtime_ns) for path in files if path.exists()]
@@ -171,7 +143,6 @@ class ViewServer(ThreadingHTTPServer):
         )
 
     def comparison_page(self, baseline: str, candidate: str) -> str:
-        """Return the comparison of two runs, with links to both."""
         first, second = self.run_folder(baseline), self.run_folder(candidate)
         links = [
             (name, f"/{self.token}/run?run={quote(name, safe='')}")
@@ -181,24 +152,18 @@ class ViewServer(ThreadingHTTPServer):
         return comparison_html(compared, first, second, view=self.view, links=links)
 
     def label_page(self, name: str, decisions: int) -> str:
-        """Return the page to label a run, which saves each decision."""
         stored = load_run(self.run_folder(name))
         drawn = rows_to_label(stored, decisions)
         where = f"/{self.token}/labels?run={quote(name, safe='')}"
         return label_html(stored, drawn, self.view, Labelling(save=where))
 
     def labels(self, name: str, annotator: str) -> str:
-        """Return one person's labels for a run, as lines."""
         path = self._labels_file(name, annotator)
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     # `Any`: a request may send anything.
     def save(self, name: str, posted: Any) -> None:
-        """Save one person's decisions; the last decision on a finding counts.
-
-        Raises:
-            ConfigurationError: The message is invalid.
-        """
+        """Save one person's labels; the last decision on a finding counts."""
         posted = posted if isinstance(posted, dict) else {}
         annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")
         if not annotator or not isinstance(entries, list):
@@ -237,7 +202,7 @@ def _label_key(entry: Any) -> tuple[str, str, int, str]:
 
 
 def _trend(means: Sequence[float | None]) -> str:
-    """Return the points of a line of means, oldest first, in a 120 by 24 box."""
+    """Return a line of means as SVG points in a 120 by 24 box."""
     there = [(place, mean) for place, mean in enumerate(means) if mean is not None]
     step = 112 / max(len(means) - 1, 1)
     return " ".join(f"{4 + place * step:.1f},{22 - mean * 20:.1f}" for place, mean in there)
@@ -248,15 +213,13 @@ class _PageHandler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Send a page."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Save labels."""
         self._answer(self._post)
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: the URL has the token."""
+        """Log nothing, because URLs contain the token."""
 
     def _answer(self, work: Callable[[str, Mapping[str, str]], tuple[str, str]]) -> None:
         parts = urlsplit(self.path)

@@ -46,26 +46,15 @@ class View:
 
     @property
     def say(self) -> Phrases:
-        """The phrases of the view's language."""
         return phrases(self.language)
 
     def number(self, value: float, digits: int = 3) -> str:
-        """Write a number as usual in the view's language."""
         return self.say.number(value, digits)
 
 
 @dataclass(frozen=True, slots=True)
 class GraderNumbers:
-    """One grader's numbers, ready to show.
-
-    Attributes:
-        counted: The summary of its outcomes.
-        mean: Mean score and its interval; None without a score.
-        bands: Number of scores in each band, by label, from highest to lowest.
-        clusters: Which rows are not independent; None if all are.
-        sizes: How many statements and words a row has.
-        groups: One line for each group, in order of first appearance.
-    """
+    """One grader's numbers, ready to show."""
 
     counted: GraderSummary
     mean: Interval | None
@@ -76,16 +65,11 @@ class GraderNumbers:
 
     @property
     def unscored(self) -> dict[str, int]:
-        """Outcomes without a score, by error, then by reason."""
+        """Counts of outcomes without a score, by error or reason."""
         return {**self.counted.failed, **self.counted.not_scorable}
 
 
 def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
-    """Count and estimate, for each grader of a run.
-
-    Raises:
-        DataError: A column of the view is not in the data.
-    """
     groups = None if view.by is None else run.column(view.by)
     counted = run.summary(cluster=view.cluster).graders
     return [
@@ -134,7 +118,6 @@ def _groups(
 
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
-    """Write the numbers of a run as Markdown: graders, groups, and the worst rows."""
     stored, view = load_run(run), view or View()
     numbers = grader_numbers(stored, view)
     judge, lines = stored.summary().judge, []
@@ -155,7 +138,6 @@ def report_markdown(run: RunInput, *, view: View | None = None) -> str:
 
 
 def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> str:
-    """Write a comparison as Markdown."""
     say = (view or View()).say
     names = (
         *("table.grader", "compare.name_of_baseline", "compare.name_of_candidate"),
@@ -185,7 +167,6 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
 
 
 def report_json(run: RunInput, *, view: View | None = None) -> str:
-    """Write the numbers of a run as one JSON object."""
     stored, view = load_run(run), view or View()
     graders = [
         {
@@ -268,7 +249,6 @@ def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]
 
 
 def group_cells(group: GroupScores, view: View) -> list[str]:
-    """Return one line of a table of groups: name, score, interval, scored, not scored."""
     mean, say = group.mean, view.say
     return [
         say("table.no_group") if group.group is None else group.group,
@@ -280,7 +260,6 @@ def group_cells(group: GroupScores, view: View) -> list[str]:
 
 
 def numbers_words(numbers: GraderNumbers, view: View) -> list[str]:
-    """Describe the clusters and the sizes of answers, one per line."""
     say, found = view.say, []
     if numbers.clusters is not None:
         found.append(clusters_words(numbers.clusters, say).lstrip(", "))
@@ -355,12 +334,10 @@ def _listed(findings: Iterable[Finding], say: Phrases) -> str:
 
 
 def markdown_row(*cells: object) -> str:
-    """Write one line of a table; cells are escaped."""
     return f"| {' | '.join(markdown_text(cell) for cell in cells)} |"
 
 
 def markdown_text(value: object) -> str:
-    """Escape text for Markdown."""
     text = " ".join(str(value).split())
     if len(text) > _MAX_CELL_CHARS:
         text = text[: _MAX_CELL_CHARS - 1] + "…"

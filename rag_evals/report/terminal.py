@@ -34,7 +34,6 @@ def show_run(
     cluster: str | None = None,
     language: str = "en",
 ) -> None:
-    """Print the table of rows, the numbers of each grader, and the run folder."""
     say, summary, shown = phrases(language), run.summary(cluster=cluster), run.lowest(rows)
     show_table(_table(run, shown, say, several_graders=len(summary.graders) > 1))
     left_out = sum(each.total for each in summary.graders.values()) - len(shown)
@@ -50,7 +49,6 @@ def show_run(
 def show_json(
     run: Run, *, count: Mapping[str, float] | None = None, cluster: str | None = None
 ) -> None:
-    """Print the numbers as one JSON object, for other programs."""
     summary = run.summary(cluster=cluster)
     graders = {
         name: {
@@ -95,12 +93,6 @@ def show_json(
 def show_row(
     run: Run, sample_id: str, *, prompt: bool = False, reply: bool = False, language: str = "en"
 ) -> None:
-    """Print one row: its coloured answer, and each grader's findings with evidence.
-
-    Raises:
-        NotInRunError: No row has this id.
-        ConfigurationError: The reply was not kept.
-    """
     say, records = phrases(language), run.row_records(sample_id)
     sample = run.samples.get(sample_id) or StoredSample(sample_id)
     found = [(record, findings_in(record)) for record in records]
@@ -123,7 +115,6 @@ def show_row(
 
 
 def row_json(run: Run, sample_id: str) -> dict[str, Any]:
-    """Return a row as JSON values; arguments and errors as for `show_row`."""
     records = run.row_records(sample_id)
     sample = run.samples.get(sample_id) or StoredSample(sample_id)
     gradings = [
@@ -142,7 +133,7 @@ def row_json(run: Run, sample_id: str) -> dict[str, Any]:
 
 
 def _answer(answer: str, findings: Sequence[Finding], say: Phrases) -> Text:
-    """Colour the parts of an answer that findings are about; red overrides green."""
+    """Colour the statements of an answer; red overrides green."""
     shown = [(f"{say.named('fields', 'answer')}: ", "")]
     colours = [""] * len(answer)
     for finding in sorted(findings, key=lambda one: one.counts_against):
@@ -191,7 +182,6 @@ def _clusters(of_grader: GraderSummary, count: Mapping[str, float] | None) -> di
 
 
 def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -> None:
-    """Print to standard error each field's column, and how the file was read."""
     say = phrases(language)
     columns = ", ".join(
         f"{say.named('fields', field)}={column}" for field, column in checked.taken.items()

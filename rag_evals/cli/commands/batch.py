@@ -25,8 +25,7 @@ batch = typer.Typer(
 
 
 @batch.callback()
-def _batch() -> None:
-    """Watch and collect the batches of a run that grade --batch began."""
+def _batch() -> None: ...
 
 
 _TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")

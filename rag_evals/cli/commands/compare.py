@@ -149,7 +149,6 @@ def compare(
 def _check_gates(
     compared: Comparison, asks: bool, asked: tuple[float | None, float, bool], say: Phrases
 ) -> GateResult:
-    """Check `--fail-if-worse` and `--min-scored` if given, then `--gate`."""
     margin, share, shorter = asked
     result = GateResult()
     if asks:
@@ -165,7 +164,6 @@ def _check_gates(
 
 
 def comparison_json(compared: Comparison) -> str:
-    """Return a comparison as JSON, including its computed verdicts."""
     numbers = from_json(to_json(compared))
     del numbers["differences"]
     numbers["warnings"] = compared.warnings

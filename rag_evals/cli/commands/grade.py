@@ -154,7 +154,6 @@ def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
 
 
 def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOptions) -> None:
-    """Reject options that need graded rows."""
     asked = {
         "a gate": gates,
         "--by": outputs.by,
@@ -172,7 +171,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
 def _carry_out(
     plan: Plan, folder: Path, view: View, batches: Execute | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
-    """Grade, and also return a run with too many failures, so that it can be shown."""
+    """Grade, and also return a run that had too many failures, to show it."""
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
         refuse_batches_under_way(folder)

@@ -57,8 +57,6 @@ judge = typer.Typer(
 
 
 class LabelFocus(StrEnum):
-    """The rows to label."""
-
     ALL = "all"
     UNCERTAIN = "uncertain"
     SUSPICIOUS = "suspicious"
@@ -398,7 +396,6 @@ def _show(report: AttackReport) -> None:
 
 
 def _show_rates(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table of numbers whose last row has the totals."""
     table = Table(*(Column(title, justify="right") for title in head), header_style="bold")
     table.columns[0].justify = "left"
     for row in rows:

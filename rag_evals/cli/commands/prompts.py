@@ -229,11 +229,7 @@ def _facts(
 
 
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
-    """Return the longest row of a file that can be graded, else a row with all fields.
-
-    Raises:
-        DataError: A row cannot be read.
-    """
+    """Return the file's longest gradable row, or a built-in row, and where it comes from."""
     if data is None:
         return Sample(**_ROW), "our own; --data FILE takes yours"  # type: ignore[arg-type]  # fields
     columns = ColumnMap()
@@ -264,11 +260,6 @@ def _can_be_graded(sample: Sample, grader: JudgedGrader[Any, Any]) -> bool:
 
 
 def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> JudgedGrader[Any, Any]:
-    """Return the grader of a prompt file, or of the name of a shipped prompt or grader.
-
-    Raises:
-        ConfigurationError: There is none, or the file is invalid.
-    """
     path = Path(spec)
     if path.exists() or path.suffix:
         return grader_from_file(path, fallback, folders=search_folders(folders))
@@ -280,11 +271,6 @@ def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> Judg
 
 
 def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Message, ...]:
-    """Return the messages of the first call.
-
-    Raises:
-        ConfigurationError: The sample lacks a field that the grader needs.
-    """
     flow = sample_flow(grader, sample)
     try:
         steps = next(flow)
@@ -332,11 +318,6 @@ def graders(
 def show_list(
     kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
 ) -> list[str]:
-    """Print the entries that contain all words, and return their names.
-
-    Raises:
-        UnknownNameError: No entry contains all words.
-    """
     found = [one for one in entries if _has(one, words)]
     if not found:
         names = [str(one[kind]) for one in entries]

@@ -44,8 +44,6 @@ Bands = Annotated[
 
 
 class Format(StrEnum):
-    """Formats of a report."""
-
     HTML = "html"
     MD = "md"
 
@@ -101,11 +99,6 @@ def report(
 
 
 def _parse_bands(text: str | None) -> tuple[Band, ...]:
-    """Parse the value of `--bands`.
-
-    Raises:
-        ConfigurationError: Not NAME=LIMIT, or invalid limits.
-    """
     if text is None:
         return DEFAULT_BANDS
     limits: dict[str, float] = {}
@@ -181,8 +174,6 @@ def view(
 
 
 class TableShape(StrEnum):
-    """Content of a table row."""
-
     WIDE = "wide"
     LONG = "long"
 

@@ -118,7 +118,6 @@ def init(
 
 
 def _starting_files() -> Mapping[str, str]:
-    """Return the text of each file by its path in the folder."""
     demo_rows = resources.files("rag_evals") / "_data" / "demo.jsonl"
     with demo_rows.open(encoding="utf-8") as lines:
         rows = "".join(islice(lines, _ROWS))

@@ -58,24 +58,18 @@ RARE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A config file and its values."""
-
     path: Path
     values: Mapping[str, Any]
 
     @property
     def name(self) -> str:
-        """The file, and the table in `pyproject.toml`."""
+        """The path, with the table's name for `pyproject.toml`."""
         path = os.path.relpath(self.path)
         return f"{path} {_TABLE}" if self.path.name == _PROJECT_FILE else path
 
 
 def find_config(folder: Path) -> Config | None:
-    """Return the config file of a folder or of the nearest folder above it; None if there is none.
-
-    Raises:
-        ConfigurationError: A file cannot be read or is not TOML.
-    """
+    """Return the config file of a folder or of the nearest parent that has one."""
     for place in (folder, *folder.parents):
         if (own := place / CONFIG_FILE).is_file():
             return Config(own, _read_toml(own))
@@ -94,11 +88,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 class GradingCommand(TyperCommand):
-    """A command that reads the config file, and whose help shows only the usual options."""
+    """Reads the config file; its help leaves out rare options."""
 
     # Any: the base class takes types that typer does not export.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read options from the config file that the command line does not set."""
         config = None if ctx.resilient_parsing else find_config(Path.cwd())
         if config is not None:
             ctx.default_map = self._defaults(config)
@@ -110,7 +103,7 @@ class GradingCommand(TyperCommand):
         return rest
 
     def _leave_out_idle(self, ctx: Any) -> None:
-        """Drop options of endpoints that come from the file, if the judge asks no endpoint."""
+        """Drop endpoint options from the file if the judge needs no endpoint."""
         judge = ctx.params.get("judge") or default_judge()
         others = ctx.params.get("verifier") or judge
         judges = [one.strip() for one in f"{judge}>{others}".split(">")]
@@ -122,18 +115,12 @@ class GradingCommand(TyperCommand):
                 ctx.params[one.name] = None
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help, without the rare options unless `--help-all` is given."""
         shown = copy(self)
         if not ctx.meta.get(SHOWS_ALL):
             shown.params = [one for one in self.params if one.name not in RARE]
         TyperCommand.format_help(shown, ctx, formatter)
 
     def _defaults(self, config: Config) -> dict[str, Any]:
-        """Return the config values for the options of this command.
-
-        Raises:
-            ConfigurationError: A key is unknown, or a value has the wrong type.
-        """
         grades = self.name == "grade"
         own = _kinds(self.callback)
         found: dict[str, Any] = {}
@@ -149,7 +136,6 @@ class GradingCommand(TyperCommand):
 
 
 def _kinds(command: Any) -> dict[str, Any]:
-    """Return the types of the options that a config file can set, by name."""
     found = {}
     for one in signature(command).parameters.values():
         if one.name not in _NOT_IN_FILES and (parts := get_args(one.annotation)):
@@ -159,11 +145,6 @@ def _kinds(command: Any) -> dict[str, Any]:
 
 
 def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
-    """Return a value as the command line would pass it.
-
-    Raises:
-        ConfigurationError: The value has the wrong type.
-    """
     several = get_origin(kind) is list
     if several and isinstance(value, Mapping):
         return [f"{name}={one}" for name, one in value.items()]

@@ -33,11 +33,7 @@ def without_debug(words: list[str]) -> tuple[list[str], bool]:
 
 
 def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
-    """Run a command and return its exit code; errors are printed in one line.
-
-    Returns:
-        The exit code that the command returned; 0 if it returned None.
-    """
+    """Run a command and return its exit code; print an error as one line."""
     try:
         code = command()
     except SystemExit as stop:

@@ -67,36 +67,28 @@ Counts = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The verdicts of gates on a run or a comparison.
-
-    Attributes:
-        lines: One line per verdict; empty without gates.
-        code: The exit code; 0 if no gate failed.
-    """
+    """The verdicts of gates, as lines to print and an exit code."""
 
     lines: tuple[str, ...] = ()
     code: int = DONE
 
     @classmethod
     def missed(cls, missed: Sequence[Missed], asked: str, say: Phrases) -> "GateResult":
-        """Return a line per failed rule, or one line that the rules in `asked` passed."""
+        """Return a line per failed rule; if none failed, a line that `asked` passed."""
         lines = tuple(say("gate.missed", told=each.line(say)) for each in missed)
         return cls(lines or (say("gate.passed", told=asked),), GATE_MISSED if missed else DONE)
 
     @classmethod
     def decided(cls, decision: GateDecision, say: Phrases) -> "GateResult":
-        """Return the result of a gate's decision."""
         lines = tuple(say("gate.line", told=line) for line in decision.lines(say))
         return cls(lines, _CODES[decision.verdict])
 
     @classmethod
     def pending(cls, pending: int, say: Phrases) -> "GateResult":
-        """Return that no gate is decided while rows are pending."""
         return cls.decided(GateDecision((), pending), say)
 
     @classmethod
     def unscored(cls, graders: Sequence[GraderSummary], say: Phrases) -> "GateResult":
-        """Return a failure for graders that scored no row, with the reasons."""
         told = [
             say(
                 "gate.unscored",
@@ -109,11 +101,9 @@ class GateResult:
         return cls(("; ".join(told),), TOO_MANY_FAILURES) if told else cls()
 
     def then(self, later: "GateResult") -> "GateResult":
-        """Add the result of a later gate to this passed one."""
         return GateResult((*self.lines, *later.lines), later.code)
 
     def exit(self) -> None:
-        """Print the lines on standard error, and exit if a gate did not pass."""
         last = len(self.lines) - 1 if self.code == TOO_MANY_FAILURES else None
         for place, line in enumerate(self.lines):
             if place == last:
@@ -129,8 +119,6 @@ _CODES = {"passed": DONE, "failed": GATE_MISSED, "not decided": NOT_DECIDED}
 
 @dataclass(frozen=True)
 class Gates:
-    """Options of `grade` that set gates."""
-
     gate: Annotated[
         float | None,
         gate_option(
@@ -153,7 +141,6 @@ class Gates:
     count: Counts = None
 
     def __post_init__(self) -> None:
-        """Reject options that would do nothing, and numbers out of range."""
         parse_counts(self.count)
         check_error(self.gate, self.error)
         parse_min_scored(self.min_scored)
@@ -161,12 +148,10 @@ class Gates:
             raise ConfigurationError(f"--at {self.at} does nothing without --fail-under")
 
     def __bool__(self) -> bool:
-        """Whether a gate is set."""
         return self._rules is not None or self.gate is not None
 
     @cached_property
     def counts(self) -> dict[str, float]:
-        """Scores of rows that are not scorable, by reason."""
         return parse_counts(self.count)
 
     @property
@@ -177,7 +162,6 @@ class Gates:
         return Gate(self.fail_under, at, share, self.counts)
 
     def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
-        """Check the gates; a grader that scored no row fails even without a gate."""
         summary, rules = run.summary(cluster=cluster), self._rules
         if summary.pending:
             return GateResult.pending(summary.pending, say) if self else GateResult()
@@ -197,8 +181,6 @@ class Gates:
 
 @dataclass(frozen=True)
 class Draws:
-    """Options of `grade` that choose rows."""
-
     stop_early: Annotated[
         bool,
         _draw_option(
@@ -224,11 +206,6 @@ class Draws:
     ] = None
 
     def sampling(self, gates: Gates) -> Sampling | None:
-        """Return the sampling; None if all rows are graded.
-
-        Raises:
-            ConfigurationError: Two options choose the rows, or a value is invalid.
-        """
         if self.stop_early and gates.gate is None:
             raise ConfigurationError("--stop-early does nothing without --gate")
         drawn = self.sample is not None or self.budget is not None
@@ -241,12 +218,6 @@ class Draws:
 
 
 def parse_counts(texts: Sequence[str] | None) -> dict[str, float]:
-    """Parse `--count` options.
-
-    Raises:
-        ConfigurationError: Not REASON=VALUE, an unknown reason, a value outside 0 to 1, or two
-        values for one reason.
-    """
     counts: dict[str, float] = {}
     for text in texts or ():
         reason, _, value = (part.strip() for part in text.partition("="))
@@ -266,11 +237,6 @@ def parse_counts(texts: Sequence[str] | None) -> dict[str, float]:
 
 
 def check_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
-    """Check `--gate` and `--error`, and return the error.
-
-    Raises:
-        ConfigurationError: An option would do nothing, or a number is out of range.
-    """
     if gate is None and error is not None:
         raise ConfigurationError(f"--error {error:g} does nothing without {name}")
     asked = DEFAULT_ERROR if error is None else error
@@ -280,11 +246,6 @@ def check_error(gate: float | None, error: float | None, name: str = "--gate") -
 
 
 def parse_min_scored(text: str | None) -> float:
-    """Parse `--min-scored`.
-
-    Raises:
-        ConfigurationError: It is not a share.
-    """
     if text is None:
         return DEFAULT_MIN_SCORED
     try:
@@ -303,8 +264,6 @@ Execute = Callable[..., Coroutine[Any, Any, Run]]
 
 @dataclass(frozen=True)
 class Batches:
-    """Options of `grade` for batches."""
-
     batch: Annotated[
         bool,
         typer.Option(
@@ -320,11 +279,6 @@ class Batches:
     def executor(
         self, context: typer.Context, data: str, sampling: Sampling | None
     ) -> Execute | None:
-        """Return what carries out a plan in batches; None without `--batch`.
-
-        Raises:
-            ConfigurationError: The options conflict with others.
-        """
         if not self.batch:
             if self.wait:
                 raise ConfigurationError("--wait does nothing without --batch")
@@ -349,11 +303,7 @@ class Batches:
 
 
 def refuse_batches_under_way(folder: Path) -> None:
-    """Reject direct calls that a pending batch has already sent and paid for.
-
-    Raises:
-        ConfigurationError: A batch of the run folder is pending.
-    """
+    """Reject direct calls that a pending batch has already paid for."""
     if parts := parts_under_way(folder):
         raise ConfigurationError(
             f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a pending "
@@ -370,11 +320,6 @@ def grade_again(
     *,
     json_output: bool,
 ) -> None:
-    """Run the command that started the batches of a run folder again.
-
-    Raises:
-        ConfigurationError: The folder has no batches, or the command's working directory is gone.
-    """
     with open_batches(folder) as table:
         command = table.command
     if command is None:

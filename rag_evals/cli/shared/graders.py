@@ -42,8 +42,6 @@ LanguageCode = Annotated[
 
 @dataclass(frozen=True)
 class Chosen:
-    """Options that choose the graders and the judge."""
-
     judge: Annotated[
         str | None,
         typer.Option(
@@ -84,16 +82,9 @@ class Chosen:
 
     @property
     def is_default_judge(self) -> bool:
-        """Whether neither the command line, the config file nor the variable names a judge."""
         return not (self.judge or self.verifier or os.environ.get(JUDGE_VARIABLE))
 
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
-        """Return the graders and the judge.
-
-        Raises:
-            ConfigurationError: A grader, a file or a folder is invalid, or no grader uses the
-            verifier.
-        """
         found = _find_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         if self.verifier is not None:
             if not any(isinstance(one, TwoStepGrader) for one in found):
@@ -124,11 +115,6 @@ def _find_graders(
     folders: Sequence[Path] = (),
     language: str | None = None,
 ) -> list[Grader[Any]]:
-    """Return the graders that the options name.
-
-    Raises:
-        ConfigurationError: A grader, a file or a folder is invalid.
-    """
     places = search_folders(folders)
     # No shipped grader has a colon in its name.
     if prompt is None:
@@ -156,14 +142,7 @@ def _find_graders(
 
 
 def _own_grader(spec: str) -> Grader[Any]:
-    """Import a user's grader; the working directory is searched first.
-
-    Args:
-        spec: `package.module:object`; the object may be nested, as in `my:Team.strict`.
-
-    Raises:
-        ConfigurationError: The module cannot be imported, or has no such grader.
-    """
+    """Import a grader from `package.module:object`; the working directory comes first."""
     module_name, _, path = spec.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
         raise ConfigurationError(
@@ -216,10 +195,6 @@ def _import_module(name: str, spec: str) -> ModuleType:
 
 
 def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
-    """Hash the source files of a grader; None if there are none.
-
-    The grader's fingerprint covers its prompt and schema, but not the code that computes the score.
-    """
     names = {module.__name__, type(grader).__module__, grader.result_model.__module__}
     files = [
         Path(file)
@@ -233,8 +208,6 @@ def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
 
 @dataclass(frozen=True)
 class TunedBy:
-    """Options for verifiers tuned with labels."""
-
     tuned: Annotated[
         list[Path] | None,
         _tuned_option(
@@ -252,11 +225,6 @@ class TunedBy:
     ] = False
 
     def check(self, plan: Plan) -> None:
-        """With `--require-tuned`, reject a verifier with graded support that has no tuned file.
-
-        Raises:
-            ConfigurationError: There is such a verifier, or no verifier decides.
-        """
         for grader in plan.graders if self.require_tuned else ():
             stages = grader.stages
             # The last stage of a cascade may be a judge with a support of 0 or 1: nothing to tune.
@@ -276,7 +244,6 @@ class TunedBy:
                 )
 
     def foreign(self, run: Run, say: Phrases) -> tuple[str, ...]:
-        """With `--require-tuned`, return lines about data that do not look like the labels."""
         if not self.require_tuned:
             return ()
         lines = run.summary().shift_lines(say, only_foreign=True)

@@ -34,8 +34,6 @@ _file_option = partial(typer.Option, rich_help_panel="Reading the data")
 
 
 class Language(StrEnum):
-    """Languages of the output."""
-
     EN = "en"
     RU = "ru"
 
@@ -91,8 +89,6 @@ Threshold = Annotated[
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Options that choose the labels that a command reads."""
-
     labels: Annotated[
         list[str] | None,
         typer.Argument(
@@ -110,14 +106,11 @@ class LabelOptions:
 
     # Any: the arguments have different types.
     def arguments(self) -> dict[str, Any]:
-        """Return the keyword arguments of functions that read labels."""
         return {"labels": self.labels or [], "grader": self.grader, "column": self.label_column}
 
 
 @dataclass(frozen=True)
 class RowFile:
-    """Options for reading a file of rows and finding its fields."""
-
     column: Annotated[
         list[str] | None,
         typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
@@ -138,15 +131,9 @@ class RowFile:
     ] = None
 
     def file(self, data: str) -> DataFile:
-        """Return the file with these options."""
         return DataFile(data, self.sheet, self.encoding, self.delimiter)
 
     def columns(self) -> ColumnMap:
-        """Return the columns of the fields.
-
-        Raises:
-            ConfigurationError: A field or the preset is unknown.
-        """
         return ColumnMap.parse(self.column or [], self.preset)
 
 
@@ -177,7 +164,7 @@ OF_A_RUN = (
 def flat(
     command: Callable[..., None] | None = None, *, names: Sequence[str] = OF_A_RUN
 ) -> Callable[..., Any]:
-    """Let a command accept the fields of its option groups as separate options."""
+    """Turn a command's option groups into separate options."""
     if command is None:
         return lambda found: flat(found, names=names)
     hints = get_type_hints(command, include_extras=True)
@@ -255,7 +242,6 @@ _HELP_ALL = _keyword(
 
 
 def print_result(numbers: object, text: object, *, json_output: bool) -> None:
-    """Print the numbers of a result as JSON, or its text."""
     if json_output:
         echo_json(to_json(numbers).decode())
     else:
@@ -264,37 +250,23 @@ def print_result(numbers: object, text: object, *, json_output: bool) -> None:
 
 @dataclass(frozen=True)
 class Output:
-    """Options of a command that prints a result and suggests the next command."""
-
     json_output: Json = False
     quiet: Quiet = False
 
     def result(self, numbers: object, text: object) -> None:
-        """Print the numbers of a result as JSON, or its text."""
         print_result(numbers, text, json_output=self.json_output)
 
     def offer_next(self, *words: object, language: str = "en") -> None:
-        """Print the next command on standard error."""
         if not (self.quiet or self.json_output):
             command = shlex.join(["rag-evals", *map(str, words)])
             echo(phrases(language)("terminal.next", command=command), err=True)
 
 
 def reader_language(asked: str | None = None) -> str:
-    """Return the output language of a command that shows a run.
-
-    Raises:
-        ConfigurationError: RAG_EVALS_LANGUAGE names an unsupported language.
-    """
     return asked or _own() or "en"
 
 
 def grading_language(rows: str | None) -> str:
-    """Return the output language of a command that grades.
-
-    Raises:
-        ConfigurationError: As for `reader_language`.
-    """
     code = (rows or "").lower().replace("_", "-").partition("-")[0]
     return _own() or (code if code in LANGUAGES else "en")
 

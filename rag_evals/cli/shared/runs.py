@@ -43,7 +43,6 @@ _MOST_BYTES = 1_000_000
 
 
 def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
-    """Carry out a run; a signal ends the command and prints where the run is stored."""
     try:
         return run_until_signal(work)
     except RunInterruptedError as error:
@@ -56,11 +55,7 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
 
 
 def open_run(folder: Path) -> Run:
-    """Open a run folder, and print on standard error what its numbers leave out.
-
-    Raises:
-        DataError: The folder has no run, or a damaged one.
-    """
+    """Open a run, and print to standard error what its numbers leave out."""
     stored = load_run(folder)
     for note in stored.notes():
         echo(f"{folder}: {note}", err=True)
@@ -87,8 +82,6 @@ def _remove_earlier(junit: Path | None) -> Path | None:
 
 @dataclass(frozen=True)
 class Outputs(Output):
-    """Options of `grade` for its outputs."""
-
     by: By = None
     cluster: Cluster = None
     report: Annotated[
@@ -116,22 +109,15 @@ class Outputs(Output):
 
     @property
     def table(self) -> Path | None:
-        """The file that `--out` names; None if it names a folder."""
+        """The file named by `--out`; None for a folder."""
         out = self.out
         return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
 
     @property
     def folder(self) -> Path | None:
-        """The run folder that `--out` names; None for the default folder."""
         return None if self.table is not None else self.out
 
     def check(self, data: str, *, dry_run: bool) -> None:
-        """Check the options for a build before any row is paid for.
-
-        Raises:
-            ConfigurationError: A file cannot be written, `--row-under` is invalid or would do
-                nothing, or a dry run is asked for a JUnit file.
-        """
         if self.row_under is not None and self.junit is None and not _warns():
             raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
         if self.junit is not None:
@@ -145,7 +131,6 @@ class Outputs(Output):
     def show_more(
         self, run: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        """Show groups, write the report and files for a build, and print the next command."""
         asked = (view.by, self.report, self.junit, self.table, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
             self._show_stored(load_run(run), view, count, result)
@@ -198,7 +183,6 @@ class Outputs(Output):
 
 
 def _warns() -> bool:
-    """True in a build on GitHub, which shows warnings."""
     return os.environ.get(_ON_GITHUB) == "true"
 
 
@@ -223,11 +207,6 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
-    """Reject an unknown column for groups or clusters before any row is paid for.
-
-    Raises:
-        MissingColumnError: The message lists the columns.
-    """
     if by is None or plan.checked is None or by in GROUPING_FIELDS:
         return
     # Graded fields are stored with the sample; only the other columns can form groups.
@@ -240,7 +219,6 @@ def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
 
 
 def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
-    """Print a table of groups for each grader."""
     for numbers in grader_numbers(run, view):
         names = (view.say(f"table.{name}") for name in ("score", "95", "scored", "not_scored"))
         grader = view.say.named("graders", numbers.counted.grader)
@@ -254,11 +232,7 @@ def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
 def append_step_summary(
     shown: Run | Comparison, view: View | None = None, result: GateResult | None = None
 ) -> None:
-    """Append a run or a comparison to the summary of a GitHub build; does nothing elsewhere.
-
-    Raises:
-        ConfigurationError: The file cannot be written.
-    """
+    """Append to the step summary of GitHub Actions; elsewhere, do nothing."""
     target = os.environ.get(_SUMMARY)
     if not target:
         return
@@ -283,7 +257,6 @@ def append_step_summary(
 
 
 def _bounded(text: str, written: int, cut: str) -> str:
-    """Cut a text at the end of a line if it exceeds the remaining space."""
     room = _MOST_BYTES - written
     # A character takes at least one byte.
     if len(text) <= room and len(text.encode()) <= room:
