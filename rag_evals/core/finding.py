@@ -44,7 +44,6 @@ class Quote:
     text: str
 
     def __repr__(self) -> str:
-        """Show one line; long text is shortened."""
         where = "" if self.start is None else f", {self.start} to {self.end}"
         return f"Quote(chunk {self.chunk_id}{where}: {shortened(self.text, 60)!r})"
 
@@ -114,7 +113,6 @@ class Finding:
     end: int | None = None
 
     def __repr__(self) -> str:
-        """Show the text and its label on one line."""
         return f"Finding({shortened(self.text, 60)!r}, {self.label!r})"
 
     @property
@@ -180,7 +178,7 @@ def has_statements(model: type[BaseModel]) -> bool:
 
 
 def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
-    """Return the statements of a result with their labels; requires `has_statements`."""
+    """Return the statements with their labels; the model must satisfy `has_statements`."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
     things = getattr(result, shape.list_name)
@@ -366,7 +364,7 @@ def result_html(
 
 
 def _item_html(tone: _Tone, text: str, label: str, notes: Iterable[str]) -> str:
-    """Format one coloured line with its label, and notes below it; all arguments are plain text."""
+    """Format one line with its label and notes; all arguments are plain text."""
     colour = _COLOURS[tone]
     below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes if note)
     return (

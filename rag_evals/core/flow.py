@@ -58,7 +58,6 @@ class Claim:
         return sentence, self.before, self.question
 
     def __str__(self) -> str:
-        """Return the text."""
         return self.text
 
 
@@ -160,7 +159,6 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> Self:
-        """Add each field."""
         return type(self)(
             self.calls + other.calls,
             self.reasks + other.reasks,
@@ -221,11 +219,7 @@ class JudgeCall(Generic[M]):
 
 
 class LocalVerifier(Protocol):
-    """Verifies claims on this machine, without a judge."""
-
-    def verify(self, claims: Sequence[Claim], chunks: Sequence[str], /) -> list[Verdict]:
-        """Return one verdict for each claim, in order."""
-        ...
+    def verify(self, claims: Sequence[Claim], chunks: Sequence[str], /) -> list[Verdict]: ...
 
 
 @dataclass(frozen=True, slots=True)

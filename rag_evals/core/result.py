@@ -209,7 +209,7 @@ def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
 
 
 def _require_every_property(schema: dict[str, Any]) -> None:
-    """Mark every field as required in the schema for the judge, even fields with defaults."""
+    """Mark every field as required, even those with defaults."""
     properties = schema.get("properties", {})
     for entry in properties.values():
         entry.pop("default", None)
@@ -411,14 +411,12 @@ class Result(JudgeModel):
         return None
 
     def _ending(self, say: Phrases) -> str:
-        """The score, or why it does not count."""
         if (reason := self.not_scorable) is None:
             return f"score={self.score:.2f}"
         status = say.named("statuses", "not_scorable")
         return say("notebook.ended", status=status, why=say.reason(reason))
 
     def __repr__(self) -> str:
-        """Show the score and the number of findings; the fields if there is no score."""
         try:
             rest = f"{self._ending(phrases())}; {findings_line(self.findings) or 'no findings'}"
             rest += "" if self.decided_by is None else f"; judge: {self.decided_by}"
@@ -427,7 +425,6 @@ class Result(JudgeModel):
         return f"{type(self).__name__}({rest})"
 
     def __str__(self) -> str:
-        """Show the score, then one line for each finding and warning."""
         try:
             say = phrases()
             warned = [say("notebook.warning", text=one) for one in self.warnings]

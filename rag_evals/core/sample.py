@@ -66,7 +66,6 @@ def text_of(value: object, place: str) -> str:
 
 
 def _asked(value: Any) -> Any:
-    """Return the only user message of a list of messages."""
     if isinstance(value, list | tuple):
         roles = [field_of(one, "role") or field_of(one, "type") for one in value]
         asking = [one for one, role in zip(value, roles, strict=True) if role in _ASKING]
@@ -75,7 +74,6 @@ def _asked(value: Any) -> Any:
 
 
 def _texts_of_fields(value: Any, names: Sequence[str]) -> dict[str, str]:
-    """Return the texts that a mapping or an object has as direct fields, by name."""
     own: Any = value
     if not isinstance(value, Mapping):
         own = (*getattr(value, "__dict__", ()), *getattr(value, "__dataclass_fields__", ()))
@@ -86,14 +84,12 @@ def _texts_of_fields(value: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def shown(value: object) -> str:
-    """Format a value and its type for a message, shortened."""
     written = ascii(value)
     cut = written if len(written) <= _MOST_SHOWN else written[: _MOST_SHOWN - 3] + "..."
     return f"{cut} ({type(value).__name__})"
 
 
 def field_of(thing: Any, name: str) -> Any:
-    """Return a field of a mapping or an object, or None."""
     if isinstance(thing, Mapping):
         return thing.get(name)
     try:
@@ -178,7 +174,6 @@ class Chunk:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """Show one line; a long text is shortened."""
         more = f", metadata={shortened(str(self.metadata), 60)}" if self.metadata else ""
         return f"Chunk({self.id}, {shortened(self.text, 60)!r}{more})"
 
@@ -315,7 +310,6 @@ def _is_scored(element: object) -> bool:
 
 
 def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
-    """Return text and metadata of a mapping or an object; None if it has no text."""
     for name in _INNER_NAMES:
         inner = field_of(element, name)
         if inner is not None and not isinstance(inner, str):
@@ -331,7 +325,6 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _metadata(values: object, used: set[str]) -> dict[str, Any]:
-    """Return the fields next to the text: metadata, score and id."""
     rest: dict[str, Any] = {}
     if isinstance(values, Mapping):
         rest = {key: value for key, value in values.items() if key not in used}
@@ -437,7 +430,7 @@ def _messages_in(value: Any) -> list[Any]:
 
 
 def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
-    """Split messages into turns; also return what the user said after the last reply."""
+    """Split messages into turns, and what the user said after the last reply."""
     turns: list[Turn] = []
     asked: list[str] = []
     said: list[str] = []
@@ -506,7 +499,6 @@ def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
 
 
 def _tool_output(item: Any) -> tuple[Chunk, ...]:
-    """Return the output of a tool as chunks; a text is one chunk unless it contains a list."""
     found = (field_of(item, name) for name in _OUTPUT_NAMES)
     output = next((one for one in found if one is not None), "")
     text = _inner_text(output, _NAMES_OF_MESSAGES, levels=6)
@@ -652,7 +644,6 @@ class Sample:
         object.__setattr__(self, "relevant_ids", _ids_from(relevant_ids))
 
     def __repr__(self) -> str:
-        """Show one line: long texts are shortened and chunks counted."""
         return f"Sample({', '.join(f'{name}={value}' for name, value in self._parts())})"
 
     def _parts(self) -> list[tuple[str, str]]:

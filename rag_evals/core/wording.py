@@ -59,7 +59,6 @@ class Phrase(NamedTuple):
         return said
 
     def __str__(self) -> str:
-        """Format the phrase in English."""
         return self.said(phrases())
 
 

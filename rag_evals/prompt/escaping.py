@@ -168,7 +168,7 @@ class ShownText(str):
     def __new__(
         cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = ""
     ) -> Self:
-        """Make a text with an id; a list prints it in its `tag`, such as `chunk id="0"`."""
+        """Make a text; a list prints it in its `tag`, such as `chunk id="0"`."""
         made = super().__new__(cls, text)
         made.id = id
         made.metadata = metadata or {}
@@ -177,12 +177,10 @@ class ShownText(str):
 
     @property
     def text(self) -> str:
-        """The text itself."""
         return str(self)
 
     @property
     def block(self) -> str:
-        """The text between its tags."""
         name, numbered, _ = self._tag.partition(" ")
         text = f"\n{self}\n" if numbered else self
         return f"<{self._tag}>{text}</{name}>"
@@ -192,11 +190,9 @@ class ShownList(list[Any]):
     """A list that prints its items as a block; so do its slices."""
 
     def __str__(self) -> str:
-        """Return the block of all items."""
         return "\n".join(one.block for one in self)
 
     def __getitem__(self, place: Any) -> Any:
-        """Return an item, or a slice as a `ShownList`."""
         found = super().__getitem__(place)
         return ShownList(found) if isinstance(place, slice) else found
 
@@ -214,7 +210,6 @@ class ShownExample:
     statements: Sequence[ShownText]
 
     def __str__(self) -> str:
-        """Return its data and the right reply, in lines."""
         return "\n".join(self._lines())
 
     @property
@@ -279,7 +274,7 @@ class TagEscaper:
 
 
 def _block(value: Any) -> str | None:
-    """Return the block of numbered texts, also in nested lists; None for anything else."""
+    """Return the block of numbered texts, also of nested lists; None for anything else."""
     if not isinstance(value, list | tuple):
         found: str | None = getattr(value, "block", None)
         return found

@@ -169,7 +169,6 @@ class Criterion:
     text: str
 
     def __str__(self) -> str:
-        """Return the name and what must hold."""
         return f"{self.name}: {self.text}"
 
     @property
@@ -247,7 +246,6 @@ class Rendering:
 
 
 def sentences_of(answer: str | None) -> list[str]:
-    """Return the sentences of an answer in order."""
     return [span.text for span in split_sentences(answer or "")]
 
 
@@ -299,7 +297,6 @@ _TWO_PARTS = ("answer", "context", "sentences", "statements")
 
 
 def made_up(field: str) -> list[str]:
-    """Return texts for a field that are easy to find in a rendered template."""
     count = 2 if field in _TWO_PARTS else 1
     return [
         f"Zq{field}{n}start is what this {field} says here, up to Zq{field}{n}end."

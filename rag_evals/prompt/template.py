@@ -169,8 +169,6 @@ def read_template(file: Traversable, name: str) -> str:
 
 
 class _Parent(NamedTuple):
-    """A template that another extends or includes."""
-
     key: str
     header: PromptHeader
     text: str
@@ -241,7 +239,6 @@ class _Environment(ImmutableSandboxedEnvironment):
     links: Mapping[tuple[str, str], str]
 
     def join_path(self, template: str, parent: str) -> str:
-        """Return the key of the template that `parent` calls `template`."""
         return self.links.get((parent, template), template)
 
     def getattr(self, obj: Any, attribute: str) -> Any:

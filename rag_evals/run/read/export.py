@@ -37,24 +37,22 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a run knows about its findings besides the log.
+    """People's labels and confidences; both are often empty.
 
     Attributes:
-        labels: People's labels; often empty.
-        confidences: How sure a tuned verdict is, by grader and verifier; often empty.
+        confidences: How sure a tuned verdict is, by grader and verifier.
     """
 
     labels: LabelLines
     confidences: Mapping[str, Mapping[str, Confidence]]
 
     def people(self, record: Record, place: int) -> float | None:
-        """Return the share of people who say yes to a finding; None if nobody decided."""
+        """Return the share of people who say yes; None if nobody decided."""
         lines = self.labels.get((record["sample_id"], record["grader"], place), ())
         values = [float(one["label"]) for one in lines if one.get("label") is not None]
         return sum(values) / len(values) if values else None
 
     def notes(self, record: Record, place: int) -> str:
-        """Return what people wrote about a finding."""
         lines = self.labels.get((record["sample_id"], record["grader"], place), ())
         return "; ".join(str(one["note"]) for one in lines if one.get("note"))
 
@@ -93,17 +91,8 @@ def rows_of_run(
     people support, and a long row has `people`, the share of people who say yes, and `note`. With a
     tuned verifier, a long row has `confidence`.
 
-    Args:
-        records: The run's records in the order of the data.
-        samples: The samples by id.
-        graders: Their names in order.
-        judge: The judge's name; None if not known.
-        shape: One row per sample or per finding.
-        marks: Labels and confidences.
-        language: Of names, labels and reasons, "en" or "ru"; the data's own columns stay.
-
     Raises:
-        ConfigurationError: Another shape, or another language.
+        ConfigurationError: An unknown shape or language.
     """
     say = phrases(language)
     if shape not in get_args(Shape):
@@ -114,12 +103,11 @@ def rows_of_run(
 
 
 def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
-    """Return the label of the band of a grader's score."""
     return next(band.label(language, grader) for band in bands if score >= band.lower - 1e-9)
 
 
 def why_unscored(record: Record, say: Phrases) -> str | None:
-    """Return why an outcome has no score: reason or error; None if it has one."""
+    """Return why an outcome has no score; None if it has one."""
     if record["score"] is not None:
         return None
     error: Mapping[str, Any] = record.get("error") or {}
@@ -154,7 +142,7 @@ def _wide(
 
 
 def _own_columns(samples: Collection[StoredSample], ours: Set[str], say: Phrases) -> dict[str, str]:
-    """Return the columns of all rows, each with the sample's field or ''."""
+    """Map each column of the table to the sample's field, or to '' for a column of the data."""
     columns: dict[str, str] = {}
     for sample in samples:
         for field, name in _FIELDS.items():
@@ -193,7 +181,6 @@ def _names_of(grader: str, say: Phrases, parts: Sequence[str]) -> list[str]:
 def _of_grading(
     record: Record | None, samples: Mapping[str, StoredSample], say: Phrases
 ) -> list[Any]:
-    """Return the values of `_PARTS`."""
     if record is None:
         return [None, None, None, None, None, "", "", ""]
     score = record["score"]
@@ -259,7 +246,7 @@ _TEXTS = "list of texts"
 def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
     """Make a data frame of flat rows.
 
-    A column with objects, or with values of several kinds, becomes text in JSON.
+    A column with objects, or with values of several types, becomes JSON text.
 
     Raises:
         ConfigurationError: The library is not installed.
@@ -273,7 +260,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Turn rows into columns with one kind of value each."""
+    """Turn rows into columns whose values have one type each."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for name, value in row.items():
@@ -282,7 +269,6 @@ def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 
 def json_text(value: Any) -> str:
-    """Write a value as JSON; values unknown to JSON become text."""
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -310,7 +296,7 @@ def _kind(value: Any) -> str:
 
 
 def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
-    """Give a column without values the text type, which every file format has."""
+    """Cast columns without values to text, because not every file format has a null type."""
     return {
         name: array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
         for name, array in arrays.items()
@@ -332,17 +318,15 @@ class Layout:
     Attributes:
         decimal: Decimal separator: `"."`, or `","` as in Russian and German Excel.
         delimiter: Separator of cells; None: `","`, or `";"` if the decimal separator is a comma.
+
+    Raises:
+        ConfigurationError: A separator is not one character, or both are the same.
     """
 
     decimal: str = "."
     delimiter: str | None = None
 
     def __post_init__(self) -> None:
-        """Check the separators.
-
-        Raises:
-            ConfigurationError: Not one character each, or the same character for both.
-        """
         if self.decimal not in (".", ","):
             raise ConfigurationError(f"decimal is {self.decimal!r}; expected '.' or ','")
         if self.delimiter is not None and len(self.delimiter) != 1:
@@ -354,16 +338,15 @@ class Layout:
 
     @property
     def between(self) -> str:
-        """The separator of cells."""
         return self.delimiter or (";" if self.decimal == "," else ",")
 
 
 def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
-    """Write flat rows to a file; its suffix selects the format.
+    """Write flat rows to a file whose suffix selects the format.
 
     Raises:
-        ConfigurationError: An unknown suffix, a library that is not installed, or a file that
-            cannot be written.
+        ConfigurationError: The suffix is unknown, a library is not installed, or the file cannot
+            be written.
     """
     write = FORMATS.get(path.suffix.lower())
     if write is None:
@@ -403,7 +386,7 @@ def _own_cell(value: object) -> object:
 
 
 def safe_cell(value: object) -> object:
-    """Return a cell's value so that no spreadsheet reads it as a formula."""
+    """Escape a text that spreadsheets would read as a formula."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value

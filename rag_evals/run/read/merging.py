@@ -1,4 +1,4 @@
-"""Merges parts of a run that were graded in several places, by copying their outcomes."""
+"""Merges parts of a run that were graded in several places."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,11 +39,8 @@ class _Part:
     """A run folder, or a file of outcome rows.
 
     Attributes:
-        path: Where it is.
-        identity: Of its manifest; for a file, the graders with their short fingerprints, and the
-            judge.
+        identity: As in the manifest; for a file, the graders (short fingerprints) and the judge.
         is_finished: False for a run that was not graded completely.
-        records: Reads its outcomes.
         samples: Reads the samples, as lines of `samples.jsonl`.
         versions: The versions of rag_evals that graded it, if known.
     """
@@ -99,11 +96,6 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
 
 
 def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
-    """Check that the arguments are paths.
-
-    Raises:
-        ConfigurationError: One is not a path.
-    """
     if isinstance(parts, str | os.PathLike):
         one = os.fspath(parts)
         raise ConfigurationError(f"parts is one path, {one!r}; expected a list, as in [{one!r}]")
@@ -116,11 +108,7 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
 
 
 def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
-    """Reject an output folder inside a part, which would then have two runs.
-
-    Raises:
-        ConfigurationError: The message names the part.
-    """
+    """Reject an output folder inside a part, which would then have two runs."""
     for part in parts:
         if part.resolve() in folder.resolve().parents:
             raise ConfigurationError(
@@ -129,11 +117,7 @@ def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
 
 
 def _files_of(part: Path) -> list[Path]:
-    """Return the files of a folder that an engine wrote; return a run folder unchanged.
-
-    Raises:
-        DataError: The folder has run folders, or a run without its manifest.
-    """
+    """Return the files of a folder that an engine wrote; return a run folder unchanged."""
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
     if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
@@ -185,7 +169,6 @@ def _opened(path: Path) -> _Part:
 
 
 def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
-    """Read each outcome of a file, with its sample if the row has it."""
     for place, row in read_rows(path, wanted=repeat(1)):
         where = f"{str(path)!r}, {place}"
         record = checked_record(to_json(record_of_row(row, where)), where)
@@ -193,11 +176,6 @@ def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
 
 
 def _sample_in(row: Mapping[str, Any], where: str) -> bytes | None:
-    """Return the sample in a row of outcomes as a line; None without one.
-
-    Raises:
-        DataError: It is not a sample.
-    """
     if row.get("sample") is None:
         return None
     line = str(row["sample"]).encode() + b"\n"
@@ -217,11 +195,7 @@ def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Reject a run of drawn rows: its mean would be wrong after merging.
-
-    Raises:
-        ConfigurationError: The message says how the rows were drawn.
-    """
+    """Reject a run that graded only some rows: a merged mean would be wrong."""
     sampled = manifest["identity"].get("sample")
     if drawn := sampled or manifest.get("stopped"):
         how = "a random sample" if sampled else "in random order, and stopped early"
@@ -232,11 +206,6 @@ def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _require_alike(first: _Part, other: _Part) -> None:
-    """Reject parts that were graded in different ways.
-
-    Raises:
-        ConfigurationError: The message says what differs, and in which parts.
-    """
     ours, theirs = _graders(first), _graders(other)
     between = f"{str(first.path)!r} and {str(other.path)!r}"
     if set(ours) != set(theirs):
@@ -254,11 +223,6 @@ def _require_alike(first: _Part, other: _Part) -> None:
 
 
 def _require_equal(before: Mapping[str, Any], now: Mapping[str, Any], where: str) -> None:
-    """Reject outcomes of two judges.
-
-    Raises:
-        ConfigurationError: The message has the values of both.
-    """
     for name in _COMMON:
         if name in before and name in now and before[name] != now[name]:
             raise ConfigurationError(
@@ -273,7 +237,6 @@ def _graders(part: _Part) -> dict[str, str]:
 
 
 def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
-    """Make the manifest of the merged run."""
     full = min(parts, key=lambda part: ("data" not in part.identity, "judge" not in part.identity))
     identity = {**full.identity, "data": "rows", "file": None, "limit": None}
     versions = list(dict.fromkeys(one for part in parts for one in part.versions))
@@ -326,10 +289,8 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
 def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Record]:
     """Yield the outcomes of all parts, numbered in the order of the parts.
 
-    Args:
-        parts: All of them.
-        failed_first: Yield failed outcomes first: the last line of a grading counts, and a failure
-            must not replace a score.
+    With `failed_first`, failed outcomes come first: the last line of a grading counts, and a
+    failure must not replace a score.
     """
     for wanted in ((True,), (False,)) if failed_first else ((True, False),):
         begin = 0

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar, cast, overload
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, DataError, NotInRunError
@@ -31,12 +32,7 @@ from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RunIndex, ScoredRow
 from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
-from rag_evals.run.record.reading import (
-    FolderRecords,
-    MemoryRecords,
-    Record,
-    RunRecords,
-)
+from rag_evals.run.record.reading import Record, RunRecords
 from rag_evals.run.record.samples import StoredSample, column_value
 from rag_evals.run.record.store import read_manifest
 from rag_evals.run.record.summary import (
@@ -60,8 +56,7 @@ class ScoreNumbers(ABC):
     """Statistics of one grader's scores."""
 
     @abstractmethod
-    def _numbers(self) -> GraderSummary:
-        """Count the outcomes."""
+    def _numbers(self) -> GraderSummary: ...
 
     @property
     @abstractmethod
@@ -118,30 +113,24 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
     @overload
     def __getitem__(self, place: slice) -> "GraderOutcomes": ...
     def __getitem__(self, place: int | slice) -> "Outcome | GraderOutcomes":
-        """Return one outcome, or some of them."""
         if isinstance(place, slice):
             return GraderOutcomes(self.grader, self._outcomes[place])
         return self._outcomes[place]
 
     @property
     def scores(self) -> list[float | None]:
-        """The score of every row, 0 to 1, in the order of the data; None for a row without one."""
         return [outcome.score for outcome in self._outcomes]
 
     def __len__(self) -> int:
-        """Count the outcomes, scored or not."""
         return len(self._outcomes)
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Yield the outcomes."""
         return iter(self._outcomes)
 
     def __str__(self) -> str:
-        """Return one line, as in the summary."""
         return self._numbers().line()
 
     def __repr__(self) -> str:
-        """One line."""
         return f"GraderOutcomes({self})"
 
     def _numbers(self) -> GraderSummary:
@@ -171,15 +160,16 @@ class Run(ScoreNumbers):
         folder: Path | None = None,
         manifest: Mapping[str, Any] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
-        left_out: int = 0,
         models: Iterable[type[BaseModel]] = (),
     ) -> None:
         self.folder = folder
         self.graded = 0
-        self._records: RunRecords | None = MemoryRecords(records, samples, manifest, left_out)
+        self._given = list(records)
+        self._manifest = manifest or {}
+        self._records: RunRecords | None = None
         self._models = {type_name(model): model for model in models}
         self._outcomes: list[Outcome] | None = None
-        self._samples: Mapping[str, StoredSample] = {}
+        self._samples = samples or {}
         self._summary: Summary | None = None
         self._filled: Summary | None = None
         self._free: Run | None = None
@@ -206,11 +196,9 @@ class Run(ScoreNumbers):
             outcomes: All outcomes in order, for a run without a folder; None if they are not held.
             samples: The samples by id, for a run without a folder.
         """
-        run = cls(folder=folder, models=models)
+        run = cls(folder=folder, samples=samples, models=models)
         run.graded = graded
-        run._records = None  # read on first use
         run._outcomes = None if outcomes is None else list(outcomes)
-        run._samples = samples or {}
         run._summary = summary
         return run
 
@@ -223,23 +211,23 @@ class Run(ScoreNumbers):
             unchecked: Use an index that covers the log without comparing hashes.
         """
         run = cls(folder=folder)
-        run._records = FolderRecords(folder, read_manifest(folder), unchecked=unchecked)
+        run._records = RunRecords.of_folder(folder, read_manifest(folder), unchecked=unchecked)
         return run
 
     @property
     def _kept(self) -> RunRecords:
-        if self._records is None and self.folder is not None:
+        if self._records is None and self.folder is not None and not self._given:
             is_current = self.index is not None and self.index.is_current
             manifest = read_manifest(self.folder)
-            self._records = FolderRecords(self.folder, manifest, unchecked=is_current)
+            self._records = RunRecords.of_folder(self.folder, manifest, unchecked=is_current)
         elif self._records is None:
-            self._records = MemoryRecords.of(self._outcomes or (), self._samples)
+            given = self._given or [from_json(one.to_line()) for one in self._outcomes or ()]
+            self._records = RunRecords.in_memory(given, self._manifest, self._samples)
         return self._records
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be read from the folder again."""
-        left_out = {"_records": None} if self.folder is not None and self.folder.exists() else {}
-        return self.__dict__ | left_out | {"index": None}
+        """Leave out what can be made again."""
+        return self.__dict__ | {"_records": None, "_filled": None, "index": None}
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -267,7 +255,7 @@ class Run(ScoreNumbers):
         Raises:
             NotInRunError: No row has this id.
         """
-        found = self._kept.of_row(sample_id)
+        found = self._kept.read(self._kept.index.of_sample(sample_id))
         if not found:
             raise NotInRunError(
                 f"no row {sample_id!r} in the run; `rag-evals grade` and `export` show the ids"
@@ -285,7 +273,7 @@ class Run(ScoreNumbers):
 
         The data no longer has them, or they changed and were not graded again.
         """
-        return self._kept.left_out
+        return self._kept.index.left_out()
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -304,7 +292,10 @@ class Run(ScoreNumbers):
     @property
     def stages(self) -> Stages:
         """The verifiers of each grader and their labels; empty if judges decide."""
-        return self._unfilled().stages if self._summary is None else self._summary.stages
+        if self._summary is not None:
+            return self._summary.stages
+        stages: Stages = self.manifest.get("stages", {})
+        return stages
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -333,11 +324,11 @@ class Run(ScoreNumbers):
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
         """Read a grader's outcomes for a comparison, in the order of the data."""
-        return self._kept.scored_rows(grader)
+        return self._kept.index.scored_rows(grader)
 
     def answering(self) -> set[str]:
         """Return the models that answered, each with its system's fingerprint behind a space."""
-        return self._kept.answering()
+        return self._kept.index.answering()
 
     def column(self, name: str) -> dict[str, str | None]:
         """Return a column of the data as text, by sample id; None if a row lacks it.
@@ -361,11 +352,9 @@ class Run(ScoreNumbers):
         return values
 
     def __iter__(self) -> Iterator[Outcome]:
-        """Yield the outcomes."""
         return iter(self.outcomes)
 
     def __len__(self) -> int:
-        """Count the outcomes."""
         return len(self.records) if self._outcomes is None else len(self._outcomes)
 
     def __bool__(self) -> bool:
@@ -427,12 +416,10 @@ class Run(ScoreNumbers):
         return found
 
     def __repr__(self) -> str:
-        """Return one line: graders, means, counts and the folder."""
         means = "; ".join(each.line() for each in self.summary().graders.values())
         return f"Run({means or 'no outcomes'}; {self.folder or 'in memory'})"
 
     def __str__(self) -> str:
-        """Return the summary and the run folder."""
         return self.words()
 
     def words(self, *, cluster: str | None = None) -> str:
@@ -640,11 +627,11 @@ class Run(ScoreNumbers):
 
     def lowest_records(self, most: int, begin: int = 0) -> Sequence[Record]:
         """Return the records of `lowest`, from one of them on."""
-        return self._kept.lowest(most, begin)
+        return self._kept.read(self._kept.index.lowest(most, begin))
 
     def usage(self) -> dict[str, float]:
         """Return calls, tokens, cost and seconds of all outcomes, without zeros."""
-        found = self._kept.usage()
+        found = self._kept.index.usage()
         return found | {"seconds": round(found.get("seconds", 0.0), 1)}
 
     def _numbers(self) -> GraderSummary:
@@ -675,8 +662,8 @@ class Run(ScoreNumbers):
             pending=self.manifest.get("pending", 0) if unfinished else 0,
             judge=self.identity.get("judge"),
             presets=tuple(self.manifest.get("presets", ())),
-            stages=self.manifest.get("stages", {}),
-            answered=dict(self._kept.answered),
+            stages=self.stages,
+            answered=self._kept.index.answered(),
             versions=tuple(self.manifest.get("versions", ())),
             overlaps=self.manifest.get("overlaps", 0),
         )

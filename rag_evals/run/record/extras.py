@@ -1,8 +1,4 @@
-"""Files of a run folder besides its log: the judge's replies, and people's labels.
-
-`replies.jsonl` exists if the run keeps replies. Files named `labels*.jsonl` come from the label
-page.
-"""
+"""Files of a run folder besides its log: the judge's replies, and people's labels."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +21,7 @@ class ReplyLog:
     Args:
         folder: The run folder; it must exist before the first reply.
         grading: Returns the sample id and the grader of the current grading.
-        store: Keeps replies across runs; None without a cache.
+        store: Stores replies across runs; None without a cache.
     """
 
     def __init__(
@@ -36,14 +32,12 @@ class ReplyLog:
         self._store = store
 
     def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
-        """Return the reply that the store has, and log it."""
         found = None if self._store is None else self._store.find(call)
         if found is not None:
             self._write(call, found)
         return found
 
     def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
-        """Log a reply, and keep it in the store."""
         if self._store is not None:
             self._store.keep(call, reply)
         self._write(call, reply)
@@ -88,7 +82,6 @@ LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
 
 
 def labels_by_finding(folder: Path | None) -> LabelLines:
-    """Return people's labels for each finding in a run folder."""
     found: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
     for line in _label_lines(folder):
         key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
@@ -97,7 +90,6 @@ def labels_by_finding(folder: Path | None) -> LabelLines:
 
 
 def _label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
-    """Yield the labels of findings, and skip other lines."""
     for path in label_files(folder):
         for line in path.read_bytes().splitlines():
             with suppress(ValueError):

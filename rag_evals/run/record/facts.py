@@ -1,7 +1,7 @@
-"""Facts about a row besides its score: what it shares with other rows, and how long it is.
+"""Facts about a row besides its score.
 
-Rows that share a question or a context are not independent, and a shorter answer has less that can
-be wrong. Intervals and comparisons use both.
+Rows that share a question or a context are not independent, and a shorter answer has fewer
+statements that can be wrong. Intervals and comparisons account for both.
 """
 
 import hashlib
@@ -45,7 +45,6 @@ class RowFacts:
 
     @classmethod
     def of(cls, sample: object) -> "RowFacts":
-        """Return the facts of a row to grade; all are None if the row cannot be read."""
         if not isinstance(sample, Sample):
             return cls()
         question, chunks = sample.question, sorted(chunk.text for chunk in sample.context)
@@ -58,7 +57,7 @@ class RowFacts:
     def with_findings(
         self, findings: Sequence[Finding], reason: NotScorableReason | None
     ) -> "RowFacts":
-        """Add the number of statements that a grader found, and of supported ones."""
+        """Return the facts with the numbers of statements and of supported ones."""
         verdicts = [one.verdict for one in findings if one.about == "statement"]
         decided = [verdict for verdict in verdicts if verdict is not None]
         # Verdicts of a row without a score do not count: only a part of it may have been read.
@@ -70,7 +69,7 @@ class RowFacts:
         return replace(self, statements=len(decided), supported=supported)
 
     def size(self, name: str) -> int:
-        """Return one of `SIZES`; -1 if it is not known."""
+        """Return one of `SIZES`; -1 if unknown."""
         if name == "unsupported":
             known = self.statements is not None and self.supported is not None
             return (self.statements or 0) - (self.supported or 0) if known else -1
@@ -89,23 +88,16 @@ def stable_hash(text: str) -> int:
 
 
 def count_words(text: str) -> int:
-    """Count the words of an answer."""
     return len(text.split()) if text.isascii() else len(_WORDS.findall(text))
 
 
 def read_facts(stored: Mapping[str, Any] | None) -> RowFacts:
-    """Read the facts of a stored outcome; earlier versions stored none."""
     known = stored or {}
     return RowFacts(**{name: known[name] for name in FACTS if name in known})
 
 
 class Size(NamedTuple):
-    """The mean of one size of the answers, such as words per row.
-
-    Attributes:
-        name: "statements", "supported", "unsupported" or "words".
-        mean: Mean over the rows that have it, and its interval.
-    """
+    """The mean size of answers, such as words per row, over the rows that have it."""
 
     name: str
     mean: Interval
@@ -116,12 +108,12 @@ _EXPRESSIONS = {name: name for name in SIZES} | {"unsupported": "statements - su
 
 
 class Shared(NamedTuple):
-    """How many rows share a question or a context.
+    """How many rows share a question or a context with another row.
 
     Attributes:
         rows: All rows.
-        within: Rows that share theirs with another row.
-        repeated: Values that several rows share.
+        within: Rows that share theirs.
+        repeated: Distinct values that several rows share.
     """
 
     rows: int
@@ -130,19 +122,19 @@ class Shared(NamedTuple):
 
     @property
     def is_independent(self) -> bool:
-        """Whether too few rows share a value to cluster them."""
+        """True if too few rows share a value to cluster them."""
         units = self.rows - self.within + self.repeated
         return self.within <= MOST_REPEATED * self.rows or units < 2
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFacts:
-    """Facts about a grader's rows in an index, read when needed.
+    """Facts about a grader's rows, queried from an index when needed.
 
     Attributes:
         read: Runs a query.
-        lines: The end of each query: which lines of the index.
-        shared: How many rows share a question or a context; empty if not known.
+        lines: The end of each query, which selects the lines.
+        shared: Rows that share a question or a context; empty if unknown.
     """
 
     read: Callable[[str], Iterator[tuple[Any, ...]]]
@@ -151,17 +143,17 @@ class StoredFacts:
 
     @property
     def is_independent(self) -> bool:
-        """Whether rows are known to share neither question nor context."""
+        """True if rows are known to share neither question nor context."""
         return bool(self.shared) and all(one.is_independent for one in self.shared.values())
 
     def rows(self) -> Iterator[tuple[RowFacts, str | None]]:
-        """Read the facts of each row, and why it has no score."""
+        """Yield the facts of each row, and why it has no score."""
         reason = "(SELECT text FROM word WHERE number = o.reason)"
         found = self.read(f"SELECT {reason}, {', '.join(FACTS)} {self.lines}")
         return ((RowFacts(*facts), reason) for reason, *facts in found)
 
     def sums(self) -> dict[str, tuple[int, int, int]]:
-        """Return for each of `SIZES` the number of rows, the sum, and the sum of squares."""
+        """Return the number of rows, the sum and the sum of squares for each of `SIZES`."""
         each = "COUNT({0}), SUM({0}), SUM(({0}) * ({0}))"
         parts = (each.format(_EXPRESSIONS[name]) for name in SIZES)
         found = [value or 0 for value in next(self.read(f"SELECT {', '.join(parts)} {self.lines}"))]
@@ -188,12 +180,17 @@ class RowTable:
         self._found: tuple[int, Clusters | None] | None = None
 
     def add(self, facts: RowFacts, reason: str | None) -> None:
-        """Add a row; the reason is why it has no score."""
+        """Add a row; `reason` is why it has no score, if it has none."""
         self._load()
         for name, column in self._columns.items():
             value = getattr(facts, name)
             column.append((0 if name in HASHES else -1) if value is None else value)
         self._reasons.append(0 if reason is None else self._code(reason))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Read what is still in the index, which cannot be pickled."""
+        self._load()
+        return self.__dict__
 
     def _load(self) -> None:
         stored, self._stored = self._stored, None

@@ -120,7 +120,7 @@ _JOINED = (
 
 
 def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
-    """Return the models that answered, without duplicates or system fingerprints."""
+    """Return the names of the models, sorted, without their system fingerprints."""
     return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
 
 
@@ -128,7 +128,7 @@ class IndexedLine(NamedTuple):
     """One line of the log, as stored in the index.
 
     Attributes:
-        place: The offset of the line in `results.jsonl`.
+        place: The line's offset in `results.jsonl`.
         outcome: The outcome without its result, findings and fingerprints.
     """
 
@@ -137,15 +137,7 @@ class IndexedLine(NamedTuple):
 
 
 class ScoredRow(NamedTuple):
-    """The fields of an outcome that comparisons use.
-
-    Attributes:
-        sample_id: Id of the row.
-        status: How the grading ended.
-        score: 0 to 1, or None.
-        reason: Why there is no score: a reason or an error type; None if there is one.
-        facts: Facts about the row.
-    """
+    """The fields of an outcome that comparisons use; `reason` may be the type of an error."""
 
     sample_id: str
     status: str
@@ -155,13 +147,12 @@ class ScoredRow(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """What all starts of a run used, including outcomes that were graded again.
+    """Usage and cost of a run, including outcomes that were graded again.
 
     Attributes:
-        usage: Calls and tokens.
         cost_usd: List price in US dollars; None if no price is known.
-        lost_usd: The part of it spent on failed gradings.
-        is_answered: Whether a judge answered for a line that did not fail.
+        lost_usd: The cost of failed gradings.
+        is_answered: True if a judge answered for a row that did not fail.
     """
 
     usage: Usage
@@ -174,7 +165,7 @@ class Ended(NamedTuple):
     """Selects lines of earlier starts that did not fail.
 
     Attributes:
-        fingerprints: Fingerprint of each grader, as in outcomes; others are left out.
+        fingerprints: The fingerprint of each grader; other graders are left out.
         only_current: Leave out rows that changed or that the data no longer has.
     """
 
@@ -186,10 +177,8 @@ class Tally(NamedTuple):
     """Totals over the lines of one grader.
 
     Attributes:
-        grader: Its name.
-        ends: Number of lines without a score by status and reason or error type.
-        scores: All scores.
-        rows: Facts of all lines that did not fail.
+        ends: Number of rows without a score, by status and reason or error type.
+        rows: Facts of all rows that did not fail.
         noted: Outcomes with warnings, tallies, further scores or repeats.
     """
 
@@ -203,8 +192,8 @@ class Tally(NamedTuple):
 class RunIndex:
     """The index of one run folder.
 
-    A writer has the folder's lock and adds each line of the log; a reader calls `RunIndex.read`,
-    which brings the index up to date.
+    A writer holds the folder's lock and adds each line as it is written. `RunIndex.read` first
+    brings the index up to date.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
@@ -224,7 +213,7 @@ class RunIndex:
 
     @classmethod
     def write(cls, folder: Path, hash_file: Callable[[Path, int], str] = hash_beginning) -> Self:
-        """Open the index of a folder that this process has locked, and bring it up to date.
+        """Open the index, and bring it up to date; the caller holds the folder's lock.
 
         Raises:
             DataError: A line of the log is broken.
@@ -258,10 +247,9 @@ class RunIndex:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Open the index of a folder for reading, and bring it up to date.
+        """Open the index for reading, and bring it up to date.
 
-        If a run is being graded in the folder, or the folder is read-only, this uses a private
-        copy.
+        If the folder is locked or read-only, this reads a private copy.
 
         Raises:
             DataError: A line of the log is broken.
@@ -283,10 +271,20 @@ class RunIndex:
             return index
 
     @classmethod
-    def open_unchecked(cls, folder: Path) -> Self | None:
-        """Open a settled index without hashing the log: one second for a million rows.
+    def in_memory(cls, outcomes: Iterable[Outcome]) -> Self:
+        """Index outcomes that are in no log; the place of each is its position."""
+        index = cls(Path(), _prepared(sqlite3.connect("", check_same_thread=False)))
+        for place, outcome in enumerate(outcomes):
+            index.add(outcome, place)
+        index.settle()
+        return index
 
-        None if it is missing, or covers files of another length.
+    @classmethod
+    def open_unchecked(cls, folder: Path) -> Self | None:
+        """Open a settled index without hashing the log, which takes a second for a million rows.
+
+        Returns:
+            None if there is no index, or if its files have another length.
         """
         try:
             path = (folder / INDEX).absolute().as_uri()
@@ -301,7 +299,7 @@ class RunIndex:
         return index if is_settled and covered == sizes else None
 
     def seal(self) -> None:
-        """Settle the index, and write the hash of its file next to it."""
+        """Settle the index, and write its hash to the file next to it."""
         self.settle()
         path = self.folder / INDEX
         if self._seal is not None and not self._seal.exists():
@@ -312,7 +310,7 @@ class RunIndex:
         self._marks = _marks(self.folder)
 
     def close(self) -> None:
-        """Close the file, unless a table of facts still reads it; `is_current` still works."""
+        """Close the file, unless a `RowTable` still reads it; `is_current` still works."""
         if not self._is_lent:
             self._database.close()
 
@@ -322,24 +320,21 @@ class RunIndex:
 
     @property
     def is_current(self) -> bool:
-        """Whether no file of the run changed since `seal`."""
+        """True if no file of the run changed since `seal`."""
         return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
-        """Add a line that was just written to the log."""
         self._outcomes.append(self._row(outcome, place))
 
     def add_sample(self, key: SampleKey, place: int) -> None:
-        """Add a line that was just written to the log of samples."""
         self._samples.append(_sample_row(key, place))
 
     @property
     def is_due(self) -> bool:
-        """Whether enough lines were added for a commit."""
+        """True if enough lines were added for a commit."""
         return len(self._outcomes) >= _COMMIT_ROWS
 
     def commit(self, results: Written, samples: Written) -> None:
-        """Write the added lines in one transaction."""
         self._flush()
         self._break_seal()
         rows = [(RESULTS, *results), (SAMPLES, *samples)]
@@ -347,30 +342,28 @@ class RunIndex:
         self._database.commit()
 
     def note(self, name: str, value: str | None = None) -> None:
-        """Store a note about the run; it is lost when the index is rebuilt."""
+        """Store a note about the run; a rebuild of the index loses it."""
         self._break_seal()
         self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
         self._database.commit()
 
     def noted(self, name: str) -> str | None:
-        """Return a note; None if there is none."""
         found = self._database.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
         return None if found is None else found[0]
 
     def doubted(self) -> frozenset[int]:
         """Return hashes of the samples that a killed start wrote after its last commit.
 
-        Their positions may not be those of the data.
+        Their positions may differ from those in the data.
         """
         return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
 
     def trust_positions(self, key: str | None) -> None:
-        """Note for which data the lines have the right positions; None for no data."""
+        """Record for which data the positions of lines are right; None for no data."""
         self.note(POSITIONS, key)
         self.note(_DOUBTED)
 
     def spent(self) -> Spent:
-        """Add up usage and cost of all lines, including those that no longer count."""
         sums = ", ".join(f"COALESCE(SUM({name}), 0)" for name in _USAGE)
         *used, cost, lost, is_answered = next(
             self._rows(
@@ -381,30 +374,26 @@ class RunIndex:
         return Spent(Usage(*used), cost, lost or 0.0, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
-        """Yield the row's position of each chosen line of a grader."""
+        """Yield the position in the data of each chosen line of a grader."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
             f"AND grader = {self._find_word(grader)}"
         )
 
     def ended_places(self, chosen: Ended) -> Iterator[int]:
-        """Yield the offset of each line of `ended`, in the order of the log."""
+        """Yield the offset of each chosen line, in the order of the log."""
         where = self._where(chosen)
         return self._column(f"SELECT o.place FROM outcome o WHERE {where} ORDER BY o.place")
 
     def kept_without_outcome(self) -> Iterator[tuple[int, int]]:
-        """Yield hashes of id and line of samples without a line that did not fail."""
+        """Yield the hashes of id and line of each sample that was not graded without failure."""
         return self._rows(
             "SELECT sample, line FROM main.sample WHERE sample NOT IN (SELECT sample FROM outcome "
             f"WHERE status > 0 AND sample NOT IN ({self._doubted_numbers()})) ORDER BY place"
         )
 
     def tallies(self, chosen: Ended | None = None) -> Iterator[Tally]:
-        """Add up the lines of each grader.
-
-        Args:
-            chosen: Which lines; None adds up those that count.
-        """
+        """Add up the lines of each grader; without `chosen`, those that count."""
         self._is_lent = True
         # Facts are read later, when there may be lines of this start.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
@@ -427,7 +416,7 @@ class RunIndex:
                 yield Tally(name, ends, values, RowTable(stored=facts), noted)
 
     def _shared(self, grader: int) -> dict[str, Shared]:
-        """Return how many rows of a grader share a question or a context, if known."""
+        """Count the rows that share a question or a context; empty if not known."""
         if not self.is_settled:
             return {}
         found = self._rows(
@@ -467,7 +456,7 @@ class RunIndex:
         return next(found, None)
 
     def was_graded(self, sample_id: str, grader: str) -> bool:
-        """Return whether a row has an outcome of any version of a grader."""
+        """True if any version of a grader has an outcome for a row."""
         found = self._rows(
             "SELECT 1 FROM outcome WHERE sample = ? AND grader = ? AND place < ? LIMIT 1",
             stable_hash(sample_id),
@@ -477,7 +466,7 @@ class RunIndex:
         return next(found, None) is not None
 
     def kept_line(self, sample_id: str) -> int | None:
-        """Return the hash of a sample's last line; None without one."""
+        """Return the hash of a sample's last line, or None."""
         self._look_back()
         found = self._rows(
             "SELECT line FROM main.sample WHERE sample = ? ORDER BY place DESC LIMIT 1",
@@ -504,14 +493,14 @@ class RunIndex:
 
     @property
     def is_settled(self) -> bool:
-        """Whether `settle` has seen all lines."""
+        """True if `settle` has seen all lines."""
         return self.noted(_SETTLED) == self._extent()
 
     def _extent(self) -> str:
         return str(self._database.execute("SELECT size FROM covered ORDER BY file").fetchall())
 
     def settle(self) -> None:
-        """Find out which lines count, and how many rows share a question or a context."""
+        """Find the lines that count, and count the rows that share a question or a context."""
         self._flush()
         if self.is_settled:
             return
@@ -529,7 +518,7 @@ class RunIndex:
         self.note(_SETTLED, self._extent())
 
     def _look_back(self) -> int:
-        """Prepare to look up lines; return the offset where those of this start begin."""
+        """Prepare lookups, and return the offset at which this start's lines begin."""
         if not self._looks_back:
             self._flush()
             self._break_seal()
@@ -545,12 +534,12 @@ class RunIndex:
     # For readers: only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
-        """Set the order of the lines of one row."""
+        """Set the order of graders within a row."""
         ranks = (f"WHEN {self._find_word(name)} THEN {place}" for place, name in enumerate(graders))
         self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
     def graders(self, named: Sequence[str]) -> list[str]:
-        """Return the graders: first those given, then those found only in the log."""
+        """Return the graders: first `named`, then those found only in the log."""
         self._flush()
         source = "shared" if self.is_settled else "outcome"
         found = self._column(
@@ -559,18 +548,17 @@ class RunIndex:
         return list(dict.fromkeys([*named, *found]))
 
     def count(self, grader: str | None = None) -> int:
-        """Count the lines that count, of one grader or of all."""
         return self._number(f"SELECT COUNT(*) FROM outcome o WHERE {self._where_counts(grader)}")
 
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
     ) -> Iterator[IndexedLine]:
-        """Read the lines that count, in the order of the data, then of the graders."""
+        """Read the lines that count, by row and then by grader."""
         order = f"o.position, {self._rank}"
         return self._ordered(order, self._where_counts(grader), most=most, begin=begin)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read a grader's lines that count for a comparison, in the order of the data."""
+        """Read a grader's lines that count, in the order of the data."""
         words = dict(self._database.execute("SELECT number, text FROM word"))
         rows = self._rows(
             "SELECT sample_id, status, score, COALESCE(reason, error), "
@@ -581,7 +569,7 @@ class RunIndex:
             yield ScoredRow(sample_id, STATUSES[status], score, words.get(why), RowFacts(*facts))
 
     def answering(self) -> set[str]:
-        """Return the models that answered, with their systems' fingerprints."""
+        """Return the models that answered, with their system fingerprints."""
         said = self._rows(
             "SELECT text FROM word WHERE number IN (SELECT DISTINCT judge FROM outcome o "
             f"WHERE {_COUNTS})"
@@ -589,12 +577,11 @@ class RunIndex:
         return {one for (text,) in said for one in text.split(_BETWEEN)}
 
     def lowest(self, most: int, begin: int = 0) -> list[IndexedLine]:
-        """Return the lines to look at first: failed ones, low scores, then unscored ones."""
+        """Return failed rows first, then low scores, then rows that are not scorable."""
         order = f"o.status, o.score, o.position, {self._rank}"
         return list(self._ordered(order, _COUNTS, most=most, begin=begin))
 
     def of_sample(self, sample_id: str) -> list[IndexedLine]:
-        """Return the lines that count of one sample, in the order of the graders."""
         where, hashed = f"{_COUNTS} AND o.sample = ? AND o.sample_id = ?", stable_hash(sample_id)
         return list(self._ordered(self._rank, where, hashed, sample_id))
 
@@ -604,7 +591,7 @@ class RunIndex:
     def _ordered(
         self, order: str, where: str, *values: object, most: int = -1, begin: int = 0
     ) -> Iterator[IndexedLine]:
-        """Read lines in some order; SQLite sorts only their offsets."""
+        """Read lines in some order; SQLite sorts only their offsets, not whole rows."""
         return self._read(
             f"SELECT {_COLUMNS} FROM (SELECT o.place AS n FROM outcome o WHERE {where} "
             f"ORDER BY {order} LIMIT ? OFFSET ?) c CROSS JOIN {_JOINED} WHERE o.place = c.n",
@@ -614,7 +601,7 @@ class RunIndex:
         )
 
     def usage(self) -> dict[str, float]:
-        """Add up calls, tokens, cost and seconds of the lines that count, without zeros."""
+        """Return calls, tokens, cost and seconds of the lines that count, without zeros."""
         names = (*_USAGE, "cost_usd", "seconds")
         sums = ", ".join(f"SUM({name})" for name in names)
         found = next(self._rows(f"SELECT {sums} FROM outcome o WHERE {_COUNTS}"))
@@ -629,14 +616,13 @@ class RunIndex:
         )
 
     def sample_places(self) -> Iterator[tuple[str, int]]:
-        """Yield the id and offset of each sample of the data, in the order of the log."""
+        """Yield the id and offset of each sample in the data, in the order of the log."""
         return self._rows(
             f"SELECT sample_id, place FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
             "(SELECT MIN(place) FROM main.sample first WHERE first.sample = s.sample)"
         )
 
     def sample_place(self, sample_id: str) -> int | None:
-        """Return the offset of a sample's last line; None if the data has no such sample."""
         found = self._rows(
             f"SELECT place FROM main.sample s WHERE {_LAST_SAMPLE} AND sample = ? "
             "AND sample_id = ?",
@@ -646,15 +632,10 @@ class RunIndex:
         return next((int(place) for (place,) in found), None)
 
     def sample_count(self) -> int:
-        """Count the samples of the data."""
         return self._number(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}")
 
     def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
-        """Count the lines that count by the models that answered, for each grader.
-
-        Returns:
-            Nothing where all lines say the same.
-        """
+        """Count each grader's rows by the models that answered; empty if all rows agree."""
         pairs = f"SELECT o.grader, o.judge, COUNT(*) AS count FROM outcome o WHERE {_COUNTS}"
         said = "JOIN word g ON g.number = c.grader JOIN word j ON j.number = c.judge"
         every = self._rows(
@@ -673,7 +654,7 @@ class RunIndex:
         return found
 
     def _catch_up(self, hash_file: Callable[[Path, int], str]) -> None:
-        """Add the lines since the last commit, or all lines if the index does not fit the log."""
+        """Index the lines since the last commit, or all lines if the index does not fit."""
         sizes = self._fitting(hash_file)
         covered = dict(sizes)
         for name, added in ((RESULTS, self._new_outcomes), (SAMPLES, self._new_samples)):
@@ -691,7 +672,7 @@ class RunIndex:
             self.commit(results, samples)
 
     def _doubt(self, covered: Mapping[str, int]) -> None:
-        """Have the samples of new lines looked up, or all samples if there are many."""
+        """Mark the new lines' samples as doubted; if they are too many, doubt all positions."""
         if self.noted(POSITIONS) is None:
             return
         new = self._rows(
@@ -707,7 +688,7 @@ class RunIndex:
             self.trust_positions(None)
 
     def _fitting(self, hash_file: Callable[[Path, int], str]) -> dict[str, int]:
-        """Return how far the index covers each file; empty it if it does not fit."""
+        """Return how much of each file is indexed; empty the index if a hash differs."""
         sizes = {RESULTS: 0, SAMPLES: 0}
         for name, size, digest in self._rows("SELECT * FROM covered"):
             if hash_file(self.folder / name, size) != digest:
@@ -762,12 +743,12 @@ class RunIndex:
         )
 
     def _find_word(self, text: str) -> int:
-        """Return the number of a word; -1 for one that no line has."""
+        """Return the number of a word, or -1."""
         found = self._database.execute("SELECT number FROM word WHERE text = ?", (text,)).fetchone()
         return -1 if found is None else int(found[0])
 
     def _word(self, text: str | None) -> int | None:
-        """Return the number that a word has in the index; words are few."""
+        """Return the number of a word; add it if it is new."""
         if text is None:
             return None
         if text not in self._words:
@@ -802,7 +783,7 @@ class RunIndex:
 
     # `Any`: whatever the query asks for.
     def _column(self, query: str) -> Iterator[Any]:
-        """Read one column, without a step of Python for each row."""
+        """Read one column without running Python for each row."""
         self._flush()
         return map(itemgetter(0), self._database.execute(query))
 
@@ -849,7 +830,7 @@ def _sample_row(key: SampleKey, place: int) -> tuple[Any, ...]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open the file, and replace it if it is not an index of this version."""
+    """Open the file; replace it if it is not an index of this version."""
     path.touch(PRIVATE)
     try:
         return _prepared(sqlite3.connect(path, check_same_thread=False))
@@ -860,13 +841,12 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def remove_index(folder: Path) -> None:
-    """Delete the index of a run; it is rebuilt when needed."""
     for name in (INDEX, f"{INDEX}-wal", f"{INDEX}-shm", _SEAL):
         (folder / name).unlink(missing_ok=True)
 
 
 def _fits_seal(folder: Path) -> bool:
-    """Return whether the index is as it was sealed; one of a killed start has no seal."""
+    """True if the index has its sealed hash; a killed start leaves no seal."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()

@@ -1,4 +1,4 @@
-"""Files of JSON lines: written line by line, repaired after a kill, and checked when read."""
+"""JSON Lines files, appended line by line and repaired after a kill."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Written(NamedTuple):
-    """Size of a file, and the hash of its content."""
+    """The size of a file, and the hash of its content."""
 
     size: int
     content: str
@@ -37,7 +37,7 @@ class LineLog:
         self._digest = hashlib.sha256()
 
     def __enter__(self) -> Self:
-        """Cut off a torn last line, and open the file."""
+        """Open the file, and cut off a torn last line."""
         if self.path.exists():
             with self.path.open("rb+") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -49,17 +49,12 @@ class LineLog:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
 
     def append(self, line: bytes) -> int:
-        """Write one line, including its line end, without buffering.
-
-        Returns:
-            The byte offset of the line.
-        """
+        """Write one line without buffering, and return its byte offset."""
         assert self._file is not None, "the file is not open"
         begins = self._size
         self._size += len(line)
@@ -72,11 +67,8 @@ class LineLog:
     def follow(self, up_to: int = 0) -> str:
         """Hash the file's content, and everything written from now on.
 
-        Args:
-            up_to: Number of bytes at the beginning that get a hash of their own.
-
         Returns:
-            The hash of these first bytes.
+            The hash of the first `up_to` bytes.
         """
         self._digest = hashlib.sha256()
         with self.path.open("rb", buffering=0) as file:
@@ -87,12 +79,11 @@ class LineLog:
 
     @property
     def size(self) -> int:
-        """Size of the file in bytes."""
         return self._size
 
     @property
     def written(self) -> Written:
-        """Size and hash; an existing file must have been read with `follow`."""
+        """Size and hash; call `follow` first if the file already existed."""
         return Written(self._size, self._digest.hexdigest())
 
 
@@ -101,7 +92,7 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
 
     Args:
         path: The file; a missing file has no lines.
-        read: Parses one line; raises a `ValueError` if it is invalid.
+        read: Parses one line; raises `ValueError` if it is invalid.
 
     Raises:
         DataError: A line is invalid; the message has its number.
@@ -112,7 +103,7 @@ def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
 def placed_lines(
     path: Path, read: Callable[[bytes], T], begins: int = 0
 ) -> Iterator[tuple[int, int, T]]:
-    """Read the lines, each with the offsets of its start and end; otherwise like `read_lines`."""
+    """Like `read_lines`, with the offsets of each line's start and end."""
     if not path.exists():
         return
     try:
@@ -130,7 +121,7 @@ def placed_lines(
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
-    """Replace a file; a kill leaves either the old or the new one."""
+    """Replace a file atomically: a kill leaves either the old or the new one."""
     temporary = path.with_suffix(".tmp")
     temporary.touch(PRIVATE)
     with temporary.open("wb") as file:
@@ -142,7 +133,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
 
 
 def fault_of(error: ValueError) -> str:
-    """Describe in one line what is wrong with JSON text, without quoting user data."""
+    """Describe invalid JSON in one line, without quoting user data."""
     if not isinstance(error, ValidationError):
         return str(error)
     fault = error.errors(include_input=False, include_url=False)[0]
@@ -151,7 +142,7 @@ def fault_of(error: ValueError) -> str:
 
 
 def hash_beginning(path: Path, size: int) -> str:
-    """Return the hash of the first bytes of a file, or of the whole file if it is shorter."""
+    """Hash the first `size` bytes of a file, or all of a shorter one."""
     digest = hashlib.sha256()
     if size and path.exists():
         with path.open("rb", buffering=0) as file:
@@ -160,7 +151,6 @@ def hash_beginning(path: Path, size: int) -> str:
 
 
 def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
-    """Read the line at an offset; otherwise like `read_lines`."""
     file.seek(begins)
     try:
         return read(file.readline(_MAX_LINE_BYTES))
@@ -197,7 +187,7 @@ def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
 
 
 def _end_of_last_line(file: IO[bytes], size: int) -> int:
-    """Return the offset after the last line end, reading backwards; 0 without one."""
+    """Return the offset after the last line end, or 0 if there is none."""
     position = size
     while position > 0:
         step = min(position, _BLOCK_BYTES)

@@ -1,4 +1,4 @@
-"""The outcome of grading one row with one grader: a record, its result, and its flat row."""
+"""The outcome of grading one row with one grader."""
 
 import sys
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from rag_evals.text import shortened
 
 
 class StoredResult(Result):
-    """A result whose class no longer exists: its stored fields, score and findings."""
+    """The stored result of a class that no longer exists."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -47,46 +47,39 @@ class StoredResult(Result):
 
     @classmethod
     def of(cls, outcome: Mapping[str, Any]) -> "StoredResult":
-        """Make one from the fields of a stored outcome."""
         stored = cls.model_validate(dict(outcome["result"]))
         stored._outcome = {**outcome, "result": None}
         return stored
 
     @property
     def score(self) -> float:
-        """The score of its outcome; 0.0 if it is not scorable."""
         return self._outcome.get("score") or 0.0
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """The value of its outcome."""
         return self._outcome.get("reason")
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The values of its outcome."""
         findings: tuple[Finding, ...] = self._outcome.get("findings", ())
         return findings
 
     @property
     def warnings(self) -> list[str]:
-        """The values of its outcome."""
         return list(self._outcome.get("warnings", ()))
 
     @property
     def tallies(self) -> Tallies:
-        """The values of its outcome."""
         tallies: Tallies = self._outcome.get("tallies", {})
         return tallies
 
     @property
     def ranking_score(self) -> float | None:
-        """The value of its outcome."""
         return self._outcome.get("ranking_score")
 
 
 def type_name(model: type) -> str:
-    """Return a class's name for a run folder: its module and qualified name."""
+    """Return a class's name as a run stores it, such as `my_graders:Strict`."""
     return f"{model.__module__}:{model.__qualname__}"
 
 
@@ -95,7 +88,7 @@ def read_result(
     name: str | None,
     known: Mapping[str, type[BaseModel]],
 ) -> BaseModel | None:
-    """Return a stored result as an object of its class; None if the class is unknown.
+    """Parse a stored result into its class; None if the class is unknown.
 
     Raises:
         ValidationError: The fields are damaged.
@@ -166,7 +159,6 @@ COLUMNS: Mapping[str, str] = {
 
 
 def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
-    """Turn a line of `results.jsonl` into one flat row."""
     error, usage = record["error"] or {}, record["usage"]
     of_error = {"error_type": error.get("type"), "error_message": error.get("message")}
     facts = {_FACTS[name]: value for name, value in record["facts"].items()}
@@ -178,7 +170,7 @@ def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
 
 
 def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read a row of `flat_row` back from another engine; ignore other columns.
+    """Convert a row of `flat_row` back; ignore columns that it does not have.
 
     Raises:
         DataError: The row is not an outcome.
@@ -231,13 +223,6 @@ _NO_SCORE = "no score"
 
 @dataclass(frozen=True, slots=True)
 class ErrorRecord:
-    """What went wrong with one grading.
-
-    Attributes:
-        type: Name of the error's class, such as `JudgeOutputError`.
-        message: Its message.
-    """
-
     type: str
     message: str
 
@@ -303,7 +288,6 @@ class Outcome(Generic[R_co]):
     settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Write the judge's name into the result."""
         sign_result(self.result, self.judge)
 
     @property
@@ -321,7 +305,6 @@ class Outcome(Generic[R_co]):
         return say("notebook.ended", status=say.named("statuses", self.status), why=why)
 
     def __repr__(self) -> str:
-        """Return one line: the row, the grader and the outcome."""
         return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
 
     def to_line(self) -> bytes:
@@ -375,7 +358,7 @@ class Outcome(Generic[R_co]):
 
 
 def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None) -> Outcome:
-    """Read a stored outcome; arguments as for `Outcome.from_record`.
+    """Like `Outcome.from_record`.
 
     Raises:
         DataError: The stored result does not fit its class.
@@ -390,7 +373,7 @@ def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]]
 
 
 def short_fingerprint(fingerprint: str) -> str:
-    """Shorten a grader's fingerprint for a line; the manifest has all of it."""
+    """Return the part of a fingerprint that outcomes store; the manifest has all of it."""
     return fingerprint[:16]
 
 
@@ -438,7 +421,6 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 
 def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
-    """Return the result of an outcome, as its own class or as a `StoredResult`."""
     found = read_result(values["result"], values.get("result_type"), known)
     return StoredResult.of(values) if found is None else found
 
@@ -451,16 +433,7 @@ def outcome_of(
     cost_usd: float | None = None,
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
-    """Complete the outcome of a grading that returned a result or raised an error.
-
-    Args:
-        grading: What was known before: row, grader, judge and facts; the status is replaced.
-        ended: The result or the error.
-        seconds: Duration of the grading.
-        usage: Tokens and calls.
-        cost_usd: As in `Outcome`.
-        answered_by: As in `Outcome`.
-    """
+    """Complete an outcome with the result or the error of its grading."""
     grading = replace(grading, seconds=seconds, cost_usd=cost_usd, answered_by=answered_by)
     counted = replace(grading, status="failed", attempts=usage.calls, usage=usage)
     if not isinstance(ended, Exception):

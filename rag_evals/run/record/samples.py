@@ -1,8 +1,4 @@
-"""`samples.jsonl` stores each graded sample, so that a report needs only the run folder.
-
-A line has what a report shows (question, answer, chunks) and the row's other columns, so that
-results can be grouped and compared with labels without the data file.
-"""
+"""`samples.jsonl` stores each graded sample, so that a report needs only the run folder."""
 
 import hashlib
 import json
@@ -26,13 +22,7 @@ class StoredSample:
     """One sample as a run stores it.
 
     Attributes:
-        sample_id: Its id, as in the outcomes.
-        question: As in the sample, or None.
-        answer: As in the sample, or None.
-        chunks: Texts, in the order of their ids.
-        metadata: Of each chunk, aligned with `chunks`; may be empty.
-        reference: As in the sample, or None.
-        language: As in the sample, or None.
+        metadata: Metadata of each chunk, aligned with `chunks`; may be empty.
         columns: The row's other columns.
         fingerprint: Hash of the sample, as in outcomes; may be empty.
         in_data: False for a row that the data no longer has.
@@ -51,7 +41,7 @@ class StoredSample:
 
 
 def stored_sample(row: NumberedSample) -> StoredSample | None:
-    """Return a row as a run in memory stores it; None if nothing could be read."""
+    """Return the row as an in-memory run stores it; None if nothing could be read."""
     sample = row.sample
     if not isinstance(sample, Sample):
         return StoredSample(row.name, columns=row.columns) if row.columns else None
@@ -92,7 +82,6 @@ class SampleKey(NamedTuple):
     """The indexed fields of a stored sample.
 
     Attributes:
-        sample_id: Id of the row.
         fingerprint: Hash of the sample; empty if it could not be read.
         in_data: False for a row that the data no longer has.
         line: Hash of the whole line.
@@ -105,11 +94,6 @@ class SampleKey(NamedTuple):
 
 
 def read_sample_key(line: bytes) -> SampleKey:
-    """Read the key of a line.
-
-    Raises:
-        ValueError: The line is broken.
-    """
     fields = _read_line(line)
     digest = hashlib.blake2b(line, digest_size=8).digest()
     return SampleKey(
@@ -121,7 +105,7 @@ def read_sample_key(line: bytes) -> SampleKey:
 
 
 def sample_line(row: NumberedSample) -> bytes | None:
-    """Write a row as a line of `samples.jsonl`; None if nothing could be read."""
+    """Serialize a row for `samples.jsonl`; None if nothing could be read."""
     if isinstance(row.sample, Sample):
         return _packed(_fields(row, row.sample))
     if row.columns:
@@ -130,16 +114,11 @@ def sample_line(row: NumberedSample) -> bytes | None:
 
 
 def empty_line(sample_id: str, *, in_data: bool = True) -> bytes:
-    """Write a line for a row that cannot be shown, or that the data no longer has."""
+    """Serialize a row that cannot be shown, or that the data no longer has."""
     return _packed({"sample_id": sample_id} | ({} if in_data else {"in_data": False}))
 
 
 def read_stored_sample(line: bytes) -> StoredSample:
-    """Read one line.
-
-    Raises:
-        ValueError: The line is broken.
-    """
     return _stored(_read_line(line))
 
 

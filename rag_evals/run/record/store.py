@@ -1,4 +1,4 @@
-"""The folder of a run, with `manifest.json`, `results.jsonl` and `samples.jsonl`.
+"""The folder of a run: its manifest, and the logs of outcomes and samples.
 
 Each outcome is one line, written when its grading ends. If a key (sample and grader, with their
 fingerprints) has several lines, the last one counts.
@@ -49,7 +49,7 @@ class RunStore:
         self._finished: str | None = None
 
     def __enter__(self) -> Self:
-        """Lock the folder, and create a run in it or open the existing one.
+        """Lock the folder, and open the run in it or create one.
 
         Raises:
             ConfigurationError: Another process uses the folder, or it has a different run.
@@ -81,11 +81,9 @@ class RunStore:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Write the index, and release the folder."""
         self._held.close()
 
     def append(self, outcome: Outcome, line: bytes | None = None) -> None:
-        """Write one outcome."""
         self._finished = None
         if (version := self._manifest["rag_evals"]) not in self.versions:
             self._manifest["versions"] = [*self.versions, version]
@@ -93,15 +91,9 @@ class RunStore:
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
     def append_sample(self, line: bytes) -> None:
-        """Write a line about a sample."""
         self.index.add_sample(read_sample_key(line), self._samples.append(line))
 
     def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]]) -> Outcome:
-        """Read one stored outcome with its result.
-
-        Raises:
-            DataError: The line is not an outcome.
-        """
         self._reader = self._reader or LogFile(self.folder / RESULTS)
         return Outcome.from_record(self._reader.outcome(place), known)
 
@@ -124,7 +116,6 @@ class RunStore:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for `commit`."""
         return self.index.is_due
 
     def commit(self) -> None:
@@ -142,7 +133,7 @@ class RunStore:
         stopped: Mapping[str, Any] | None = None,
         budget: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record that every row of the data has an outcome."""
+        """Record that every row has an outcome."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
         # A finished run without new outcomes keeps its time.
         self._manifest["finished"] = self._finished or _now()
@@ -150,7 +141,7 @@ class RunStore:
         self._write_manifest()
 
     def wait(self, pending: int) -> None:
-        """Record how many gradings still wait for replies."""
+        """Record how many gradings wait for replies."""
         self._manifest["pending"] = pending
         self._write_manifest()
 
@@ -189,17 +180,11 @@ class RunStore:
 
 
 def require_empty(folder: Path, hint: str) -> None:
-    """Reject a folder that is not empty.
-
-    Raises:
-        ConfigurationError: It is not empty.
-    """
     if folder.is_dir() and any(folder.iterdir()):
         raise ConfigurationError(f"{str(folder)!r} is not empty; {hint}")
 
 
 def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
-    """Read the stored checks of data from run folders."""
     for folder in folders:
         with suppress(OSError, ValueError):
             yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
@@ -210,7 +195,6 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
 
     Raises:
         ConfigurationError: It has a different run.
-        DataError: Its run is broken.
     """
     stored = read_manifest(folder)
     if differences := _differences(stored, manifest):
@@ -230,7 +214,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
     Raises:
-        DataError: The folder has no run, or one of a newer version.
+        DataError: The folder has no run, or one written by a newer version.
     """
     path = folder / MANIFEST
     try:
@@ -250,20 +234,16 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_records(folder: Path) -> Iterator[Record]:
-    """Read `results.jsonl` in the order in which gradings ended.
+    """Read `results.jsonl` in the order in which gradings ended; skip a torn last line.
 
     Raises:
-        DataError: A line is not an outcome; a torn last line is skipped.
+        DataError: A line is not an outcome.
     """
     return read_lines(folder / RESULTS, OUTCOME.validate_json)
 
 
 def checked_record(line: bytes, where: str) -> Record:
-    """Check one outcome from outside a run folder.
-
-    Raises:
-        DataError: The line is not an outcome.
-    """
+    """Check one outcome from outside a run folder; `DataError` if it is none."""
     try:
         return OUTCOME.validate_json(line)
     except ValueError as error:
@@ -273,8 +253,8 @@ def checked_record(line: bytes, where: str) -> Record:
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Describe each different setting with both values.
 
-    Rows may differ: changed rows are graded again. The data counts as different only if both its
-    content and its name changed.
+    Changed rows are no difference, because they are graded again. The data differ only if both
+    their content and their name changed.
     """
     if stored["format"] != wanted["format"]:
         return [f"its format is {stored['format']}, this version writes {wanted['format']}"]
@@ -285,7 +265,6 @@ def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[s
 
 
 def identity_differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Describe each different setting of two identities with both values."""
     return [
         _difference(name, before.get(name), now.get(name))
         for name in sorted({*before, *now})

@@ -1,7 +1,4 @@
-"""The types of a run's files: one for an outcome, one for the manifest.
-
-Files of newer versions may have further fields, which are kept.
-"""
+"""The types of a run's files; unknown fields, written by a newer version, are kept."""
 
 from typing import Annotated, Any, NotRequired
 

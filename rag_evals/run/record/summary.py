@@ -35,18 +35,18 @@ from rag_evals.text import html_note, html_table, shortened
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean with 0 for each failed row; None if none failed or none has a score."""
+    """Return the mean with 0 for each failed row; None if no row failed or none has a score."""
     return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
 def counted_words(counts: Mapping[str, int]) -> str:
-    """List counts, as in "3 empty_context, 1 JudgeOutputError", by count, then by name."""
+    """List counts, as in "3 empty_context, 1 JudgeOutputError"; the highest count comes first."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} {name}" for name, count in ordered)
 
 
 def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
-    """List the reasons in the reader's language; otherwise like `counted_words`."""
+    """Like `counted_words`, with the reasons in the reader's language."""
     said: Counter[str] = Counter()
     for reason, count in reasons.items():
         said[say.reason(reason)] += count
@@ -54,12 +54,12 @@ def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
 
 
 class Design(Protocol):
-    """How rows were chosen, if not all of the data were graded in the same way."""
+    """How rows were chosen, if not all rows were graded in the same way."""
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean over all rows of the data with its interval; None without a score."""
+        """Return the mean over all rows of the data; None without a score."""
 
     def words(self, say: Phrases) -> str:
         """Describe in one line which rows the numbers are based on."""
@@ -71,7 +71,7 @@ class Design(Protocol):
 
 @dataclass(slots=True)
 class RepeatNumbers:
-    """The repeats of one grader.
+    """Statistics of the repeats of one grader.
 
     Attributes:
         times: How often each row was graded.
@@ -90,7 +90,6 @@ class RepeatNumbers:
     majorities: float = 0.0
 
     def add(self, repeats: Sequence[float | None]) -> None:
-        """Count one row; a row graded once changes nothing."""
         self.times = max(self.times, len(repeats))
         scores = [score for score in repeats if score is not None]
         if not scores:
@@ -113,7 +112,7 @@ class RepeatNumbers:
         return self.majorities / self.rows if self.rows else None
 
     def numbers(self) -> dict[str, float | int | None] | None:
-        """Return the numbers by name, for JSON; None if rows were graded once."""
+        """Return the numbers by name; None if rows were graded once."""
         if not self.times:
             return None
         return {
@@ -142,7 +141,7 @@ class RepeatNumbers:
 
 
 def _warning_kind(warning: str) -> str:
-    """Remove from a warning what differs between rows: quotes, numbers, text after a colon."""
+    """Remove what differs between rows from a warning: quotes, numbers, text after a colon."""
     return shortened(_OF_A_ROW.sub("…", warning.partition(":")[0]), _MOST_WARNING_CHARS)
 
 
@@ -155,11 +154,7 @@ Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 def stage_lines(stages: Stages, say: Phrases) -> list[str]:
-    """Describe by which labels each verifier was tuned, and what each cascade promises.
-
-    Returns:
-        No line for a verifier that decides alone and was not tuned.
-    """
+    """Describe by which labels each verifier was tuned, and what each cascade promises."""
     lines = [_line(stage, say) for of_grader in stages.values() for stage in of_grader]
     return list(dict.fromkeys(line for line in lines if line))
 
@@ -274,7 +269,6 @@ MOST_ROWS_SHOWN = 5
 
 
 def graders_html(graders: "Iterable[GraderSummary]", caption: str = "") -> str:
-    """Show the numbers of each grader in a line."""
     say = notebook_phrases()
     rows = [_row(of_grader, say) for of_grader in graders]
     return html_table(list(map(say, _HEAD)), rows, caption=caption)
@@ -331,7 +325,6 @@ def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> 
 
 
 def _against(outcome: Outcome, chunks: Sequence[str], say: Phrases) -> str:
-    """List what lowers the score of an outcome, with the passages to check."""
     return " · ".join(
         " | ".join([one.text, *evidence_words(one, chunks, say)])
         for one in outcome.findings
@@ -454,7 +447,6 @@ class GraderSummary:
         return count_bands(self.scores, bands=bands)
 
     def __repr__(self) -> str:
-        """One line."""
         return f"GraderSummary({self.line()})"
 
     def add(self, outcome: Outcome) -> None:
@@ -603,7 +595,7 @@ class GraderSummary:
         return say("summary.mostly", warnings=said, kind=kind) if more else f"{said}: {kind}"
 
     def _details(self, say: Phrases) -> Iterator[str]:
-        """Describe all other counts that are not 0."""
+        """Describe each count that is not 0."""
         for key, section, counts in (
             ("not_scorable", "reasons", self.not_scorable),
             ("failed", "reasons", self.failed),
@@ -754,7 +746,7 @@ class Summary:
         return list(dict.fromkeys(lines))
 
     def _swapped(self, say: Phrases) -> Iterator[str]:
-        """Report the models that answered if there are more than one row asks."""
+        """Report each grader whose rows were answered by more models than one row asks."""
         for grader, rows in self.answered.items():
             counts: Counter[str] = Counter()
             asked: Counter[int] = Counter()
@@ -829,7 +821,6 @@ class Summary:
 
 
 def summary_html(summary: Summary, folder: Path | None) -> str:
-    """Show a run in a notebook as one small table; everything is escaped."""
     say = notebook_phrases()
     judge = "" if summary.judge is None else say("summary.judge", judge=summary.judge)
     kept = [] if folder is None else [say("terminal.folder", folder=folder)]

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,17 @@ def test_an_iterable_can_be_read_back_with_its_samples() -> None:
     assert stored.samples["paris"].metadata[0] == {"title": "Guide"}
     assert stored.samples["eiffel"].columns == {"topic": "towers", "meta": {"votes": 3}}
     assert str(stored.summary()) == str(run.summary())
+
+
+@pytest.mark.parametrize("folder", ["kept", None])
+def test_a_run_and_its_summary_can_be_pickled(folder: str | None) -> None:
+    """After their numbers were read too, from a folder and from memory."""
+    run = evaluate((dict(row) for row in ROWS), out=folder)
+    for one in [run, load_run(folder)] if folder else [run]:
+        said, rows = str(one.summary()), [record["sample_id"] for record in one.records]
+        copy = pickle.loads(pickle.dumps(one))
+        assert str(copy.summary()) == str(pickle.loads(pickle.dumps(one.summary()))) == said
+        assert [record["sample_id"] for record in copy.records] == rows
 
 
 def test_a_fresh_run_answers_as_the_one_that_is_read() -> None:
