@@ -1,10 +1,4 @@
-"""The exact cache: the same call gets the same answer, across runs.
-
-The key is a hash of everything that can change an answer: the endpoint, the model, the messages,
-the schema of the reply, the sampling settings, and the number of the sample if one call is asked
-several times. The API key, time-outs, limits, concurrency, retries, and the names of runs, rows and
-graders cannot change it and are left out. A cached answer is checked again when it is read.
-"""
+"""The exact cache of judges' replies, keyed by everything that can change one."""
 
 import time
 from collections.abc import Mapping
@@ -23,15 +17,14 @@ _KEY_VERSION = 1
 
 @dataclass(frozen=True)
 class CallCache:
-    """The answers of one judge; see `ReplyStore`.
+    """One judge's replies; a `ReplyStore`.
 
     Args:
-        database: The database of answers.
-        endpoint: Name of the endpoint: provider and base URL.
-        default_model: Model for calls that name none; if None, such calls are not cached.
+        endpoint: Provider and base URL.
+        default_model: Model for calls without one; if None, they are not cached.
         model: Model for all calls; None for each call's own.
-        settings: Settings that override those of a call, such as `temperature`.
-        own: Settings of the client.
+        settings: Settings that override a call's.
+        own: The client's settings.
     """
 
     database: Database
@@ -43,7 +36,6 @@ class CallCache:
     own: Mapping[str, Any] = field(default_factory=dict)
 
     def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
-        """Return the cached answer; None if there is none."""
         key = self._key(call)
         rows = self.database.read(f"SELECT reply FROM {CALLS_TABLE} WHERE key = ?", (key,))
         if not rows:
@@ -59,7 +51,6 @@ class CallCache:
         return JudgeReply(parsed, Usage(cache_hits=1))
 
     def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
-        """Store an answer."""
         key = self._key(call)
         if key is not None:
             self.database.write(
@@ -68,7 +59,7 @@ class CallCache:
             )
 
     def _key(self, call: JudgeCall[Any]) -> str | None:
-        """Return the key of a call; None if its model is unknown."""
+        """Return a call's key; None if its model is unknown."""
         model = self.model or call.model or self.default_model
         if model is None:
             return None

@@ -1,4 +1,4 @@
-"""The database of a cache: one SQLite file for all threads and processes, or memory."""
+"""The cache's SQLite database, shared by threads and processes."""
 
 import logging
 import os
@@ -49,7 +49,6 @@ _MEGABYTE = 10**6
 
 
 def default_path() -> Path:
-    """Return the cache file, in `RAG_EVALS_CACHE_DIR` or the user's folder of caches."""
     named = os.environ.get(FOLDER_VARIABLE)
     if named:
         return Path(named) / _FILE
@@ -60,11 +59,7 @@ def default_path() -> Path:
 class Database:
     """A SQLite database; above `RAG_EVALS_CACHE_MAX_MB` it deletes the oldest entries.
 
-    Args:
-        path: The file; a new one is private (mode 0600). None for a database in memory.
-
-    Raises:
-        ConfigurationError: The file cannot be made, or is no database.
+    A new file is private (mode 0600). `ConfigurationError` means that the file cannot be used.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -82,7 +77,7 @@ class Database:
             self._connection()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path: each process needs a connection of its own."""
+        """Pickle the path only: each process needs its own connection."""
         if self.path is None:
             raise ConfigurationError(
                 "a cache in memory cannot be shared by processes; name a file for it"
@@ -90,7 +85,6 @@ class Database:
         return type(self), (self.path,)
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query; `ConfigurationError` if the file cannot be read."""
         try:
             if self._memory is None:
                 return self._connection().execute(query, values).fetchall()
@@ -102,11 +96,7 @@ class Database:
     def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute a statement for every row, in one transaction.
 
-        If the disk is full or another program locks the file, it logs a warning and stores nothing:
-        an answer that was paid for must not be lost for that.
-
-        Raises:
-            ConfigurationError: The file is damaged, or was closed.
+        A full disk or a locked file is only logged: the answer was paid for and must not be lost.
         """
         try:
             connection = self._connection()
@@ -126,7 +116,6 @@ class Database:
         )
 
     def close(self) -> None:
-        """Close the connections of all threads; the database cannot be used afterwards."""
         _close(self._opened)
 
     def _connection(self) -> sqlite3.Connection:

@@ -1,9 +1,8 @@
 """A cache that also finds the verdict on a reworded statement.
 
-Similar vectors alone do not mean equal claims: "rose by 12 %" and "rose by 21 %" are closer than
-many paraphrases. So two statements share a verdict only when their numbers, units, signs, names,
-negations and small words are the same letter by letter, their vectors are similar, and a verifier
-on this machine finds each statement in the other.
+"Rose by 12 %" and "rose by 21 %" have closer vectors than many paraphrases. So two statements share
+a verdict only if their numbers, units, signs, names, negations and small words are equal, their
+vectors are similar, and a local verifier finds each in the other.
 """
 
 import math
@@ -36,12 +35,11 @@ _MOST_COMPARED = 4
 
 
 @runtime_checkable
-class _LocalVerifier(Verifier, LocalVerifier, Protocol):
-    """Decides on this machine."""
+class _LocalVerifier(Verifier, LocalVerifier, Protocol): ...
 
 
 class _Candidate(NamedTuple):
-    """A stored statement with the frame of the one that is looked up."""
+    """A stored statement with the same frame as the one that is looked up."""
 
     name: str
     text: str
@@ -55,15 +53,11 @@ class SemanticCache(StatementCache):
 
     Args:
         embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`,
-            or the name of a model, such as `"openai/text-embedding-3-small"`.
+            or a model's name, such as `"openai/text-embedding-3-small"`.
         threshold: Least cosine of the vectors, 0 to 1.
         path: As for `StatementCache`.
         equivalence: Verifier that must find each of two statements in the other: an NLI
             classifier such as `"hf:MODEL"`; `"embedded@strict"` lets only contractions differ.
-
-    Raises:
-        ConfigurationError: The threshold is out of range, `embed` is neither a function nor a
-            model, or the verifier asks a judge.
     """
 
     mode = "semantic"
@@ -100,12 +94,12 @@ class SemanticCache(StatementCache):
         return fingerprint("semantic", self.threshold, self._embedder, own)
 
     def check(self) -> None:
-        """Check that the verifier can work (`ConfigurationError` if not)."""
+        """Raise `ConfigurationError` if the verifier cannot work."""
         if check := self._verifier.traits.check:
             check()
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Look up each statement itself, then similar statements that may share its verdict."""
+        """Return each statement's verdict, or a similar statement's; None if there is neither."""
         verdicts = super().look_up(group, keys)
         candidates = {
             key: found
@@ -186,7 +180,7 @@ class SemanticCache(StatementCache):
 
 
 def _named(embed: Any) -> tuple[str, Embed]:
-    """Return a function that makes vectors, and the name under which they are stored."""
+    """Return the name under which vectors are stored, and the function that makes them."""
     if isinstance(embed, str) and embed.startswith("openai/") and embed != "openai/":
         return embed, partial(embed_texts, embed)
     if isinstance(embed, str) or not callable(embed):
@@ -214,7 +208,7 @@ def pack_vector(vector: Sequence[float]) -> bytes:
 
 
 def cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two packed vectors, -1 to 1; 0 if their lengths differ."""
+    """Return the cosine of two packed vectors; 0 if their lengths differ."""
     if len(first) != len(second):
         return 0.0
     one, other = (struct.unpack(f"<{len(first) // 2}e", packed) for packed in (first, second))
@@ -246,10 +240,10 @@ def _written_out(text: str) -> str:
 
 
 def frame_of(text: str) -> str:
-    """Return a hash of the parts that two statements with one verdict must share letter by letter.
+    """Return a hash of the parts that must be equal in two statements with one verdict.
 
-    These are, in their order, numbers with the words next to them, signs, words with a capital
-    letter and small words; and the number of negations.
+    These are numbers with the words next to them, signs, capitalized words and small words, in
+    their order, and the number of negations.
     """
     pieces = [_PIECE.findall(piece)[0] for piece in _written_out(text).split(" ")]
     frame: list[str] = []

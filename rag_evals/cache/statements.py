@@ -1,9 +1,7 @@
-"""The cache of verdicts, by context, verifier and statement.
+"""The cache of verdicts, by chunks, verifier and statement.
 
-A statement is found however it is typed: quotes, spaces, citation marks, emphasis and the final
-stop do not count. If it depends on its question or its neighbours, they are part of its key. A
-verdict is reused only for the same chunks in the same order, the same verifier with the same
-settings and, if it asks a judge, the same model at the same address.
+Typography does not count: quotes, spaces, citation marks, emphasis and the final stop. The order of
+chunks, the verifier's settings and the judge's model and address do.
 """
 
 import threading
@@ -40,13 +38,11 @@ from rag_evals.judge import endpoint_of
 
 
 class StatementKey(NamedTuple):
-    """The key of a statement within its context and verifier.
+    """A statement's key.
 
     Attributes:
-        text: The statement as written.
         plain: The statement without typography.
-        setting: Hash of the sentences that it depends on, and of the question if the verifier
-            reads it; empty for a statement that depends on nothing.
+        setting: Hash of the sentences and the question that it depends on; empty if on none.
     """
 
     text: str
@@ -55,7 +51,6 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        """Make the key of a claim, `with_question` if the verifier reads it with every claim."""
         # Word lists take time to load.
         from rag_evals.text import plain_form  # noqa: PLC0415
 
@@ -70,7 +65,7 @@ class StatementKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Plain form and setting as one text; a plain form has no line break."""
+        """Plain form and setting, separated by a line break."""
         return f"{self.plain}\n{self.setting}" if self.setting else self.plain
 
 
@@ -78,10 +73,7 @@ class StatementCache:
     """Stores verdicts, and finds them for equal statements.
 
     Args:
-        path: SQLite file, which several processes may share; None for a cache in memory.
-
-    Raises:
-        ConfigurationError: The file cannot be used.
+        path: SQLite file, which processes may share; None for a cache in memory.
     """
 
     mode: CacheMode = "exact"
@@ -96,18 +88,17 @@ class StatementCache:
         self._database = Database(self.path)
 
     def __repr__(self) -> str:
-        """One line with the path."""
         return f"{type(self).__name__}({str(self.path or 'in memory')!r})"
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Return the verdict of each statement in a group of `group_of`; None if unknown."""
+        """Return each statement's verdict, None if unknown; `group` comes from `group_of`."""
         query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
         found = [self._database.read(query, (group, key.name)) for key in keys]
         verdicts = [unpack(rows[0][0]) if rows else None for rows in found]
         return [one and replace(one, from_cache=True) for one in verdicts]
 
     def store(self, group: str, decided: Mapping[StatementKey, Verdict]) -> None:
-        """Store new verdicts in a group."""
+        """Store new verdicts."""
         now = time.time()
         rows = [
             (
@@ -127,7 +118,7 @@ class StatementCache:
         )
 
     def check(self) -> None:
-        """Check before the first call that the cache can work."""
+        """Raise `ConfigurationError` if the cache cannot work."""
 
     def count(self) -> int:
         """Return the number of verdicts."""
@@ -171,12 +162,10 @@ class CachedVerifier:
 
     @property
     def name(self) -> str:
-        """The name of the other verifier."""
         return self.verifier.name
 
     @property
     def traits(self) -> VerifierTraits:
-        """The traits of the other verifier, with the cache's mode and check."""
         return replace(
             self.verifier.traits,
             stages=stages_in(self.verifier),
@@ -185,7 +174,6 @@ class CachedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "CachedVerifier":
-        """Return the other verifier with changes and the same cache."""
         return replace(self, verifier=self.verifier.adapt(changes))
 
     def _check(self) -> None:
@@ -194,13 +182,11 @@ class CachedVerifier:
         self.cache.check()
 
     def fingerprint(self) -> str:
-        """Return the hash of the other verifier, and of the cache's policy if it has one."""
         policy = self.cache.policy
         own = self.verifier.fingerprint()
         return fingerprint(policy, own) if policy else own
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Look up cached verdicts, verify the misses and store them."""
         with_question = self.verifier.traits.reads_question
         keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
         # Equal statements of an answer are decided once.
@@ -240,7 +226,7 @@ class CachedVerifier:
             self.cache.store(group, decided)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
-        """Return the group of verdicts that may be used; None if the judge is unknown."""
+        """Return the group of usable verdicts; None if the judge is unknown."""
         if self.verifier.traits.asks_judge and judge is None:
             return None
         own = [endpoint_of(endpoint) for endpoint in self.verifier.traits.endpoints]
@@ -254,15 +240,12 @@ def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
 
 
 def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Return the group of verdicts on these chunks by a verifier with this fingerprint.
-
-    `asked` has address and model of each judge; empty texts for none.
-    """
+    """Return the group of verdicts on these chunks; `asked` has each judge's address and model."""
     return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 
 
 def _fits(verdict: Verdict, chunks: Sequence[str]) -> bool:
-    """False for an impossible verdict, such as one on a chunk that does not exist."""
+    """False for an impossible verdict, such as one that cites a chunk that does not exist."""
     try:
         check_verdicts([Claim("")], chunks, [verdict])
     except VerifierError:
@@ -277,17 +260,11 @@ _opened: dict[Path, StatementCache] = {}
 def configured_cache(
     default: Literal["off", "exact"] = "off", path: Path | None = None
 ) -> StatementCache | None:
-    """Open the cache that the environment asks for, once per process and file.
+    """Return the cache that the environment asks for, opened once; None if it is off.
 
     Args:
-        default: Value of `RAG_EVALS_STATEMENT_CACHE` if it is not set.
-        path: The cache file; None for the user's own.
-
-    Returns:
-        The cache; None if it is off.
-
-    Raises:
-        ConfigurationError: A variable is invalid, or the file cannot be used.
+        default: Mode if `RAG_EVALS_STATEMENT_CACHE` is not set.
+        path: None for the user's own file.
     """
     if (cache_variables().mode or default) == "off":
         return None

@@ -1,6 +1,6 @@
-"""Everything that talks to an endpoint.
+"""Calls to model endpoints.
 
-`openai` and `instructor` are imported inside functions here, and nowhere else: they cost 1.4 s.
+`openai` and `instructor` take 1.4 s to import, so functions import them when they need them.
 """
 
 from rag_evals import lazy_names

@@ -1,14 +1,11 @@
-"""Batches: requests in files, and replies hours later, which are replayed.
+"""Batch APIs, and judges that replay their results.
 
-OpenAI, and with it Azure, Groq and hosts with the same interface: upload a file, make a batch of
-it, fetch its results. Anthropic: send all requests in one message; there are no files and no names.
-If the reply to such a message is lost, the batch is found among newer ones by its number of
-requests; if several match, all are waited for, and the ids in their results tell which one it is.
-Each step may be repeated: what a lost reply was about is looked for, so nothing is paid for twice.
+Every step can be repeated without paying twice. OpenAI's files and batches are found again by name
+and file. Anthropic's batches have neither, so a lost one is looked for among newer ones by its
+number of requests; if several match, all are awaited, and the ids in their results decide.
 
-A flow runs against the replies that have come. The first request without one ends it with a
-`PendingError`; once its reply has come, the flow runs again from its beginning, and gets further.
-Requests, checks and re-asks are therefore those of direct calls.
+A flow runs against the replies that have arrived. Its first request without a reply raises
+`PendingError`; after the next batch it runs again from the start and gets further.
 """
 
 import json
@@ -80,10 +77,9 @@ class BatchState:
 
     Attributes:
         name: The provider's id.
-        status: The provider's word, such as `in_progress`.
         ended: Requests with a result; None if the provider does not say.
         replied: Requests with a reply; None as above.
-        results: Files with the results, once it has ended.
+        results: Result files, once the batch has ended.
         message: Why it failed as a whole.
     """
 
@@ -96,7 +92,6 @@ class BatchState:
 
     @staticmethod
     def is_end(status: str) -> bool:
-        """True if a batch with this status gets no further replies."""
         return status in _ENDED
 
 
@@ -105,10 +100,10 @@ class BatchResult(NamedTuple):
 
     Attributes:
         key: Its `custom_id`.
-        reply: The body that came with status 200, as JSON; None for an error.
+        reply: The JSON body that came with status 200; None for an error.
         status: The HTTP status of an error; None if the request was not processed.
         fault: The body of an error, or why the request was not processed.
-        number: How often it was sent so far, from 1.
+        number: How often it has been sent.
     """
 
     key: str
@@ -119,7 +114,7 @@ class BatchResult(NamedTuple):
 
     @classmethod
     def read(cls, line: bytes) -> "BatchResult | None":
-        """Read one line of a file of results; None for any other line."""
+        """Parse a line of a result file; None if it is not a result."""
         try:
             # Some programs begin a file with a byte order mark.
             found = from_json(line.removeprefix(BOM_UTF8))
@@ -141,7 +136,7 @@ class BatchResult(NamedTuple):
         return cls(key, None, None, str(words or _NO_REPLY))
 
     def body(self) -> str:
-        """Return the body of the reply, or raise as a client would have."""
+        """Return the reply's body, or raise as a client would have."""
         if self.reply is not None:
             return self.reply
         if self.status is not None:
@@ -149,11 +144,9 @@ class BatchResult(NamedTuple):
         raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
 
     def chat(self) -> ChatReply:
-        """Return the reply of OpenAI's wire; raises as `body`."""
         return usable(read_reply(self.body().encode()))
 
     def answered(self) -> Answered:
-        """Return the reply or error as from the network; raises if there is none."""
         if self.status is not None:
             return Answered(self.status, self.fault.encode())
         return Answered(_OK, self.body().encode())
@@ -179,10 +172,10 @@ _MEGABYTE = 10**6
 
 
 class BatchHost(NamedTuple):
-    """A provider's limits of a batch, and its price as a share of the list price.
+    """A provider's batch limits, and its price as a share of the list price.
 
-    `url` is where each line is sent; empty for Anthropic, which has no lines. With `is_local`, a
-    program of the user's processes the files, and nothing is uploaded.
+    `url` is the path in each line; empty for Anthropic. With `is_local`, a program of the user
+    processes the files.
     """
 
     price_share: float = 0.5
@@ -193,7 +186,7 @@ class BatchHost(NamedTuple):
 
     @classmethod
     def of(cls, spec: str) -> "BatchHost":
-        """Return the batch limits of a judge's host; raise `ConfigurationError` if it has none."""
+        """Return a judge's batch host; raise `ConfigurationError` if it has none."""
         endpoint = read_endpoint(spec)
         if endpoint.decides:
             raise ConfigurationError(
@@ -211,12 +204,10 @@ class BatchHost(NamedTuple):
 
     @staticmethod
     def share_of(spec: str) -> float:
-        """Return the price of a batch as a share of the list price."""
         found = _HOSTS.get(read_endpoint(spec).provider)
         return 1.0 if found is None else found.price_share
 
     def line(self, key: str, body: Mapping[str, Any]) -> bytes:
-        """Return the line of a request that is named `key` in the results."""
         asked: dict[str, Any] = {"custom_id": key}
         if self.url:
             asked |= {"method": "POST", "url": self.url, "body": body}
@@ -236,7 +227,7 @@ _HOSTS: Mapping[str, BatchHost] = {
 
 
 class BatchApi(ABC):
-    """The batches of one endpoint; `spec` is a judge string, such as `openai/gpt-4o-mini`."""
+    """The batches of one endpoint."""
 
     def __init__(self, spec: str) -> None:
         self.host = BatchHost.of(spec)
@@ -244,27 +235,22 @@ class BatchApi(ABC):
         self._sdk = client_for_files(self._endpoint)
 
     def close(self) -> None:
-        """Close the connections."""
         self._sdk.close()
 
     @classmethod
     def open(cls, spec: str) -> "BatchApi":
-        """Open the batches of an endpoint, which the caller closes; raises as `BatchHost.of`."""
         return _OpenAIBatches(spec) if BatchHost.of(spec).url else _AnthropicBatches(spec)
 
     @abstractmethod
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload a file of requests once, and return its id.
-
-        `name` is unique; with `again`, the file may be there already.
-        """
+        """Upload a file of requests and return its id; with `again`, it may be there already."""
 
     @abstractmethod
     def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
-        """Make a batch of an uploaded file, once; arguments as for `upload`."""
+        """Make a batch of an uploaded file; with `again`, it may be there already."""
 
     def state(self, batch: str) -> BatchState:
-        """Return the state of a batch; raise `UnknownBatchError` if the key has no such batch."""
+        """Return a batch's state; raise `UnknownBatchError` if the key has no such batch."""
         unknown = (
             f"the endpoint has no batch {batch!r}: it was made with another key or at another "
             f"address ({self._endpoint.address_name}), or was deleted there"
@@ -273,7 +259,7 @@ class BatchApi(ABC):
             return _again(lambda: self._retrieve(batch))
 
     def lines(self, batch: str, file: str) -> Iterator[bytes]:
-        """Yield the lines of a file of results; raise `UnknownBatchError` if it is gone."""
+        """Yield the lines of a result file; raise `UnknownBatchError` if it is gone."""
 
         def begin() -> Iterator[bytes]:
             lines = self._lines(batch, file)
@@ -290,10 +276,7 @@ class BatchApi(ABC):
     def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
 
     def _cut(self, response: Any) -> Iterator[bytes]:
-        """Yield the lines of a response, after an empty one before anything is read.
-
-        Only a line feed ends a line.
-        """
+        """Yield a response's lines, after an empty one before anything is read."""
         yield b""
         rest = b""
         for piece in response.iter_bytes():
@@ -318,7 +301,7 @@ class BatchApi(ABC):
 
     @contextmanager
     def _translated(self, unknown: str = "") -> Iterator[None]:
-        """Raise exceptions of the library as our errors; `unknown` is the message for a 404."""
+        """Raise the SDK's exceptions as our errors; `unknown` is the message for a 404."""
         named = address_name.set(self._endpoint.address_name)
         try:
             yield
@@ -341,8 +324,6 @@ def _gone(batch: str, file: str) -> str:
 
 
 def _again(work: Callable[[], T]) -> T:
-    """Send a request with retries."""
-
     def read() -> T:
         try:
             return work()
@@ -353,7 +334,7 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _identified(found: Any) -> Any:
-    """Return a file or a batch; reject anything else, such as a proxy's page."""
+    """Return a file or batch; reject anything else, such as a proxy's page."""
     if not getattr(found, "id", None):
         said = " ".join(str(found).split())[:_SHOWN_CHARS]
         error = JudgeUnavailableError(f"the endpoint returned neither a file nor a batch: {said!r}")
@@ -423,7 +404,7 @@ def _state(batch: Any) -> BatchState:
 
 
 def _first_words(faults: Any) -> str:
-    """Join the first faults of a file; several lines may have the same."""
+    """Join the first different faults of a file."""
     words = list(dict.fromkeys(str(getattr(fault, "message", fault)) for fault in faults))
     more = f" (and {len(words) - _FAULTS_SHOWN} more)" if len(words) > _FAULTS_SHOWN else ""
     return "; ".join(words[:_FAULTS_SHOWN]) + more
@@ -438,7 +419,7 @@ class _AnthropicBatches(BatchApi):
         return self._sdk.messages.batches
 
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload nothing, and return the newest batch: the one to be made is newer."""
+        """Upload nothing, and return the newest batch's id: ours will be newer."""
 
         def find() -> str:
             return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
@@ -522,35 +503,25 @@ _SECONDS = 90.0
 
 
 class ArrivedReplies(Protocol):
-    """The replies that have come so far."""
-
     def attempt(self, key: str) -> BatchResult | None:
-        """Return the result of a request; None for one that is pending or was never sent."""
+        """Return a request's result; None if it is pending or was never sent."""
         ...
 
     def is_paid_here(self, key: str) -> bool:
-        """True if a request was sent for the grading that runs now."""
+        """True if the request was sent for the grading that runs now."""
         ...
 
     def note(self, missing: PendingError) -> None:
-        """Note a request that has no reply yet."""
+        """Note a request without a reply."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReplay:
-    """Asks a judge whose replies come from batches."""
-
     spec: str
     answers: ArrivedReplies
 
     async def ask(self, judge: AsyncJudge, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Answer a call to a judge of `own_judge` from the replies that have come.
-
-        Raises:
-            PendingError: A reply has not come; the error has the request.
-            GradingError: No valid reply.
-        """
         requests = _Requests(self.spec, self.answers, call.sample_index)
         used = Meter()
         token = _asked_now.set(requests)
@@ -570,14 +541,13 @@ class BatchReplay:
     def own_judge(
         self, model: str | None, options: AskOptions
     ) -> AbstractAsyncContextManager[JudgeHost]:
-        """Open a judge whose requests are answered by replies that have come."""
         BatchHost.of(self.spec)
         use = ClientUse(_SECONDS, RequestLimiter(1), _answer)
         return own_async_judge(self.spec, model, options, use)
 
 
 class _Requests:
-    """The requests of one call, answered by replies that have come."""
+    """The requests of one call, answered by replies that have arrived."""
 
     def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
         self._spec = spec
@@ -586,15 +556,15 @@ class _Requests:
         self.first: str | None = None
 
     async def post(self, **body: Any) -> ChatReply:
-        """Answer a request on OpenAI's wire."""
+        """Answer a request in OpenAI's format."""
         return self._arrived(body | body.pop("extra_body", {}), BatchResult.chat).chat()
 
     async def answer(self, content: bytes) -> Answered:
-        """Answer a request of a provider's own library."""
+        """Answer a request of a provider's own SDK."""
         return self._arrived(from_json(content), BatchResult.body).answered()
 
     def _arrived(self, body: dict[str, Any], read: Callable[[BatchResult], object]) -> BatchResult:
-        """Return the final result of a request; raise `PendingError` if there is none yet."""
+        """Return a request's final result; raise `PendingError` if there is none yet."""
         key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
         self.first = self.first or key
         found = self._answers.attempt(key)

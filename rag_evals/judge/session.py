@@ -1,7 +1,4 @@
-"""The judge of a run: stored replies, the limiter, the row's time-out, and a host.
-
-Every call passes these stages; a stage that a run does not have is None.
-"""
+"""A run's judge: stored replies, shared calls, the limiter, the row's time-out and the host."""
 
 import asyncio
 from collections import OrderedDict
@@ -35,15 +32,11 @@ _MOST_SHARED = 1000
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """Limits and settings of the judge of a run.
+    """Limits and settings of a run's judge.
 
     Attributes:
-        concurrency: Most calls in flight.
-        timeout_seconds: For all calls of one row together, without waits for the limiter.
-        requests_per_minute: None learns it from the endpoint, if it says.
-        tokens_per_minute: As above.
-        max_wait_seconds: Longest single wait that an endpoint may ask for.
-        options: Settings of its calls, and how often to ask again.
+        timeout_seconds: For all calls of a row together, without waits for the limiter.
+        requests_per_minute: None learns it from the endpoint; so does `tokens_per_minute`.
     """
 
     concurrency: int = 16
@@ -55,30 +48,20 @@ class SessionSettings:
 
 
 class ReplyStore(Protocol):
-    """Keeps replies across runs."""
+    def find(self, call: JudgeCall[Any]) -> JudgeReply | None: ...
 
-    def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
-        """Return a stored reply; None if the judge must be asked."""
-        ...
-
-    def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
-        """Store a reply for the next equal call."""
-        ...
+    def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePipeline:
-    """The stages of a call of a run.
+    """The stages of a call.
 
     Attributes:
-        host: The judge.
-        store: Replies of earlier runs.
-        limiter: Limits all calls of the run.
-        row_seconds: For all calls of one row together; read if there is a limiter.
         own_client: A user's own client: its calls are retried if its SDK does not retry, and its
             errors inform the limiter. None if the transport does both.
-        replay: Asks the host in a run by batches. It comes before the store: a row must count the
-            replies that it has paid for.
+        replay: Answers from batches. It precedes the store, as a row must count the replies that it
+            has paid for.
         shared: Replies to the latest calls that graders of a row share, each asked once.
     """
 
@@ -92,21 +75,14 @@ class JudgePipeline:
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers; None if unknown."""
         return self.host.identity
 
     @property
     def waiting_seconds(self) -> float:
-        """Seconds that the endpoint still asks to wait; 0 if it does not."""
         return 0.0 if self.limiter is None else self.limiter.waiting_seconds
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return a reply, stored or new.
-
-        Raises:
-            GradingError: No valid reply; the subclass says why.
-            PendingError: It comes with a later batch; the request is noted.
-        """
+        """Return a stored or new reply; raise `PendingError` if it comes with a later batch."""
         if call.is_shared and self.replay is None:
             return await self._shared(call, meter)
         return await self._alone(call, meter)
@@ -164,7 +140,6 @@ class JudgePipeline:
     async def _limited(
         self, limiter: RequestLimiter, call: JudgeCall[Any], meter: Meter
     ) -> JudgeReply:
-        """Wait for a slot, and ask within the row's time."""
         async with limiter.slot(estimated_tokens(call)) as used:
             try:
                 async with RowTime(meter, self.row_seconds):
@@ -190,10 +165,7 @@ async def judge_session(
     model: str | None,
     settings: SessionSettings,
 ) -> AsyncIterator[JudgePipeline]:
-    """Open the judge of one run, and close it if it was made here.
-
-    If `model` is None, the grader's model is asked, else the client's own.
-    """
+    """Open a run's judge, and close its client if it was made here."""
     limiter = RequestLimiter(
         settings.concurrency,
         requests_per_minute=settings.requests_per_minute,
@@ -217,17 +189,12 @@ async def batch_session(
     options: AskOptions,
     answers: ArrivedReplies,
 ) -> AsyncIterator[JudgePipeline]:
-    """Open the judge of a run by batches; `answers` notes requests without a reply.
-
-    Raises:
-        ConfigurationError: The judge takes no batches.
-    """
+    """Open the judge of a run by batches; `answers` notes requests without a reply."""
     replay = BatchReplay(spec, answers)
     async with replay.own_judge(model, options) as host:
         yield JudgePipeline(host, replay=replay)
 
 
 def estimated_tokens(call: JudgeCall[Any]) -> int:
-    """Guess the tokens of prompt and reply, with four characters a token."""
     characters = sum(len(message["content"]) for message in call.messages)
     return characters // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS

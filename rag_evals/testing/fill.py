@@ -1,4 +1,4 @@
-"""The default script: labels by shared words, for every shipped grader."""
+"""The default script, which labels by shared words."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,11 +17,10 @@ _DECLINES = re.compile(
 
 
 def fill_by_words(request: JudgeRequest) -> Answer:
-    """Fill any response model from the request: the default script.
+    """Fill any response model from the request.
 
-    Statements are the sentences of the answer, and are supported if more than half of their words
-    are in one chunk. Chunks, citations, criteria and numbered statements each get a verdict, by
-    words if possible. Anything else gets the first allowed value.
+    The answer's sentences become statements, supported if one chunk has more than half of their
+    words. Unknown fields get their first allowed value.
     """
     schema = request.schema
     if not schema:
@@ -38,12 +37,11 @@ def fill_by_words(request: JudgeRequest) -> Answer:
 
 
 def _keys(schema: Mapping[str, Any]) -> list[str]:
-    """Return the keys of sentences."""
     return [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict on a sentence or answer by its words; a question claims nothing."""
+    """Return a verdict on a sentence or answer; a question claims nothing."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
     decided = _supported(text, chunks)
@@ -81,7 +79,6 @@ def _verdicts(request: JudgeRequest) -> list[dict[str, Any]]:
 
 
 def _supported(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict with the chunk that has more than half of the words."""
     share, chunk_id = _best(text, chunks)
     return {
         "reasoning": f"{share:.0%} of the words are in one chunk",
@@ -209,7 +206,6 @@ def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
 
 
 def vector_by_words(text: str) -> list[float]:
-    """Return a vector of 64 numbers that counts the words of a text."""
     vector = [0.0] * 64
     for word in re.findall(r"\w+", text.casefold()):
         # Not `hash`, which differs between processes.

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback with OpenAI's API, including embeddings."""
+"""A loopback HTTP server with OpenAI's chat and embeddings API."""
 
 import json
 import socket
@@ -29,17 +29,17 @@ Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
 
 class ScriptedJudge:
-    """A chat endpoint on loopback that answers from a script, on OpenAI's wire.
+    """An OpenAI-like endpoint on loopback that answers from a script.
 
-    For other APIs, subclass it: override `wire` for another provider's requests and replies, and
-    `route` for further paths, such as files and batches; `request_type` is what scripts receive.
+    For other APIs, subclass it: override `wire` for another provider's format, and `route` for
+    further paths, such as files and batches.
 
     Args:
         script: One answer for all requests; a list of answers in order (a further request gets
             status 400); a function from request to answer; or None, which fills any response
             model: statements are the answer's sentences, supported if most of their words are in
             one chunk.
-        embed: Returns the vector of a text for `/v1/embeddings`; None counts its words.
+        embed: Returns a text's vector for `/v1/embeddings`; None counts its words.
 
     Attributes:
         requests: All requests, in order of arrival.
@@ -64,7 +64,6 @@ class ScriptedJudge:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        """Listen on a free port."""
         self._server = _Server(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.01,), daemon=True
@@ -78,7 +77,6 @@ class ScriptedJudge:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop, and drop stalled requests."""
         self._closing.set()
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
@@ -87,13 +85,13 @@ class ScriptedJudge:
 
     @property
     def base_url(self) -> str:
-        """Address for a client's `base_url`, or for `OPENAI_BASE_URL` and similar variables."""
+        """Address for a client's `base_url`, or for `OPENAI_BASE_URL`."""
         if self._server is None:
             raise RuntimeError("the scripted judge is not running; use it in a `with` block")
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.wire('').path}"
 
     def wire(self, path: str) -> Wire:
-        """Return the wire of a path."""
+        """Return the format of requests to a path."""
         del path
         return OPENAI
 
@@ -102,7 +100,7 @@ class ScriptedJudge:
     ) -> Answer | None:
         """Answer a request without the script; None passes it to the script.
 
-        The method is `GET` or `POST`, the path includes the query, header names are in lower case.
+        `path` includes the query, and header names are in lower case.
         """
         del headers, content
         return None if method == "POST" else HttpError(404, f"no such path: {path}")
@@ -146,7 +144,6 @@ class _Server(ThreadingHTTPServer):
         self.judge = judge
 
     def get_request(self) -> tuple[socket.socket, Any]:
-        """Count the connection."""
         self.judge.connections += 1
         return super().get_request()
 
@@ -161,7 +158,6 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def do_POST(self) -> None:
-        """Answer by `route`, or from the script."""
         judge = self.server.judge
         content = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
@@ -196,7 +192,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._write(200, judge.wire(self.path).reply(reply, body), {})
 
     def _write(self, status: int, sent: Any, headers: Mapping[str, str]) -> None:
-        """Send bytes and text unchanged, anything else as JSON."""
         text = sent if isinstance(sent, str | bytes) else json.dumps(sent)
         body = text.encode() if isinstance(text, str) else text
         self.send_response(status)
@@ -219,7 +214,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _embeddings(vectors: Sequence[Sequence[float]], body: Mapping[str, Any]) -> dict[str, Any]:
-    """Wrap vectors as OpenAI does."""
     return {
         "object": "list",
         "model": body.get("model", "scripted"),

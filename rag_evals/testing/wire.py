@@ -1,4 +1,4 @@
-"""Requests and answers of a scripted judge, including everything that can go wrong."""
+"""Requests to a scripted judge, and its answers and faults."""
 
 import json
 import re
@@ -24,16 +24,13 @@ _SENTENCE = re.compile(r'<(?:sentence id="|s)(\d+)"?>\n?(.*?)\n?</(?:sentence|s\
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply of the model.
+    """A model's reply.
 
     Attributes:
-        content: A mapping is sent as JSON, a string unchanged, such as malformed JSON.
-        finish_reason: `length` says that the reply was cut off.
-        refusal: The model's words if it refuses; then there is no content.
-        prompt_tokens: Sent tokens in the usage record.
-        completion_tokens: Generated tokens in the usage record.
-        model: Model that the reply names; None repeats the name of the request.
-        system_fingerprint: Fingerprint of the provider's system, as OpenAI sends it, or None.
+        content: A mapping is sent as JSON, a string unchanged.
+        finish_reason: `length` means that the reply was cut off.
+        refusal: The model's words if it refuses; there is no content then.
+        model: None repeats the request's model.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -47,14 +44,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """An error status with the body that OpenAI would send.
+    """An HTTP error with OpenAI's body.
 
     Attributes:
-        status: HTTP status, such as 400, 429 or 500.
-        message: Message of the error.
-        headers: Further headers, such as `{"retry-after": "1"}`.
-        code: OpenAI's code of the error, such as `insufficient_quota`.
-        param: Parameter that the error is about.
+        code: OpenAI's error code, such as `insufficient_quota`.
+        param: The request parameter at fault.
     """
 
     status: int
@@ -73,7 +67,7 @@ class Stall:
 
 
 class Reset:
-    """Reset the connection instead of a reply."""
+    """Reset the connection."""
 
 
 class EmptyBody:
@@ -82,9 +76,9 @@ class EmptyBody:
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """A raw reply, such as a proxy's page, an error with status 200, or a redirect.
+    """A raw HTTP reply, such as a proxy's page or a redirect.
 
-    A mapping or list is sent as JSON, text as UTF-8; `headers` replace the server's own.
+    A mapping or list is sent as JSON; `headers` replace the server's own.
     """
 
     body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""
@@ -97,12 +91,12 @@ Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | Emp
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """The form of a provider's requests and replies.
+    """A provider's request and reply format.
 
     Attributes:
-        messages: Reads the chat messages of a request, in OpenAI's form.
-        schema: Reads the JSON schema of the reply; empty without one.
-        reply: Wraps a reply for a request.
+        messages: Returns a request's chat messages, in OpenAI's form.
+        schema: Returns the reply's JSON schema; empty without one.
+        reply: Wraps a reply to a request.
         error: Wraps an error.
         path: Path in a client's address.
     """
@@ -128,7 +122,7 @@ def _schema(body: Body) -> Body:
 
 
 def _schema_in_words(messages: Messages) -> Body:
-    """Read the schema at the end of the last message, as in JSON mode; empty without one."""
+    """Return the schema at the end of the last message, as in JSON mode."""
     _, _, tail = str(messages[-1].get("content") if messages else "").rpartition("\n{")
     try:
         found = json.loads("{" + tail)
@@ -174,14 +168,11 @@ OPENAI = Wire(_messages, _schema, _reply, _error)
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """One request to the server, with the parts of its data block.
+    """A request to the server, and the parts of its prompt.
 
     Attributes:
-        number: Number from 0, in order of arrival.
-        path: Path, such as `/v1/chat/completions`.
-        headers: Headers, names in lower case.
-        body: The JSON body.
-        wire: The wire that reads the body.
+        number: Starts at 0, in order of arrival.
+        headers: Names are in lower case.
     """
 
     number: int
@@ -213,22 +204,22 @@ class JudgeRequest:
 
     @property
     def question(self) -> str | None:
-        """The question in the standard data block, or None."""
+        """The graded question, or None."""
         return self._field("question")
 
     @property
     def answer(self) -> str | None:
-        """The answer in the standard data block, or None; numbered sentences are lines."""
+        """The graded answer, or None; numbered sentences become lines."""
         return self._unnumbered("answer")
 
     @property
     def reference(self) -> str | None:
-        """The reference in the standard data block, or None; as `answer`."""
+        """The graded reference, or None; as `answer`."""
         return self._unnumbered("reference")
 
     @property
     def sentences(self) -> list[str]:
-        """The numbered sentences of answer or reference, in order; may be empty."""
+        """The numbered sentences of the answer or reference."""
         return [text for _, text in _SENTENCE.findall(self.data)]
 
     def _unnumbered(self, tag: str) -> str | None:
@@ -238,12 +229,12 @@ class JudgeRequest:
 
     @property
     def statements(self) -> list[str]:
-        """The numbered statements, in order; may be empty."""
+        """The numbered statements."""
         return [text for _, text in _ITEMS["statement"].findall(self.data)]
 
     @property
     def chunks(self) -> list[str]:
-        """The chunks in the standard data block, in order."""
+        """The chunks, in order."""
         return [text for _, text in _ITEMS["chunk"].findall(self.data)]
 
     @property

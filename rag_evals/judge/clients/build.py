@@ -1,4 +1,4 @@
-"""Judges from strings such as "openai/gpt-4o-mini", or from a user's own client."""
+"""Judges from strings such as "openai/gpt-4o-mini", or from users' own clients."""
 
 import atexit
 import os
@@ -86,8 +86,7 @@ class BuiltClient:
     Attributes:
         client: An instructor client.
         strict: True if its host takes strict schemas.
-        post: Sends a request without instructor; None if only instructor knows the wire.
-        direct: The connections of `post`.
+        post: Sends a request without instructor; None for providers' own SDKs.
     """
 
     client: Any
@@ -96,7 +95,6 @@ class BuiltClient:
     direct: DirectPost | None = None
 
     async def close(self) -> None:
-        """Close the connections."""
         if self.direct is not None:
             await self.direct.close()
         else:
@@ -110,7 +108,7 @@ _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" =
 
 
 class BlockingJudge:
-    """Waits for a judge that answers in the event loop of another thread."""
+    """Waits for a judge in another thread's event loop."""
 
     def __init__(self, host: JudgeHost, loop: LoopThread) -> None:
         self._host = host
@@ -118,11 +116,11 @@ class BlockingJudge:
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers."""
+        """As in `JudgeHost`."""
         return self._host.identity
 
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask, and wait; raises as the judge does."""
+        """As in `Judge`."""
         return self._loop.run(self._host.ask(call, meter))
 
 
@@ -131,7 +129,7 @@ _loop: LoopThread | None = None
 
 
 def _shared_loop() -> LoopThread:
-    """Return the event loop that asks judges for sync callers."""
+    """Return the event loop that serves sync callers."""
     global _loop
     with _lock:
         if _loop is None:
@@ -141,7 +139,7 @@ def _shared_loop() -> LoopThread:
 
 @atexit.register
 def close_shared_loop() -> None:
-    """Close the clients that sync callers used; a later call makes them again."""
+    """Close the clients of sync callers; a later call makes new ones."""
     global _loop
     with _lock:
         loop, _loop = _loop, None
@@ -150,7 +148,7 @@ def close_shared_loop() -> None:
 
 
 def _forget_shared_loop() -> None:
-    """Start again in a forked process, which has no threads of its parent."""
+    """Start over in a forked process, which has none of its parent's threads."""
     global _loop, _lock
     _loop, _lock = None, threading.Lock()
 
@@ -162,16 +160,15 @@ if hasattr(os, "register_at_fork"):
 def judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
 ) -> BlockingJudge:
-    """Make a judge that answers in the calling thread.
+    """Return a judge for sync callers.
 
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.
-        model: Model to ask; None leaves it to the client.
-        options: Settings of its calls, and how often to ask again.
+        model: None leaves the model to the client.
+        options: Settings of its calls, and the number of re-asks.
 
     Raises:
-        ConfigurationError: The client is async or no client, the string names no judge, or the
-            provider does not take a setting.
+        ConfigurationError: The client or a setting cannot be used.
     """
     loop = _shared_loop()
     if isinstance(client, str):
@@ -187,7 +184,6 @@ def judge_for(
 async def async_judge_for(
     client: Client, model: str | None = None, options: AskOptions = DEFAULT_OPTIONS
 ) -> JudgeHost:
-    """Make a judge to await in the running loop; otherwise as `judge_for`."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         built = await _client_in_loop(endpoint, *_wire_of(endpoint))
@@ -202,7 +198,7 @@ async def async_judge_for(
 async def _client_in_loop(
     endpoint: Endpoint, path: str, read: Callable[[bytes], Any]
 ) -> BuiltClient:
-    """Return the running loop's client; its connections would fail in another loop."""
+    """Return the running loop's client, as its connections would fail in another loop."""
     import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
     loop = asyncio.get_running_loop()
@@ -235,7 +231,6 @@ def _wire_of(endpoint: Endpoint) -> tuple[str, Callable[[bytes], Any]]:
 def client_judge(
     client: Client, model: str | None, options: AskOptions, *, repeats: bool = True
 ) -> InstructorJudge:
-    """Make a judge over a user's own client, sync or async."""
     is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
@@ -252,7 +247,7 @@ def model_of(client: Client) -> str | None:
 
 
 def endpoint_of(client: Client) -> str:
-    """Return where and how a client asks: both may change the answer to the same call."""
+    """Return a text that names address, provider and settings of a client, for cache keys."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         wire = " decisions" if endpoint.decides else ""
@@ -261,7 +256,7 @@ def endpoint_of(client: Client) -> str:
 
 
 def address_of(client: Client) -> str:
-    """Return the address that a client asks, without credentials; empty if unknown."""
+    """Return the address of a client without credentials; empty if unknown."""
     # Making a client for a string would take seconds, and a key.
     if isinstance(client, str):
         address = read_endpoint(client).address or ""
@@ -276,7 +271,7 @@ def address_of(client: Client) -> str:
 async def own_async_judge(
     spec: str, model: str | None, options: AskOptions, use: ClientUse
 ) -> AsyncIterator[JudgeHost]:
-    """Open a judge for one run, and close its client; arguments as for `judge_for`."""
+    """Open a judge for one run, and close its client."""
     endpoint = read_endpoint(spec)
     built = _build(endpoint, use, *_wire_of(endpoint))
     try:
@@ -340,7 +335,6 @@ def _host_of(client: Any) -> str | None:
 def _build(
     endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
 ) -> BuiltClient:
-    """Make the client of an endpoint; of an OpenAI-like one for this path."""
     _check_endpoint(endpoint)
     if endpoint.provider in OWN_SDKS:
         return BuiltClient(build_own_sdk(endpoint, use))
@@ -377,7 +371,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
 
 def check_endpoint(client: object) -> None:
-    """Raise `ConfigurationError` for a missing address, or one or a key that HTTP cannot carry."""
+    """Raise `ConfigurationError` for a bad address or a key that HTTP cannot carry."""
     if isinstance(client, str):
         _check_endpoint(read_endpoint(client))
         return
@@ -472,11 +466,7 @@ _TEXTS_A_REQUEST = 256
 
 
 def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
-    """Return the vectors of texts from `/v1/embeddings` at the endpoint of a judge string.
-
-    Raises:
-        GradingError: The endpoint does not answer, refuses, or returns another number of vectors.
-    """
+    """Return the vectors of texts from an endpoint's `/embeddings`."""
     return _shared_loop().run(_embed(read_endpoint(spec), texts))
 
 

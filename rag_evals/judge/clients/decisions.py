@@ -1,8 +1,4 @@
-"""Decision models, on OpenAI's wire `POST /decisions`, with every answer checked.
-
-A decision model answers typed questions about a text with probabilities, and writes no text. After
-a wrong answer that question alone is asked again; if the answer stays wrong, the call fails.
-"""
+"""Decision models, which answer typed questions through `POST /decisions`."""
 
 import json
 from collections import Counter
@@ -33,10 +29,7 @@ DECISIONS_PATH = "/decisions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question to a decision model: a predicate, or a choice if it has options.
-
-    Names are unique in a call.
-    """
+    """A predicate, or a choice if it has options; names are unique in a call."""
 
     name: str
     instructions: str
@@ -44,18 +37,17 @@ class Question:
 
     @property
     def kind(self) -> str:
-        """`choice` or `predicate`."""
         return "choice" if self.options else "predicate"
 
 
 class DecisionAnswer(BaseModel):
-    """A decision model's answer to one question.
+    """An answer of a decision model.
 
     Attributes:
-        probability: Chance that a predicate is true or a choice right, 0 to 1; None for a choice if
-            the host does not say.
-        choice: The likeliest option of a choice.
-        refusal: Why the model refuses to answer; None if it answers.
+        probability: Chance that a predicate is true or a choice is right; None if a host gives none
+            for a choice.
+        choice: The most likely option of a choice.
+        refusal: Why the model refuses to answer.
     """
 
     probability: float | None = None
@@ -64,7 +56,7 @@ class DecisionAnswer(BaseModel):
 
 
 class Decisions(BaseModel):
-    """The answers of a call by the question's name."""
+    """Answers by question name."""
 
     answers: dict[str, DecisionAnswer] = Field(default_factory=dict)
 
@@ -84,7 +76,7 @@ class DecisionCall(JudgeCall[Decisions]):
 
     @classmethod
     def of(cls, state: str, questions: Sequence[Question], endpoint: str) -> "DecisionCall":
-        """Make the call that asks questions about a text."""
+        """Return a call with these questions about `state`."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
         # Validators conclude from the number of chunks that a judge was asked.
@@ -97,19 +89,13 @@ class DecisionCall(JudgeCall[Decisions]):
         return self.messages[0]["content"]
 
     def in_requests(self) -> Iterator["DecisionCall"]:
-        """Yield a call for each request; every one repeats the state."""
+        """Yield calls small enough for one request each."""
         for first in range(0, len(self.questions), _MOST_QUESTIONS):
             part = self.questions[first : first + _MOST_QUESTIONS]
             yield DecisionCall.of(self.state, part, str(self.endpoint))
 
 
 class DecisionJudge:
-    """Asks a decision model when awaited.
-
-    Raises:
-        ConfigurationError: There are settings, which a decision model does not take.
-    """
-
     lessons: Mapping[str, Sequence[str]] = {}
 
     def __init__(
@@ -128,18 +114,12 @@ class DecisionJudge:
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers."""
         return f"{self._client.client.base_url}\n{self._model}\ndecisions"
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Accept all: settings of a grader belong to its calls of other judges."""
+        """Accept all: a grader's settings are for judges that write text."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask all questions of a call.
-
-        Raises:
-            GradingError: No reply, or a question without a usable answer.
-        """
         if not isinstance(call, DecisionCall):
             raise ConfigurationError(
                 "a decision model answers typed questions and writes no text, which this grader "
@@ -160,7 +140,7 @@ class DecisionJudge:
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Ask the questions of one request, wrong ones again; return the faults that stay."""
+        """Ask one request's questions, and repeat those with bad answers; return the rest."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.reasks + 1):
             listed = [_as_sent(question) for question in asked]
@@ -181,7 +161,6 @@ def _as_sent(question: Question) -> dict[str, Any]:
 
 
 def read_decisions(content: bytes) -> dict[str, Any]:
-    """Read the body of a reply; raise `JudgeUnavailableError` if it has no list of answers."""
     try:
         found = json.loads(content)
     # Thousands of nested brackets break a parser too.
@@ -193,17 +172,13 @@ def read_decisions(content: bytes) -> dict[str, Any]:
 
 
 class _FaultError(ValueError):
-    """Why an answer cannot be used; follows the words "the answer"."""
+    """Follows the words "the answer"."""
 
 
 def _read_answers(
     reply: Mapping[str, Any], questions: Sequence[Question], key: str | None
 ) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
-    """Read the answers of a reply, without the key; each question must have exactly one.
-
-    Returns:
-        Answers and faults, both by the question's name.
-    """
+    """Return answers and faults by question name."""
     given = [one if isinstance(one, dict) else {} for one in reply["answers"]]
     asked = {question.name: question for question in questions}
     names = [one.get("name") for one in given]
@@ -253,5 +228,4 @@ def _probability(value: Any) -> float:
 
 
 def _shown(value: object) -> str:
-    """Return a quotation of limited length."""
     return shortened(repr(value), _MOST_SHOWN)

@@ -1,8 +1,6 @@
-"""Clients made from judge strings, and the kinds of user's own clients.
+"""SDK clients: those we make from judge strings, and those users bring.
 
-For each provider with its own SDK, a function makes the client and says how it sends a request.
-These SDKs need not be installed, so their types are unknown here. All other providers are asked on
-OpenAI's wire, without its SDK. Retries are ours, because only we know the whole run.
+Providers' own SDKs are optional, so they have no types here.
 """
 
 import inspect
@@ -42,8 +40,6 @@ _FILE_SECONDS = 600.0
 
 
 class Made(NamedTuple):
-    """An async client of an SDK, its function that sends, and instructor's names for both."""
-
     sdk: Any
     send: Callable[[dict[str, Any]], Any]
     provider: str
@@ -54,11 +50,11 @@ Make = Callable[[Endpoint, ClientUse], Made]
 
 
 def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
-    """Make an instructor client over a provider's own SDK, one of `OWN_SDKS`.
+    """Make an instructor client over a provider's own SDK.
 
     Raises:
         MissingExtraError: The SDK is not installed.
-        ConfigurationError: There is no key, or the SDK fails to make a client.
+        ConfigurationError: There is no key, or the SDK cannot make a client.
     """
     made = _made(endpoint, use)
     import instructor  # noqa: PLC0415 - loads its runtime
@@ -76,7 +72,6 @@ def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
 
 
 def _require_usable(endpoint: Endpoint) -> None:
-    """Reject a provider whose library or key is missing."""
     module, package, _ = OWN_SDKS[endpoint.provider]
     # Not imported, which would take seconds.
     if not _is_installed(module):
@@ -100,7 +95,6 @@ def _made(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 def no_key(where: str) -> ConfigurationError:
-    """Return the error for a missing key."""
     return ConfigurationError(
         f"no API key: set {where}, or use the judge 'embedded', which needs no key"
     )
@@ -114,7 +108,7 @@ def _is_installed(module: str) -> bool:
 
 
 def _generated(library: str, name: str, path: str, provider: str) -> Make:
-    """Return a maker for SDKs that Stainless generated, which are all alike."""
+    """Return a maker for the SDKs that Stainless generates; they are all alike."""
 
     def make(_: Endpoint, use: ClientUse) -> Made:
         module = import_module(library)
@@ -131,7 +125,6 @@ def _generated(library: str, name: str, path: str, provider: str) -> Make:
 
 
 def _responses(endpoint: Endpoint, use: ClientUse) -> Made:
-    """OpenAI's other interface, whose messages are called input."""
     import openai  # noqa: PLC0415 - 1.4 s of CPU
 
     http = openai.DefaultAsyncHttpxClient(verify=trusted_certificates(), timeout=use.seconds)
@@ -279,10 +272,7 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
 
 # Types of a library that need not be installed are unknown here.
 def _answering_http(library: Any, answer: Answering) -> Any:
-    """Return an HTTP client for a generated SDK that answers without a network.
-
-    Exceptions of `answer` pass through the SDK.
-    """
+    """Return an HTTP client that answers without a network; exceptions of `answer` pass through."""
     client = library.DefaultAsyncHttpxClient
     # Some versions use httpx, others httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)
@@ -303,11 +293,7 @@ _AZURE_API_VERSION = "2024-10-21"
 def build_openai(
     endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
 ) -> tuple[Any, DirectPost, Post]:
-    """Make the transport to a host with OpenAI's wire, and an instructor client that describes it.
-
-    Returns:
-        The client with address, mode and key; the transport; and a function that posts a request
-        body to the path and reads the reply.
+    """Return an instructor client that describes an OpenAI-like host, its transport, and a `Post`.
 
     Raises:
         openai.OpenAIError: There is no key.
@@ -337,7 +323,7 @@ def build_openai(
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
-    """Make the SDK's sync client for files and batches; raises as `no_key`."""
+    """Make a sync SDK client for files and batches."""
     if endpoint.provider in OWN_SDKS:
         _require_usable(endpoint)
         library = import_module(OWN_SDKS[endpoint.provider][0])
@@ -358,7 +344,6 @@ def client_for_files(endpoint: Endpoint) -> Any:
 
 
 def _where(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the arguments of an SDK client for address and key."""
     if endpoint.provider != "azure_openai":
         return {"base_url": endpoint.address, "api_key": endpoint.key}
     return {
@@ -371,23 +356,20 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
 
 
 class AnthropicClient(Protocol):
-    """Type of a client of Anthropic, whose library need not be installed."""
+    """An `anthropic.Anthropic` or `AsyncAnthropic`."""
 
     @property
-    def messages(self) -> Any:
-        """Where it is asked."""
+    def messages(self) -> Any: ...
 
 
 class GoogleClient(Protocol):
-    """Type of `genai.Client`, whose library need not be installed."""
+    """A `google.genai.Client`."""
 
     @property
-    def models(self) -> Any:
-        """Where it is asked."""
+    def models(self) -> Any: ...
 
     @property
-    def aio(self) -> Any:
-        """The async client."""
+    def aio(self) -> Any: ...
 
 
 if TYPE_CHECKING:
@@ -433,11 +415,11 @@ _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 
 def as_instructor(client: Any, *, asynchronous: bool) -> Any:
-    """Wrap a provider's own client: `OpenAI()`, `AzureOpenAI()`, `Anthropic()`, `genai.Client()`.
+    """Wrap an SDK client in instructor; return anything else unchanged.
 
     Args:
-        client: The user's client; anything else is returned unchanged.
-        asynchronous: The kind to make of a client that is both sync and async, like Google's.
+        client: `OpenAI()`, `AzureOpenAI()`, `Anthropic()`, `genai.Client()`, or any other client.
+        asynchronous: Make an async wrapper of a client that is both, such as Google's.
     """
     library, name = type(client).__module__.partition(".")[0], type(client).__name__
     function, mode, classes = _WRAPPINGS.get(library, _NO_WRAPPING)
@@ -457,7 +439,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
 
 def load_handlers(client: Any) -> None:
-    """Load now what instructor and the SDK would load during the first call."""
+    """Load what instructor and the SDK would load during the first call."""
     from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - loads its runtime
 
     mode_registry.get_handlers(client.provider, client.mode)
@@ -472,9 +454,9 @@ _built: set[type[BaseModel]] = set()
 
 
 def _build_reply_types(client: Any) -> None:
-    """Build the reply classes of a sync client once, before several threads need them.
+    """Build deferred pydantic models now: several threads that build one at a time race.
 
-    Only openai and anthropic defer this.
+    Only openai and anthropic defer them.
     """
     sdk = type(getattr(client, "client", None)).__module__.partition(".")[0]
     if sdk == "anthropic":

@@ -1,4 +1,4 @@
-"""Judge strings, such as `vllm/MODEL@http://host/v1`, and the list prices of models."""
+"""Judge strings, such as `vllm/MODEL@http://host/v1`, and model prices."""
 
 import json
 import os
@@ -15,15 +15,14 @@ from rag_evals.errors import ConfigurationError, UnknownNameError
 
 
 class Host(NamedTuple):
-    """Address and key of a provider; of several variables, separated by spaces, the first set wins.
+    """A provider's address and key; the first variable that is set wins.
 
     Attributes:
-        address_variables: Environment variables with the address.
-        key_variables: Environment variables with the key; empty if the SDK finds it.
-        default_address: Address if neither string nor variable has one; None if the SDK has it or
-            the user must set it.
-        default_key: Key if no variable has one; None if a key is required.
-        mode: instructor's name for the form of requests on OpenAI's wire.
+        address_variables: Environment variables, separated by spaces.
+        key_variables: The same for the key; empty if the SDK finds it.
+        default_address: None if the SDK has one or the user must set it.
+        default_key: None if a key is required.
+        mode: instructor's mode for requests in OpenAI's format.
     """
 
     address_variables: str
@@ -41,7 +40,7 @@ _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
 
 
 def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
-    """Return a host that is asked with tools; its models may not support schemas."""
+    """Return a host that is asked with tools, as its models may not support schemas."""
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
@@ -125,11 +124,7 @@ _NO_ADDRESS = re.compile(
 
 
 class Endpoint(NamedTuple):
-    """The parts of a judge string; `url` is the address in it, or None.
-
-    The provider has our name, such as `azure_openai` for `azure/...`; the model has the provider's.
-    `decides` marks a decision model.
-    """
+    """A parsed judge string; `url` is the address in it, or None."""
 
     provider: str
     model: str
@@ -138,7 +133,6 @@ class Endpoint(NamedTuple):
 
     @property
     def host(self) -> Host:
-        """The provider's host."""
         host = OPENAI_HOSTS.get(self.provider) or _OWN_HOSTS[self.provider]
         if self.provider != "litellm":
             return host
@@ -185,19 +179,13 @@ class Endpoint(NamedTuple):
 
 
 def _first_set(variables: str) -> str:
-    """Return the first variable that is set, else the first; empty without variables."""
+    """Return the first variable that is set, else the first one; empty without variables."""
     names = variables.split()
     return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
 def read_endpoint(spec: str) -> Endpoint:
-    """Read `PROVIDER/MODEL`, or `PROVIDER/MODEL@URL` for servers with OpenAI's API.
-
-    With the prefix `decisions:` it is a decision model, and `MODEL@URL` is enough.
-
-    Raises:
-        ConfigurationError: A part is missing, the provider is unknown, or it takes no address.
-    """
+    """Parse `PROVIDER/MODEL[@URL]` or `decisions:...`; raise `ConfigurationError` for a bad one."""
     if spec.startswith(DECISIONS):
         return _decision_endpoint(spec, spec.removeprefix(DECISIONS))
     named, slash, rest = spec.partition("/")
@@ -234,7 +222,6 @@ def _check_parts(spec: str, model: str, address: Sequence[str], example: str) ->
 
 
 def _decision_endpoint(spec: str, after: str) -> Endpoint:
-    """Read the part after `decisions:`."""
     path, *address = _ADDRESS.split(after, maxsplit=1)
     named, slash, rest = path.partition("/")
     provider, model = ALIASES.get(named.lower(), named), rest
@@ -277,14 +264,7 @@ _TOKENS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """List price of one model, in US dollars for a million tokens.
-
-    Attributes:
-        prompt: Price of sent tokens.
-        completion: Price of received tokens.
-        cached: Price of sent tokens that the provider had cached.
-        as_of: Month of the price list, such as `2026-06`.
-    """
+    """A model's list price in US dollars per million tokens; `as_of` is a month, `2026-06`."""
 
     prompt: float
     completion: float
@@ -292,21 +272,13 @@ class Price:
     as_of: str
 
     def cost_usd(self, usage: Usage) -> float:
-        """Return the cost of some usage in US dollars."""
         fresh = usage.prompt_tokens - usage.cached_tokens
         spent = fresh * self.prompt + usage.cached_tokens * self.cached
         return (spent + usage.completion_tokens * self.completion) / _TOKENS
 
 
 def price_of(model: str | None) -> Price | None:
-    """Return the price of a model; a dated name such as `gpt-4o-mini-2024-07-18` has its family's.
-
-    Returns:
-        None if the model is not in the tables.
-
-    Raises:
-        ConfigurationError: The user's file cannot be read.
-    """
+    """Return a model's price, or None; `gpt-4o-mini-2024-07-18` has the price of `gpt-4o-mini`."""
     if model is None:
         return None
     return _found(model.rpartition("/")[2], os.environ.get(PRICES_VARIABLE) or None)

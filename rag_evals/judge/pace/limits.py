@@ -1,8 +1,4 @@
-"""The rate limiter of a run, which learns from replies.
-
-It has a pause that a 429 asked for, two budgets (requests and tokens a minute), and a number of
-calls in flight, which a 429 halves and successful replies raise again.
-"""
+"""The request limiter, which learns from replies."""
 
 import asyncio
 import time
@@ -24,7 +20,7 @@ _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """A budget of units a minute, which may go below zero; None is no limit."""
+    """A token bucket with one second's capacity, which may go into debt; None means no limit."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -34,7 +30,6 @@ class RateBudget:
         self._refilled_at = clock()
 
     def seconds_until(self, units: float) -> float:
-        """Return the seconds to wait before `units` may be spent; 0 for now."""
         if self.per_minute is None:
             return 0.0
         rate = self.per_minute / 60
@@ -48,22 +43,14 @@ class RateBudget:
         return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
-        """Take units, below zero if necessary; a negative number returns some."""
         self._left -= units
 
 
 class RequestLimiter:
-    """Limits the calls of a run.
+    """Limits calls in flight, and requests and tokens a minute.
 
-    Args:
-        concurrency: Most calls in flight.
-        requests_per_minute: None learns it from the endpoint's headers, if it sends any.
-        tokens_per_minute: As above.
-        max_wait_seconds: Longest single wait that the endpoint may ask for.
-        clock: Seconds from any start; for tests.
-
-    Attributes:
-        answered: Number of successful requests.
+    A 429 pauses all calls and halves those in flight; each success raises the number again. Limits
+    that are None are learned from the endpoint's headers.
     """
 
     def __init__(
@@ -90,26 +77,19 @@ class RequestLimiter:
 
     @property
     def allowed(self) -> int:
-        """Calls that may be in flight, at least 1."""
         return max(1, int(self._allowed))
 
     @property
     def is_paused(self) -> bool:
-        """True during a pause that the endpoint asked for."""
         return self._paused_until > self._clock()
 
     @property
     def waiting_seconds(self) -> float:
-        """Seconds until the next call may begin; 0 for now."""
         return max(0.0, max(self._paused_until, self._spent_until) - self._clock())
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """Wait for a slot, and hold it; `tokens` is an estimate of prompt and reply.
-
-        Yields:
-            A function to call with the tokens that were really used.
-        """
+        """Hold a slot; yield a function that takes the tokens actually used."""
         # In order of arrival: only the first in line reads the budgets.
         async with self._turn:
             await self._wait(tokens)
@@ -123,14 +103,12 @@ class RequestLimiter:
             self._freed.set()
 
     async def before_request(self, *, is_retry: bool) -> None:
-        """Wait until the end of any pause that the endpoint asked for."""
         if is_retry:
             self._requests.spend(1)
         while (left := self._paused_until - self._clock()) > 0:
             await asyncio.sleep(left)
 
     def after_response(self, status: int, headers: Mapping[str, str]) -> None:
-        """Learn from a reply: status, `Retry-After` and `x-ratelimit-*`."""
         asked = retry_after_seconds(headers)
         if status == _TOO_MANY_REQUESTS:
             self.slow_down(asked)
@@ -144,10 +122,7 @@ class RequestLimiter:
             self._learn(headers)
 
     def slow_down(self, seconds: float | None) -> None:
-        """Pause all calls and halve those in flight, once for a burst of refusals.
-
-        `seconds` is what the endpoint asked for; None if it did not say.
-        """
+        """Pause all calls; a burst of 429s halves those in flight only once."""
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
         # Also without a number: else one burst of refusals would count many times.

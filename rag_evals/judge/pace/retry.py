@@ -1,8 +1,7 @@
-"""The retry policy: which failures are retried, and after how long.
+"""The retry policy.
 
-It applies to requests that we send, calls through a user's own client, and requests about batches.
-An endpoint's `Retry-After` wins over the waits here. Retries do not multiply: a call is not
-retried if the client's own SDK retries requests.
+It covers requests we send, calls through a user's own client, and batch requests. A call is not
+retried if the client's SDK retries requests, or the retries would multiply.
 """
 
 import json
@@ -32,17 +31,13 @@ _NOT_CONNECTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SdkFault:
-    """The content of an exception of any SDK.
+    """What an SDK's exception says.
 
     Attributes:
         status: HTTP status; None without a reply.
-        message: The provider's words.
         code: The provider's code, such as `insufficient_quota`; may be empty.
-        parameter: The parameter that the fault is about; may be empty.
         wait_seconds: The wait that the endpoint asks for, if any.
         headers: Headers of the reply, names in lower case.
-        timed_out: No reply came in time.
-        not_connected: No reply came at all.
     """
 
     status: int | None
@@ -82,7 +77,6 @@ def distrusts(error: BaseException | None) -> bool:
 
 # Exceptions of SDKs that need not be installed have no types here.
 def read_fault(error: Any) -> SdkFault:
-    """Read an SDK's exception."""
     error = beneath_litellm(error)
     names = {kind.__name__ for kind in type(error).__mro__}
     response = getattr(error, "response", None)
@@ -120,7 +114,7 @@ def read_fault(error: Any) -> SdkFault:
 
 
 def _inner(error: Any, response: Any) -> dict[str, Any]:
-    """Return the dictionary in the body that describes the error."""
+    """Return the error object in the body."""
     own = response if isinstance(response, dict) else None
     for body in (getattr(error, "body", None), getattr(error, "details", None), own):
         if isinstance(body, str | bytes):
@@ -148,7 +142,7 @@ def _code(error: Any, inner: Mapping[str, Any]) -> str:
 
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
-    """Read Gemini's `retryDelay`, which is in the body, not in a header."""
+    """Return Gemini's `retryDelay`, which is in the body and not in a header."""
     details = inner.get("details")
     for detail in details if isinstance(details, list) else ():
         if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
@@ -163,11 +157,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Read `retry-after-ms` or `retry-after`, seconds or an HTTP date.
-
-    Returns:
-        At least 0; None if there is neither, or it cannot be read.
-    """
+    """Return the seconds in `retry-after-ms` or `retry-after`; None if neither is readable."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         number = read_number(headers.get(name, ""))
         if number is not None:
@@ -176,7 +166,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Read "20ms", "6m0s", "1m30.5s" or plain seconds; None for anything else."""
+    """Return the seconds in "20ms", "6m0s" or "90"; None for anything else."""
     parts = _DURATION.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
@@ -186,7 +176,6 @@ def parse_duration(text: str) -> float | None:
 
 
 def read_number(text: str) -> float | None:
-    """Read a decimal number of ASCII digits; None for anything else, and for one too large."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return None
@@ -208,17 +197,13 @@ def _seconds_until(date: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The number of retries, and the waits that no endpoint asked for, in seconds.
+    """The number of retries, and waits in seconds.
 
     Attributes:
-        retries: Further tries after the first.
         first: Wait before the second try; each further wait is twice as long.
-        longest: Longest wait between tries.
-        least_share: Each wait is drawn between this share of it and all of it.
+        least_share: Each wait is a random share of its full length, at least this much.
         pause: Pause of a whole run after a 429 without `Retry-After`.
-        first_poll: Wait before the second look at a batch; each further one is `poll_factor` times
-            as long.
-        longest_poll: Longest wait for a batch.
+        first_poll: Wait before the second look at a batch.
     """
 
     retries: int = 4
@@ -243,7 +228,7 @@ WAITS = Waits()
 
 
 def seconds_before_poll(number: int) -> float:
-    """Return the seconds to wait before the next look at a batch; the first wait has number 1."""
+    """Return the seconds to wait before looking at a batch again; `number` starts at 1."""
     longest: float = WAITS.first_poll * WAITS.poll_factor ** min(number - 1, 100)
     return min(longest, WAITS.longest_poll)
 
@@ -258,19 +243,16 @@ _ONCE_ONLY = frozenset({"genai", "mistral"})
 
 
 class PacedRun(Protocol):
-    """The limiter of a run, which keeps the waits that the endpoint asks for."""
-
     answered: int
     max_wait_seconds: float
 
 
 class Tries:
-    """The tries of one request, or of one call.
+    """The tries of one request or call.
 
     Args:
-        gate: The limiter of a run, which knows whether the endpoint answers other requests. None
-            for a single grading, which waits by itself.
-        seconds_left: How long a single grading may still wait; None without a limit.
+        gate: The run's limiter; None for a single grading, which waits by itself.
+        seconds_left: The row's remaining seconds, None without a limit.
     """
 
     def __init__(
@@ -282,12 +264,7 @@ class Tries:
         self._answered = 0 if gate is None else gate.answered
 
     def after_request(self, error: Exception) -> float:
-        """Return the seconds to wait after a request failed.
-
-        Raises:
-            Exception: The same error, if there is no next try.
-            JudgeUnavailableError: The endpoint asks to wait too long.
-        """
+        """Return the seconds to wait, or raise the error if there is no next try."""
         fault = read_fault(error)
         if not may_pass(error, fault):
             raise error
@@ -344,7 +321,7 @@ class Tries:
 
 
 def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
-    """Do some work with retries; `wait`, of a `Tries`, returns the seconds to wait or raises."""
+    """Call `work` until it succeeds; `wait` returns the seconds to sleep, or raises."""
     while True:
         try:
             return work()
@@ -355,7 +332,6 @@ def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
 async def try_again_async(
     work: Callable[[], Awaitable[T]], wait: Callable[[Exception], float]
 ) -> T:
-    """Await some work; otherwise as `try_again`."""
     import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
     while True:

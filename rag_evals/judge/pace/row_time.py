@@ -1,8 +1,4 @@
-"""The time-out of a row, and threads for sync calls and sync callers.
-
-A row's time is counted while its calls run, not while they wait for the limiter. A sync call cannot
-be stopped from outside: it runs in a thread, which is abandoned when the row's time is up.
-"""
+"""Row time-outs, and threads for sync clients and sync callers."""
 
 import threading
 import time
@@ -26,10 +22,7 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 
 
 class RowTime:
-    """Limits the calls inside to the row's remaining time, and counts the time that they take.
-
-    All calls of the row together have `seconds`; its meter has the time of earlier ones.
-    """
+    """Limits a row's calls to `seconds` in total, not counting waits for the limiter."""
 
     def __init__(self, meter: "Meter", seconds: float) -> None:
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
@@ -40,7 +33,6 @@ class RowTime:
         self.stopped_seconds = 0.0
 
     async def __aenter__(self) -> None:
-        """Start the clock."""
         self._began = time.monotonic()
         await self.timeout.__aenter__()
         self._token = _row_time.set(self)
@@ -51,7 +43,6 @@ class RowTime:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop the clock; raise `JudgeUnavailableError` if the time is up."""
         _row_time.reset(self._token)
         self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
         try:
@@ -73,7 +64,6 @@ def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
 
 @contextmanager
 def row_clock_stopped() -> Iterator[None]:
-    """Stop the row's clock inside: the endpoint has asked to wait."""
     clock = _row_time.get()
     ends_at = None if clock is None else clock.timeout.when()
     if clock is None:
@@ -91,7 +81,7 @@ def row_clock_stopped() -> Iterator[None]:
 
 
 def call_in_thread(work: Callable[[], T]) -> "Future[T]":
-    """Call a function in a new thread with this context; a program that ends does not wait."""
+    """Call a function in a daemon thread, which can be abandoned when the row's time is up."""
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
@@ -112,7 +102,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
 
 
 class LoopThread:
-    """An event loop in its own thread, which any thread may use; close it at the end."""
+    """An event loop in its own thread, for callers in any thread."""
 
     def __init__(self) -> None:
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
@@ -149,7 +139,6 @@ class LoopThread:
             raise
 
     def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Start a coroutine in the loop; raise `ConfigurationError` if the loop was closed."""
         import asyncio  # noqa: PLC0415 - loaded by now
 
         with self._handing_over:
@@ -159,7 +148,7 @@ class LoopThread:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
-        """End the loop, and cancel whatever runs in it."""
+        """Stop the loop and cancel its tasks."""
         with self._handing_over:
             if not self._is_closed:
                 self._is_closed = True
@@ -168,7 +157,6 @@ class LoopThread:
 
 
 def closed_too_soon() -> ConfigurationError:
-    """Return the error for a session that was closed while it graded."""
     return ConfigurationError(
         "the session was closed while a row was graded; wait for all rows inside its with block"
     )

@@ -1,8 +1,7 @@
 """Judges over an instructor client, and the settings of their calls.
 
-Settings are translated to the provider's names, and the temperature is 0 by default. A model that
-refuses it, or has another name for `max_tokens`, returns an error: it is asked again without, and
-that is remembered for the client.
+The default temperature is 0. Some models refuse it or rename `max_tokens`: they are asked again
+without, and the client remembers that.
 """
 
 import json
@@ -90,9 +89,9 @@ _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDiction
 def wanted_settings(
     call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge the settings of a call and of a run, and a temperature of 0.
+    """Merge a call's settings with those `given` for the run, which win; temperature is 0.
 
-    Those `given` for the run win over the call's; `own` are those that the client was made with.
+    `own` are those that the client was made with.
     """
     settings = {**call, **given}
     # Some models take either a temperature or top_p.
@@ -105,16 +104,15 @@ def wanted_settings(
 
 
 def described(settings: Mapping[str, Any]) -> str:
-    """Return settings as text for a key; equal settings give equal text."""
     return json.dumps(settings, sort_keys=True, default=str)
 
 
 class CallSettings:
-    """The settings of one call; a context manager for each attempt, which learns what is refused.
+    """A call's settings; a context manager for each attempt, which learns what is refused.
 
     Attributes:
-        in_words: The messages that ask again after a reply that did not fit the schema.
-        last_fault: Fault of that reply.
+        in_words: Messages that ask again after a reply that did not fit the schema.
+        last_fault: That reply's fault.
         other_form: The form in which they ask; empty for the client's form.
     """
 
@@ -134,7 +132,6 @@ class CallSettings:
         self.other_form = ""
 
     def to_send(self) -> dict[str, Any]:
-        """Return the keyword arguments that carry the settings; raises as `check_taken`."""
         settings = dict(self._wanted)
         # It shapes the prompt, and is not sent.
         settings.pop("window", None)
@@ -168,11 +165,10 @@ class CallSettings:
         return settings
 
     def __enter__(self) -> Self:
-        """Begin one try."""
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Return True to try again: the endpoint refused something that may be left out."""
+        """Return True to try again without what the endpoint refused."""
         lessons = _learned.setdefault(self._client, set())
         if error is not None and self._takes_other_form(error):
             lessons.add((IN_WORDS, self._model))
@@ -225,7 +221,6 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
 
 
 def _litellm_takes(model: str, setting: str) -> bool:
-    """True if LiteLLM passes a setting to a model, or does not know the model."""
     # It is loaded by now.
     litellm = sys.modules.get("litellm")
     known = None if litellm is None else litellm.get_supported_openai_params(model)
@@ -233,7 +228,6 @@ def _litellm_takes(model: str, setting: str) -> bool:
 
 
 def provider_of(client: Any) -> str:
-    """Return the name under which the tables here have a client's provider."""
     if client.mode.name == "RESPONSES_TOOLS":
         return "responses"
     return str(client.provider.value)
@@ -248,13 +242,13 @@ _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
 def client_settings(client: object) -> dict[str, Any]:
-    """Return the settings that a client was made with, and sends with each call."""
+    """Return the settings that a client was made with."""
     kept = getattr(client, "kwargs", None)
     return dict(kept) if isinstance(kept, dict) else {}
 
 
 def own_model(client: Any) -> str | None:
-    """Return the default model of an instructor client; None if unknown."""
+    """Return an instructor client's default model; None if unknown."""
     model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
@@ -264,10 +258,7 @@ def own_model(client: Any) -> str | None:
 
 
 def settings_of(client: Any) -> str:
-    """Return a hash of what a client sends with each call, without model, address and keys.
-
-    It covers the mode, arguments such as `temperature`, and headers and query of the SDK's client.
-    """
+    """Return a hash of what a client sends with each call, without model, address and keys."""
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
     arguments = client_settings(client)
@@ -301,14 +292,14 @@ DEFAULT_REASKS = 3
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """Settings of all calls, which win over a grader's, and the number of re-asks."""
+    """Settings for all calls, which win over a grader's, and the number of re-asks."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
 
     @classmethod
     def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
-        """Check the values of a user; raise `ConfigurationError` for a wrong one."""
+        """Return checked options; raise `ConfigurationError` for a wrong value."""
         return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
 
 
@@ -316,22 +307,19 @@ DEFAULT_OPTIONS = AskOptions()
 
 
 def check_timeout(seconds: float) -> None:
-    """Raise `ConfigurationError` unless a time-out is above 0 and finite."""
     # Also rejects NaN.
     if not 0 < seconds < math.inf:
         raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
 
 
 class Judge(Protocol):
-    """Answers a call at once."""
-
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
         ...
 
 
 class AsyncJudge(Protocol):
-    """Answers a call when awaited."""
+    """A judge for async callers."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
@@ -339,34 +327,32 @@ class AsyncJudge(Protocol):
 
 
 class JudgeHost(AsyncJudge, Protocol):
-    """An endpoint to ask: a client of any SDK, a decision model, or batches."""
+    """A client of any SDK, or a decision model."""
 
     @property
     def identity(self) -> str | None:
-        """Which model of which endpoint answers, for keys of caches; None if unknown."""
+        """The endpoint and model, for cache keys; None if unknown."""
 
     @property
     def lessons(self) -> Mapping[str, Sequence[str]]:
-        """Models by what was learned about them, for a run's summary."""
+        """Models by lesson learned, for a run's summary."""
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Reject settings of later calls that the provider does not take."""
+        """Reject settings that the provider does not take."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskSettings:
-    """Settings of a judge's calls.
+    """Settings of a judge.
 
     Attributes:
-        model: Model for all calls; None takes the call's.
-        default_model: Model for calls that name none; None leaves it to the client.
+        model: None takes the call's model.
+        default_model: Model for calls without one; None leaves it to the client.
         strict: Send the strict form of the schema; only for hosts known to take it.
-        schema_only: The client's handlers need no fields of the model; see `prepared`.
-        reasks: How often to ask again after an invalid reply.
-        given: Settings of every call, such as `temperature`; they win over a call's own.
+        schema_only: See `prepared`.
+        given: Settings of every call, which win over a call's own.
         address_name: What a user changes to ask another address.
         repeats: Retry a failed call if the client's SDK does not.
-        form: Form of a reply by sentence for this host.
     """
 
     model: str | None = None
@@ -381,7 +367,7 @@ class AskSettings:
 
 
 class InstructorJudge:
-    """Asks through an instructor client; a sync one is called in a thread. See `JudgeHost`."""
+    """Asks through an instructor client; a sync client runs in a thread."""
 
     # Failures of the endpoint come in an exception of instructor's.
     _enveloped = True
@@ -393,7 +379,7 @@ class InstructorJudge:
 
     @property
     def identity(self) -> str | None:
-        """Address, model and a hash of the client's own settings, each on a line."""
+        """Address, model and a hash of the client's settings, one on each line."""
         client, settings = self._client, self._settings
         url = getattr(getattr(client, "client", None), "base_url", "")
         model = settings.model or settings.default_model or own_model(client)
@@ -402,7 +388,6 @@ class InstructorJudge:
 
     @property
     def lessons(self) -> dict[str, list[str]]:
-        """Models that refused a temperature of 0, and those that were asked in another form."""
         learned = _learned.get(self._client, ())
         return {
             name: sorted(str(model) for what, model in learned if what == name)
@@ -410,16 +395,9 @@ class InstructorJudge:
         }
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Reject settings that the provider does not take."""
         check_taken(self._client, settings, model)
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Ask, and ask again after an invalid reply.
-
-        Raises:
-            GradingError: No valid reply; the subclass says why.
-            ConfigurationError: No model is named.
-        """
         if not self._settings.repeats:
             return await self._ask_once(call, meter)
         tries = Tries(None, seconds_left=lambda: meter.seconds_left)
@@ -486,7 +464,7 @@ def exchanged(
 ) -> Iterator[Exchange]:
     """Count one call, and raise its failure as one of our errors.
 
-    With `enveloped`, failures of the endpoint come in an exception of instructor.
+    `enveloped` says that instructor wraps failures of the endpoint.
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -532,7 +510,7 @@ def _in_its_form(
     of_call: CallSettings | None,
     enveloped: bool,
 ) -> tuple[JudgeCall[Any], str, bool]:
-    """Return a call in the form for its host, its mode, and whether there is another form."""
+    """Return the call for its host, its mode, and True if another form can be tried."""
     mode: str = client.mode.name
     if not issubclass(call.reply_model, KeyedReply):
         return call, mode, False
@@ -562,14 +540,12 @@ def _check_window(call: JudgeCall[Any], window: int | None) -> None:
 
 
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
-    """Return the model to ask; None leaves it to the client."""
     return settings.model or call.model or settings.default_model
 
 
 def _arguments(
     exchange: Exchange, settings: AskSettings, of_call: CallSettings, *, asynchronous: bool
 ) -> dict[str, Any]:
-    """Return the keyword arguments of `client.create`."""
     from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
 
     call = exchange.call
@@ -604,7 +580,7 @@ def _arguments(
 def _reasking(
     times: int, may_ask_again: Callable[[BaseException], bool], *, asynchronous: bool
 ) -> Any:
-    """Return instructor's controller of re-asks; each call needs its own."""
+    """Return instructor's retry controller; each call needs its own."""
     from tenacity import (  # noqa: PLC0415 - only a client of instructor's takes one
         AsyncRetrying,
         Retrying,

@@ -1,9 +1,8 @@
-"""Calls to OpenAI-like endpoints without the cost of instructor and the SDK.
+"""Calls to OpenAI-like endpoints without the CPU cost of instructor and the SDK.
 
-Requests, replies and re-asks are those of instructor, byte for byte: a test compares the two for
-every call. In order: the body of a request, the reply, the judge, and the transport. The SDK writes
-one request, which is not sent: all others have its address, headers and key. TLS, time-outs, limits
-of connections, proxies and errors are those of the SDK.
+A test holds requests and re-asks to instructor's, byte for byte. The SDK writes one request that is
+not sent; all others copy its address, headers and key. TLS, time-outs, connection limits, proxies
+and errors follow the SDK.
 """
 
 import json
@@ -58,10 +57,9 @@ _OF_A_FUNCTION = ("arguments", "name")
 
 
 class ChatReply(dict[str, Any]):
-    """An object in a reply, with its fields as attributes, as in an SDK's reply."""
+    """A JSON object with attribute access, like an SDK's reply."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field, or raise `AttributeError`."""
         try:
             return self[name]
         except KeyError:
@@ -71,7 +69,6 @@ class ChatReply(dict[str, Any]):
 def request_body(
     call: JudgeCall[Any], *, mode: str, strict: bool, model: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the request of a call; `strict` is for hosts known to take strict schemas."""
     messages = [dict(message) for message in call.messages]
     body = {"messages": messages, **settings, "model": model}
     if mode in OTHER_FORMS:
@@ -89,7 +86,7 @@ def request_body(
 
 
 def read_reply(content: bytes) -> ChatReply:
-    """Read a body with status 200; raise `JudgeUnavailableError` if it is no object."""
+    """Parse a body with status 200; raise `JudgeUnavailableError` if it is not an object."""
     try:
         found = from_json(content)
     except ValueError:
@@ -102,12 +99,7 @@ def read_reply(content: bytes) -> ChatReply:
 
 
 def answer_in(reply: ChatReply, mode: str) -> str:
-    """Return the text in a reply that fills the response model.
-
-    Raises:
-        ResponseParsingError: There is none; the re-ask quotes this error.
-        AssertionError: The model refused.
-    """
+    """Return the reply's JSON text; raises what instructor would."""
     message = reply.choices[0].message
     if mode != TOOLS:
         return message.get("content") or ""
@@ -124,7 +116,7 @@ def answer_in(reply: ChatReply, mode: str) -> str:
 
 
 def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
-    """Return the messages that repeat a wrong reply and name its fault."""
+    """Return the messages that repeat an invalid reply and name its fault."""
     message = reply.choices[0].message
     said = _said(message)
     if mode != TOOLS:
@@ -148,7 +140,7 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
 
 
 def _said(message: ChatReply) -> dict[str, Any]:
-    """Return a message of the model as one of a request."""
+    """Return the model's message as one to send."""
     said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
     if message.get("tool_calls") is not None:
         said["tool_calls"] = [
@@ -189,7 +181,7 @@ Post = Callable[..., Awaitable[Any]]
 
 
 class DirectJudge(InstructorJudge):
-    """Asks without instructor; the client only knows address, mode and key."""
+    """Asks without instructor; the client only supplies address, mode and key."""
 
     _enveloped = False
 
@@ -198,7 +190,6 @@ class DirectJudge(InstructorJudge):
         self._post = post
 
     def posting(self, post: Post) -> "DirectJudge":
-        """Return the same judge with another transport."""
         return DirectJudge(self._client, self._settings, post)
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
@@ -244,12 +235,11 @@ _NOT_REPEATED = frozenset(
 
 
 def read_chat(content: bytes) -> ChatReply:
-    """Read the body of a reply that must have a message; raises like `read_reply`."""
     return usable(read_reply(content))
 
 
 def unsent() -> "httpx2.AsyncClient":
-    """Return an HTTP client for an SDK that only writes requests and sends nothing."""
+    """Return an HTTP client for an SDK that only writes requests."""
     import httpx2  # noqa: PLC0415 - loaded by now
 
     taken = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"{}"))
@@ -261,16 +251,10 @@ class DirectPost:
     """Posts bodies to one path of an endpoint, in one event loop.
 
     Args:
-        sdk: Async client that writes the request with the address, headers and key of all others.
+        sdk: Async client that writes the request whose address and headers all others copy.
         reply_seconds: Time-out of a reply, unless its row has more time left.
-        path: Path below the SDK's address.
-        read: Reads the body of a reply with status 200.
-        model: Model of bodies that name none.
-        limiter: Limiter that learns from each reply.
-        connect_seconds: Time-out of a connection.
-
-    Raises:
-        ValueError: The environment names a proxy that does not speak HTTP.
+        read: Parses the body of a reply with status 200.
+        model: Model for bodies without one.
     """
 
     sdk: Any
@@ -282,7 +266,6 @@ class DirectPost:
     connect_seconds: float = CONNECT_SECONDS
 
     def __post_init__(self) -> None:
-        """Look for a proxy; connections are opened with the first request."""
         import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
 
         self._most_bytes = MAX_VECTOR_BYTES if self.path == EMBEDDINGS_PATH else MAX_REPLY_BYTES
@@ -295,18 +278,11 @@ class DirectPost:
         self._url: Any = None
 
     async def send(self, body: dict[str, Any]) -> Any:
-        """Send a request body, and read the reply.
-
-        Raises:
-            openai.APIError: As in the SDK.
-            JudgeOutputError: The reply is too long.
-            JudgeRejectedError: The endpoint redirects.
-            JudgeUnavailableError: The reply cannot be read.
-        """
+        """Send a request body and parse the reply; raises `openai.APIError` as the SDK does."""
         return self.read(await self.post(packed(body, self.model)))
 
     async def post(self, content: bytes) -> bytes:
-        """Post one body, and return the body of the reply; raises like `send`."""
+        """Post a body and return the reply's; raises like `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
@@ -326,7 +302,6 @@ class DirectPost:
             raise raised from raised.__cause__
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -397,7 +372,7 @@ class DirectPost:
         raise status_error(response.status, content, headers, self._request)
 
     def _as_sdk(self, error: Exception) -> Exception:
-        """Return the SDK's exception for a fault of a connection."""
+        """Return the SDK's exception for a connection fault."""
         import aiohttp  # noqa: PLC0415 - as above
         import httpx2  # noqa: PLC0415 - as above
         import openai  # noqa: PLC0415 - as above
@@ -439,7 +414,7 @@ def status_error(
     headers: Iterable[tuple[bytes, bytes]] = (),
     request: "httpx2.Request | None" = None,
 ) -> Exception:
-    """Return the SDK's exception for an HTTP status that is no success."""
+    """Return the SDK's exception for an HTTP error."""
     import httpx2  # noqa: PLC0415 - loaded by now
     import openai  # noqa: PLC0415 - as above
 

@@ -1,13 +1,7 @@
-"""Replies: their faults, their tokens, and the object in them.
+"""Replies: their faults, token counts and JSON.
 
-Validators and the transport find the running call in `current_exchange`. A response with status 200
-may be a proxy's page, an error, or empty; or the reply stopped early, which each provider says in
-its own field. Local models put their JSON into a code fence, after their thoughts, or between
-words: it is read when only one object can be meant.
-
-instructor makes a new class and a new JSON schema on every call; a model prepared once skips both.
-A value of the wrong type is read when it can mean only one thing: "0" for a number is 0, "true" for
-a boolean is True. Anything else is a fault: "1.5" is not an id.
+Local models put JSON into a code fence, after their thoughts or between sentences, or send "0" for
+0. This is read where it can mean only one thing; anything else is a fault.
 """
 
 import copy
@@ -51,18 +45,13 @@ class Exchange:
     """A running call and its replies so far.
 
     Attributes:
-        meter: Meter of the row; it keeps the last fault for the error after a time-out.
-        mode: Mode of the client, as instructor names it.
+        mode: The client's mode, as instructor names it.
         reasks: Further attempts after an invalid reply.
-        key: Key of the endpoint, which no message may show.
+        key: The endpoint's key, which no message may show.
         has_other_form: True if the call can be made in another form.
-        fault: Fault of the last reply that no re-ask can fix, or None.
-        requests: Sent HTTP requests, if the transport counts them.
-        usage: Sum over the replies so far.
-        answered_by: Models that the replies name.
-        is_repeated: True if the last two replies have the same fault, as a third would.
+        fault: Fault of the last reply that no re-ask can fix.
+        is_repeated: True if the last two replies have the same fault.
         missed_schema: True if the reply did not fit the schema, and the call has another form.
-        last_fault: Fault of the previous reply.
     """
 
     call: JudgeCall[Any]
@@ -83,12 +72,10 @@ class Exchange:
     _ends_at: float | None = None
 
     def __post_init__(self) -> None:
-        """Start the row's remaining time."""
         if (seconds := self.meter.seconds_left) is not None:
             self._ends_at = time.monotonic() + seconds
 
     def count_reply(self, response: Any, *, again: bool) -> None:
-        """Count the tokens of one reply, and note which model it names."""
         used = usage_of(response)
         if again:
             used = replace(used, reasks=1)
@@ -97,7 +84,7 @@ class Exchange:
             self.answered_by[model] = None
 
     def take_response(self, response: Any) -> None:
-        """Count one reply before it is validated, and look for faults in its form."""
+        """Count a reply before it is validated, and look for faults in its form."""
         self.count_reply(response, again=self.mode in OTHER_FORMS or self.usage.calls > 0)
         self._is_answered = True
         self._reply = response
@@ -112,7 +99,7 @@ class Exchange:
             complete_text(message)
 
     def may_ask_again(self, error: BaseException) -> bool:
-        """True if asking again may help: the judge did reply."""
+        """True if the judge replied and asking again may help."""
         if isinstance(error, JSONDecodeError) and not self._is_answered:
             # The client itself could not read the body.
             self.fault = no_reply(error.doc)
@@ -125,7 +112,7 @@ class Exchange:
         return self.fault is None and not self.is_repeated and not self.missed_schema
 
     def in_words(self) -> list[Message]:
-        """Return the messages that ask again, with the schema in words."""
+        """Return the messages that ask again, with the schema in the prompt."""
         message = self._reply.choices[0].message
         said = getattr(message, "content", None) or next(filter(None, _arguments_in(message)), "{}")
         schema = json.dumps(self.call.reply_model.model_json_schema(), ensure_ascii=False)
@@ -140,12 +127,10 @@ class Exchange:
         ]
 
     def repeats(self, error: BaseException) -> bool:
-        """True if the reply before had the same fault."""
         return str(error) == self.last_fault
 
     @property
     def is_last_attempt(self) -> bool:
-        """True if nothing is asked again after the next reply."""
         return self.usage.reasks >= self.reasks
 
     def check_one_call(self) -> None:
@@ -169,7 +154,7 @@ class Exchange:
         return None if self._ends_at is None else self._ends_at - time.monotonic()
 
     def count_request(self) -> bool:
-        """Count one HTTP request; return True for a retry."""
+        """Count an HTTP request; return True for a retry."""
         self.requests += 1
         # Every reply, also to a re-ask, needs one request; any further one is a retry.
         is_retry = self.requests > self.usage.calls + self.usage.retries + 1
@@ -194,10 +179,9 @@ _LONGEST_NAME = 200
 
 
 def answering_model(completion: object) -> str | None:
-    """Return the model that a reply names, with the provider's system fingerprint, if any.
+    """Return the model and system fingerprint that a reply names, or None.
 
-    Providers point a name such as `gpt-4o-mini` to newer models, and replies name the real one
-    (OpenAI: `gpt-4o-mini-2024-07-18`).
+    It differs from the requested one: OpenAI answers `gpt-4o-mini` as `gpt-4o-mini-2024-07-18`.
     """
     model = _text_at(completion, "model") or _text_at(completion, "model_version")
     if model is None:
@@ -271,7 +255,7 @@ _THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
 
 def usage_of(completion: object) -> Usage:
-    """Read the tokens of a provider's reply, an object or a dictionary."""
+    """Return the token counts of any provider's reply."""
     sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
     thoughts = _count(completion, _THOUGHTS) or 0
     # LiteLLM repeats Anthropic's counts next to an OpenAI-like sum that includes them.
@@ -305,7 +289,7 @@ _ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
-    """Return what is wrong with a client's reply object before it is read; None if nothing is."""
+    """Return the fault of a reply that shows before its content is parsed, or None."""
     if (missing := missing_message(response)) is not None:
         return missing
     choices: Any = getattr(response, "choices", None)
@@ -325,21 +309,19 @@ def fault_of(response: object) -> GradingError | None:
 
 
 def packed(body: dict[str, Any], model: str) -> bytes:
-    """Return a request body as bytes; `model` is used if the body names none."""
     body |= body.pop("extra_body", {})
     body.setdefault("model", model)
     return to_json(body)
 
 
 def usable(reply: T) -> T:
-    """Return a reply that has a message; else raise `JudgeUnavailableError`."""
     if (missing := missing_message(reply)) is not None:
         raise missing
     return reply
 
 
 def missing_message(response: object) -> GradingError | None:
-    """Return why a reply object has no message, though its status was 200.
+    """Return why a reply with status 200 has no message.
 
     None if it has one, or comes from a provider that keeps it elsewhere.
     """
@@ -356,7 +338,6 @@ def missing_message(response: object) -> GradingError | None:
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:
-    """Describe a body that is no reply: what it is, and how it begins."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     start = " ".join(text[: 4 * _SHOWN_CHARS].split())
     if not start:
@@ -382,7 +363,7 @@ def _error_in(choice: Any) -> JudgeOutputError | None:
 
 
 def _join_parts(message: Any) -> str | None:
-    """Join the text parts of a message into its content; return a refusal among them, if any."""
+    """Join a message's text parts into its content; return a refusal in them, if any."""
     parts = getattr(message, "content", None)
     if not isinstance(parts, list):
         return None
@@ -450,10 +431,7 @@ def _unusable(what: str) -> JudgeUnavailableError:
 
 
 def one_object(text: str | bytes) -> str | None:
-    """Find the JSON object in a text that has exactly one, and no other brace.
-
-    Thoughts that end with `</think>` are skipped. None if more than one could be meant.
-    """
+    """Return the only JSON object in a text; None if more than one could be meant."""
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     before, end, after = text.partition(_THOUGHTS_END)
@@ -471,7 +449,7 @@ def one_object(text: str | bytes) -> str | None:
 
 
 def one_list(text: str) -> str | None:
-    """Return the JSON list of a text that has nothing else but thoughts and a code fence."""
+    """Return the JSON list of a text that otherwise has only thoughts and a code fence."""
     before, end, after = text.partition(_THOUGHTS_END)
     said = (after if end else before).strip().removeprefix("```json").strip("`").strip()
     try:
@@ -481,7 +459,7 @@ def one_list(text: str) -> str | None:
 
 
 def complete_text(message: Any) -> None:
-    """Read one tool call as the text that was asked for, if no text came."""
+    """Move the arguments of a single tool call to the content, if there is none."""
     arguments = _arguments_in(message)
     text = getattr(message, "content", None)
     if not text and len(arguments) == 1 and isinstance(arguments[0], str):
@@ -489,10 +467,7 @@ def complete_text(message: Any) -> None:
 
 
 def complete_tool_call(message: Any) -> None:
-    """If the reply has no tool call, read a JSON object in its text as the call.
-
-    Servers without tools answer with text, whatever `tool_choice` says.
-    """
+    """Turn JSON in the text into a tool call; servers without tools reply with text."""
     text = getattr(message, "content", None)
     if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
         return
@@ -508,7 +483,7 @@ def complete_tool_call(message: Any) -> None:
 
 
 def differing_calls(message: Any) -> int:
-    """Count the different tool calls of a message; instructor reads only the first."""
+    """Count a message's different tool calls; instructor reads only the first."""
     calls = getattr(message, "tool_calls", None) or ()
     return len({getattr(call.function, "arguments", None) for call in calls})
 
@@ -554,7 +529,7 @@ def _word(response: Any, place: tuple[str | int, ...]) -> str:
 
 
 def _refusal(response: Any) -> str | None:
-    """Find a refusal in the parts of a reply of OpenAI's Responses API."""
+    """Return a refusal in the parts of a reply of OpenAI's Responses API."""
     output = getattr(response, "output", None)
     for item in output if isinstance(output, list) else ():
         for part in getattr(item, "content", None) or ():
@@ -579,12 +554,11 @@ class Parsed:
 
 @lru_cache(maxsize=_MOST_MODELS)
 def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> type[BaseModel]:
-    """Return the class to give instructor instead of `model`; there is one for each model.
+    """Return the class to give instructor instead of `model`, made once for each model.
 
-    `schema_only` leaves the model itself out of the class: instructor walks through all members of
-    all nested models five times a call, to find async validators. OpenAI's handlers need only the
-    schema and the validation; those of other providers may need more. In mode JSON_SCHEMA the name
-    of the reply is next to its schema, not in it.
+    instructor makes a new class and schema on every call, and walks through all nested models to
+    find async validators. With `schema_only` it gets none of them; only OpenAI's handlers allow
+    that.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
@@ -615,7 +589,6 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
 
 
 def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) -> Parsed:
-    """Read a reply; validators get the facts of its call."""
     exchange = current_exchange.get()
     if exchange is None:
         return Parsed(read(options))
@@ -656,10 +629,9 @@ def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
 
 
 def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
-    """Copy a schema, with the definition in place of each reference that has other keywords.
+    """Inline each reference that has other keywords, which OpenAI refuses.
 
-    OpenAI refuses these: "$ref cannot have keywords {'description'}". In a recursive definition,
-    which `within` names, the reference stays and the other keywords go.
+    In a recursive definition, which `within` names, the reference stays and the keywords go.
     """
     if isinstance(node, list):
         return [_alone(element, named, within) for element in node]
@@ -710,16 +682,12 @@ _Mend = tuple[tuple[int | str, ...], int | float | bool]
 
 
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
-    """Validate a reply that an SDK has parsed; otherwise as `validated_json`."""
+    """Validate a reply that an SDK has parsed."""
     return validated_json(model, to_json(reply, fallback=str), options)
 
 
 def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    """Validate the JSON of a reply, also if the types of values differ in form only.
-
-    Raises:
-        ValidationError: The reply has another fault.
-    """
+    """Validate a reply's JSON, after mending types that can mean only one thing."""
 
     def validate(said: str | bytes) -> M:
         reply = model.model_validate_json(said, **options)
@@ -752,7 +720,7 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
-    """Reject a name with two values: a parser would silently take the last one."""
+    """Reject a name with two values, as a parser would silently take the last one."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -770,10 +738,10 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
 
 
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
-    """Return what a wrapping holds, if that can mean only one thing; else the reply itself.
+    """Return what a wrapping around the reply holds; the reply itself without one.
 
-    A wrapping is the name of the model or a tool call around the object, the schema with values in
-    it, a list around the one object, or the bare list of the only required field.
+    Models wrap a reply in its name, in a tool call, in its schema or in a list, or send only its
+    list.
     """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]

@@ -1,8 +1,7 @@
-"""Retries, redirects, size limits, and the errors that failures of any SDK become.
+"""Network policy for all clients, and the errors that SDK failures become.
 
-The SDKs' own retries are off. No client follows a redirect with a prompt, not even a user's own,
-and replies have a largest size. Failures are read from names and status codes of any SDK, and keys
-are removed from errors and logs of other libraries.
+The SDKs' own retries are off. No client follows a redirect, not even a user's own, as that would
+send the prompt to another host.
 """
 
 import logging
@@ -53,10 +52,10 @@ Send = Callable[[dict[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """Settings of the client of a judge string.
+    """How a client of a judge string is used.
 
-    `seconds` is the time-out of one try if the row has no limit. `answer` replaces the network of a
-    client of a provider's own library; then nothing is retried.
+    `seconds` is a try's time-out if the row has none. `answer` replaces the network, without
+    retries.
     """
 
     seconds: float
@@ -64,14 +63,13 @@ class ClientUse:
     answer: "Answering | None" = None
 
     def one_try(self) -> float:
-        """Return the time-out of a request: the time that its row has left."""
         left = seconds_left()
         # A little more: the row's own clock ends it with a better message.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
 class Answered(NamedTuple):
-    """Status and body of a reply that does not come from the network."""
+    """A reply that does not come from the network."""
 
     status: int
     content: bytes
@@ -84,9 +82,9 @@ Answering = Callable[[bytes], Awaitable[Answered]]
 def repeating(
     send: Send, limiter: "RequestLimiter | None", *, teaches: bool = False
 ) -> Callable[..., Awaitable[Any]]:
-    """Return a function that sends a request, and retries where that may help.
+    """Return a function that sends a request with retries.
 
-    With `teaches`, `send` reports each reply to the limiter; else the returned function does.
+    `teaches` says that `send` reports replies to the limiter itself.
     """
 
     async def create(**body: Any) -> Any:
@@ -117,7 +115,7 @@ def repeating(
 
 
 def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that a limiter reads; a look-up by name would decode all of them."""
+    """Return the headers that a limiter reads; decoding all of them is slow."""
     lowered = ((name.lower(), value) for name, value in raw)
     return {
         name.decode("ascii"): value.decode("latin-1")
@@ -133,7 +131,7 @@ def _fault_words(error: Exception, fault: SdkFault, key: str | None) -> str:
 
 
 def seconds_left() -> float | None:
-    """Return the seconds that the row of the running call has left; None without a limit."""
+    """Return the running row's remaining seconds; None without a limit."""
     exchange = current_exchange.get()
     return None if exchange is None else exchange.seconds_left
 
@@ -147,11 +145,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def trusted_certificates() -> "ssl.SSLContext":
-    """Return the certificates that connections trust, as in the SDKs.
-
-    They ship some; `SSL_CERT_FILE` and `SSL_CERT_DIR` name others. Reading them takes 30 ms, so it
-    is done again only when these variables or their files change.
-    """
+    """Return the TLS context; loading it takes 30 ms, so it is kept until its files change."""
     named = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
     return _certificates(*((name, _changed_at(name)) for name in named))
 
@@ -182,10 +176,7 @@ _HTTP_CLIENTS = (
 
 
 def bind_to_policy(sdk: Any) -> None:
-    """Make the HTTP clients of an SDK client refuse redirects and endless replies in our calls.
-
-    Any other use of a user's client stays unchanged.
-    """
+    """Make a client's HTTP clients refuse redirects and huge replies during our calls."""
     for path in _HTTP_CLIENTS:
         http = sdk
         for name in path.split("."):
@@ -268,7 +259,7 @@ def _refuse_redirect_of(response: Any) -> None:
 
 
 class _Body:
-    """The body of a reply, decompressed in pieces too small to fill the memory."""
+    """A reply's body, decompressed in small pieces so that it cannot fill the memory."""
 
     def __init__(self, response: Any) -> None:
         self._decoder = response._get_content_decoder()
@@ -291,7 +282,6 @@ class _Body:
 
 
 def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
-    """End a call with a fault, after one request."""
     exchange.fault = fault
     # Every SDK raises this without a retry; a broken connection would be retried.
     response.status_code = _BAD_REQUEST
@@ -300,7 +290,7 @@ def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
 
 
 def refuse_redirect(url: str, status: int, location: str | None) -> None:
-    """Raise `JudgeRejectedError` for a redirect, even on the same host."""
+    """Raise `JudgeRejectedError` for a redirect, even to the same host."""
     if status not in _REDIRECTS or location is None:
         return
     here = urlsplit(url)
@@ -315,7 +305,6 @@ def refuse_redirect(url: str, status: int, location: str | None) -> None:
 
 
 def too_long(most_bytes: int) -> JudgeOutputError:
-    """Return the error for a reply that was not read to its end."""
     return JudgeOutputError(
         f"the reply is longer than {most_bytes // 1_000_000} MB and was not read to its end"
     )
@@ -353,13 +342,9 @@ def _invalid(attempts: int, fault: str, *, repeated: bool) -> JudgeOutputError:
 def translate(
     error: BaseException, *, attempts: int, key: str | None = None, repeated: bool = False
 ) -> RagEvalsError:
-    """Turn an exception of a client into the error that says what to do.
+    """Return our error for an exception of a client, without the key.
 
-    Args:
-        error: What the client raised.
-        attempts: Replies so far.
-        key: The client's own, which is removed from the message.
-        repeated: The last two replies have the same fault.
+    `attempts` counts the replies so far; `repeated` says that the last two have the same fault.
     """
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
@@ -389,7 +374,6 @@ def translate(
 
 
 def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
-    """Remove the key from an error that quotes the endpoint."""
     if error.args and isinstance(error.args[0], str):
         error.args = (redact(error.args[0], key), *error.args[1:])
     return error
@@ -493,7 +477,6 @@ _WORDS = {
 
 
 def _is_about(what: str, fault: SdkFault) -> bool:
-    """True if a provider's error is about the key, the model or the window."""
     said = f"{fault.code} {fault.message}".lower()
     return any(word in said for word in _WORDS[what])
 
@@ -505,7 +488,6 @@ _WINDOW = re.compile(
 
 
 def too_long_for(said: str) -> JudgeRequestError:
-    """Return the error for a prompt that does not fit into the window."""
     return JudgeRequestError(
         f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
         "name a judge with a larger window"
@@ -513,7 +495,7 @@ def too_long_for(said: str) -> JudgeRequestError:
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
-    """True if a 400 is about the schema, the tools or a setting, which all rows share."""
+    """True if a 400 is about something that all rows share: the schema, tools or a setting."""
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
     return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
@@ -526,7 +508,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Describe the first fault, without the input: it may quote the user's data."""
+    """Describe the first fault without its input, which may quote the user's data."""
     faults = error.errors(include_input=False, include_url=False)
     place = ".".join(str(part) for part in faults[0]["loc"]) or "reply"
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -544,7 +526,7 @@ _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bA
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """Replace anything that looks like a key, and every known secret; None is skipped."""
+    """Replace the secrets, and anything else that looks like a key."""
     for secret in secrets:
         if secret and len(secret) >= _KEY_CHARS:
             text = text.replace(secret, "[key]")
@@ -561,10 +543,7 @@ class _Redacting(logging.Filter):
 
 
 def clean_instructor_logs() -> None:
-    """Keep instructor's log of failed attempts off the screen, and remove keys from it.
-
-    Each failure reaches the caller as one of our errors anyway.
-    """
+    """Keep instructor's log of failed attempts off the screen, and keys out of it."""
     listener = logging.getLogger("instructor")
     if any(isinstance(handler, logging.NullHandler) for handler in listener.handlers):
         return
