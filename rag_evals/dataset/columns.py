@@ -1,8 +1,4 @@
-"""Which column of a row holds which field of a sample.
-
-A column is found by name, path or function, by the names of the tool that wrote it, or by the usual
-names.
-"""
+"""Which column of a row holds which field of a sample."""
 
 import math
 from collections import Counter
@@ -41,13 +37,6 @@ class Cells(dict[str, Any]):
         if isinstance(value, Real) and math.isfinite(value):
             return f"{float(value):.15g}"
         return value
-
-
-class SheetCells(Cells):
-    """A row of a spreadsheet, which stores a typed "true" as a boolean."""
-
-    def text(self, value: object) -> object:
-        return str(value).upper() if isinstance(value, bool) else super().text(value)
 
 
 class NumberedSample(NamedTuple):
@@ -97,144 +86,40 @@ ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
 """A column, a dotted path into one, or a function of the row; None for the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "user_input", "query", "input"),
-    "answer": ("answer", "response", "output", "prediction"),
-    "context": ("context", "contexts", "retrieved_contexts", "documents", "passages"),
-    "reference": (
-        "reference",
-        "ground_truth",
-        "expected_output",
-        "expected_answer",
-        "expected",
-        "golden",
+    "question": ("question", "user_input", "query", "input", "вопрос"),
+    "answer": ("answer", "response", "output", "prediction", "actual_output", "ответ"),
+    "context": (
+        *("retrieval_context", "context", "contexts", "retrieved_contexts", "documents"),
+        *("passages", "source_documents", "source_nodes", "контекст", "источники"),
     ),
+    "reference": ("reference", "ground_truth", "expected_output", "expected_answer", "эталон"),
     "id": ("id", "sample_id", "uid"),
-    "language": ("language", "lang"),
+    "language": ("language", "lang", "язык"),
     "relevant_ids": ("relevant_ids",),
     "turns": ("messages", "turns"),
 }
-"""Columns that are recognised for each field of a sample."""
-
-
-class Preset(NamedTuple):
-    """The column names of one tool.
-
-    Attributes:
-        name: Name on the command line and in messages.
-        fields: Columns or dotted paths for each field; the first that a row has counts.
-        marks: Sets of columns; a row with all columns of a set comes from this tool.
-    """
-
-    name: str
-    fields: Mapping[str, tuple[str, ...]]
-    marks: tuple[frozenset[str], ...]
-
-
-def _preset(name: str, *marks: str, **fields: str) -> Preset:
-    split = {field: tuple(paths.split(" | ")) for field, paths in fields.items()}
-    return Preset(name, split, tuple(frozenset(mark.split(" + ")) for mark in marks))
-
-
-PRESETS: tuple[Preset, ...] = (
-    _preset(
-        "deepeval", "actual_output",
-        question="input", answer="actual_output", context="retrieval_context | context",
-        reference="expected_output",
-    ),
-    _preset(
-        "ragas", "user_input + response", "user_input + retrieved_contexts",
-        question="user_input", answer="response", context="retrieved_contexts",
-        reference="reference | ground_truth",
-    ),
-    _preset(
-        "ragas-0.1", "question + answer + contexts",
-        question="question", answer="answer", context="contexts",
-        reference="ground_truth | ground_truths | reference",
-    ),
-    _preset(
-        "haystack", "replies", "query + data + documents",
-        question="query | question", answer="replies | data", context="documents",
-    ),
-    _preset(
-        "llamaindex", "response + source_nodes", "query + response + contexts",
-        question="query | question", answer="response", context="source_nodes | contexts",
-        reference="reference | reference_answer",
-    ),
-    _preset(
-        "langchain", "result + source_documents", "query + result", "input + answer + context",
-        question="query | input", answer="result | answer", context="source_documents | context",
-        reference="reference | ground_truth",
-    ),
-    _preset(
-        "phoenix", "attributes.output.value",
-        question="attributes.input.value | input", answer="attributes.output.value | output",
-        context="attributes.retrieval.documents | reference", id="context.span_id",
-    ),
-    _preset(
-        "trulens", "record_id + input + output",
-        question="input", answer="output", context="contexts | context",
-        reference="ground_truth_output | ground_truth", id="record_id",
-    ),
-    _preset(
-        "openevals", "inputs + outputs + context",
-        question="inputs.question | inputs.query | inputs.input | inputs",
-        answer="outputs.answer | outputs.output | outputs.response | outputs", context="context",
-        reference="reference_outputs.answer | reference_outputs.output | reference_outputs",
-    ),
-    _preset(
-        "mlflow", "inputs + outputs + expectations", "request + response", "inputs + predictions",
-        question="inputs.question | inputs.query | inputs.input | inputs | request",
-        answer="outputs.response | outputs.answer | outputs | response | predictions",
-        context="retrieved_context | outputs.retrieved_context | outputs.context | context",
-        reference="expectations.expected_response | expected_response | targets | ground_truth",
-    ),
-    _preset(
-        "langsmith", "inputs + outputs", "inputs.question",
-        question="inputs.question | inputs.query | inputs.input | inputs",
-        answer="outputs.answer | outputs.output | outputs.response | outputs",
-        context="outputs.documents | outputs.contexts | outputs.context | inputs.documents | "
-        "inputs.context",
-        reference="reference_outputs.answer | reference_outputs.output | reference_outputs | "
-        "reference.answer",
-    ),
-    _preset(
-        "otel", "gen_ai.input.messages", "gen_ai.output.messages",
-        turns="gen_ai.input.messages", answer="gen_ai.output.messages",
-    ),
-    _preset(
-        "russian", "вопрос", "ответ", "контекст",
-        question="вопрос | запрос", answer="ответ",
-        context="контекст | контексты | источники | фрагменты | документы",
-        reference="эталон | эталонный ответ | правильный ответ", language="язык",
-    ),
-)  # fmt: skip
-"""Presets in order of precedence: the first one whose marks a row has counts."""
+"""Columns that are recognised for each field of a sample, ignoring case."""
 
 _MISSING = object()
 # Fields that turns contain.
 _OF_TURNS = frozenset({"question", "answer", "context"})
-_PLACE_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMap:
     """Where each field of a sample comes from.
 
-    If the row has the key `"a.b"`, then `"a.b"` is that key, else a path. A field without a source
-    is searched by the names of the tool that wrote the row, if its columns show which, and then by
-    the usual names, ignoring case.
+    `"a.b"` is the key `"a.b"` if the row has it, else a path. None looks for a usual name.
 
     Attributes:
         question: Source of the question.
         answer: Source of the answer.
-        context: Source of the chunks; one text becomes one chunk.
+        context: Source of the chunks; a single text becomes one chunk.
         reference: Source of the right answer.
         id: Source of the row's name.
         language: Source of the language code.
         relevant_ids: Source of the ids of relevant chunks.
-        turns: Source of the messages of a conversation; the usual names only count in rows without
-            an answer.
-        preset: The tool whose names count, such as `"deepeval"`; None recognises it.
+        turns: Source of a conversation's messages; None looks in rows without an answer only.
     """
 
     question: ColumnSource = None
@@ -245,23 +130,15 @@ class ColumnMap:
     language: ColumnSource = None
     relevant_ids: ColumnSource = None
     turns: ColumnSource = None
-    preset: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.preset is not None:
-            _preset_named(self.preset)
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Make a map from a preset's name or a mapping; return a map unchanged."""
+        """Make a map from a mapping; return a map unchanged."""
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
-        if isinstance(columns, str):
-            return cls(preset=columns)
         if not isinstance(columns, Mapping):
             raise ConfigurationError(
-                f"columns is {columns!r}; expected field and column, as in "
-                "{'answer': 'response'}, or a preset, as in 'deepeval'"
+                f"columns is {columns!r}; expected field and column, as in {{'answer': 'response'}}"
             )
         for name, source in columns.items():
             if name not in USUAL_NAMES:
@@ -278,7 +155,7 @@ class ColumnMap:
         return cls(**sources)
 
     @classmethod
-    def parse(cls, pairs: list[str], preset: str | None = None) -> "ColumnMap":
+    def parse(cls, pairs: list[str]) -> "ColumnMap":
         """Parse `FIELD=SOURCE` pairs of the command line."""
         sources: dict[str, ColumnSource] = {}
         for pair in pairs:
@@ -291,7 +168,7 @@ class ColumnMap:
             if name in sources:
                 raise DataError(f"column {name!r} is given twice: {sources[name]!r} and {source!r}")
             sources[name] = source
-        return cls(**sources, preset=preset)
+        return cls(**sources)
 
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
         """Make a sample from a row.
@@ -323,13 +200,6 @@ class ColumnMap:
                 found[name] = column
         return found
 
-    def preset_for(self, row: Mapping[str, Any]) -> str | None:
-        """Return the tool that wrote a row; None if unknown or not needed."""
-        if self.preset is None and self.answer and self.context:
-            return None
-        preset = self._preset(row)
-        return None if preset is None else preset.name
-
     def id_in(self, row: Mapping[str, Any]) -> str | None:
         """Return a row's own id, or None if it has no readable one."""
         try:
@@ -357,56 +227,32 @@ class ColumnMap:
     def described(self) -> dict[str, str]:
         """Return the sources as text that can be stored."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}
-        named["preset"] = self.preset
         return {
             name: source if isinstance(source, str) else getattr(source, "__qualname__", "function")
             for name, source in named.items()
             if source is not None
         }
 
-    def _preset(self, row: Mapping[str, Any]) -> Preset | None:
-        return _preset_of(tuple(row)) if self.preset is None else _preset_named(self.preset)
-
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
-        columns = tuple(row)
-        known = None if self.preset is not None else _known_columns(columns)
-        if name == "turns" and self.answer is not None:
+        usual = _usual_columns(tuple(row))
+        if name == "turns" and (self.answer is not None or usual["answer"]):
             return None
-        if known is not None:
-            return known[name]
-        preset = self._preset(row)
-        paths = () if preset is None else preset.fields.get(name, ())
-        keys, usual = _keys(columns), _usual(columns, name)
-        for path in paths:
-            found = _path_in(row, keys, path)
-            if found is not None:
-                # The user may mean another column, which the tool does not have.
-                doubtful = [key for key in usual if _normalised(key) not in paths]
-                if doubtful and self.preset is None:
-                    raise _doubt([found, *doubtful], name)
-                return found
-        if preset is not None:
-            taken = {path for own in preset.fields.values() for path in own}
-            usual = [key for key in usual if _normalised(key) not in taken]
-            if name == "turns" and self._recognised(row, "answer"):
-                return None
-        if len(usual) > 1:
-            raise _doubt(usual, name)
-        return usual[0] if usual else None
+        found = usual[name]
+        if len(found) > 1:
+            both = " and ".join(map(repr, found))
+            raise DataError(f"{both} could both be {name!r}; say which, as in {name}={found[0]}")
+        return found[0] if found else None
 
     def _value(self, row: Mapping[str, Any], name: str, required: frozenset[str]) -> Any:
         source: ColumnSource = getattr(self, name)
         if source is None:
             column = self._recognised(row, name)
             if column is not None:
-                value = _descend(row, column.split("."))
-                # `expected` may also be the score that the row should get.
-                is_score = column == "expected" and isinstance(value, int | float)
-                return _MISSING if is_score and name not in required else value
+                return row[column]
             if name in required:
                 usual = ", ".join(repr(candidate) for candidate in USUAL_NAMES[name])
                 raise MissingColumnError(
-                    f"no column for {name!r} (one of {usual}); the row has {_columns(row)}; "
+                    f"no column for {name!r} (one of {usual}); the row has {_listed(row)}; "
                     f"name it by --column {name}=COLUMN (in Python columns={{{name!r}: 'COLUMN'}})"
                 )
             return _MISSING
@@ -414,7 +260,7 @@ class ColumnMap:
             value = _descend(row, source.split("."))
             if value is _MISSING:
                 raise MissingColumnError(
-                    f"no column {source!r} for {name!r}; the row has {_columns(row)}"
+                    f"no column {source!r} for {name!r}; the row has {_listed(row)}"
                 )
             return value
         try:
@@ -425,68 +271,22 @@ class ColumnMap:
             ) from error
 
 
-Columns = ColumnMap | Mapping[str, ColumnSource] | str | None
-"""Where the fields are: a map, a mapping from field to source, or the name of a preset; None for
-the names of known tools and the usual ones."""
-
-
-def _preset_named(name: str) -> Preset:
-    for preset in PRESETS:
-        if preset.name == name:
-            return preset
-    names = ", ".join(preset.name for preset in PRESETS)
-    raise ConfigurationError(f"preset {name!r} is unknown; expected one of {names}")
+Columns = ColumnMap | Mapping[str, ColumnSource] | None
+"""Where the fields are: a map, a mapping from field to source, or None for the usual names."""
 
 
 @lru_cache(maxsize=256)
-def _preset_of(columns: tuple[str, ...]) -> Preset | None:
-    names = frozenset(_keys(columns))
-    return next((each for each in PRESETS if any(mark <= names for mark in each.marks)), None)
-
-
-def _normalised(column: object) -> str:
-    return str(column).strip().lstrip("\ufeff").casefold()
-
-
-@lru_cache(maxsize=256)
-def _keys(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, list[str]] = {}
+def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    """Return the columns with a usual name of each field."""
+    by_name: dict[str, list[str]] = {}
     for column in columns:
-        found.setdefault(_normalised(column), []).append(column)
-    return found
-
-
-@lru_cache(maxsize=256)
-def _usual(columns: tuple[str, ...], name: str) -> Sequence[str]:
-    keys = _keys(columns)
-    return tuple(key for candidate in USUAL_NAMES[name] for key in keys.get(candidate, ()))
-
-
-@lru_cache(maxsize=256)
-def _known_columns(columns: tuple[str, ...]) -> Mapping[str, str | None] | None:
-    """Return the column of each field if names alone decide, else None."""
-    usual = {name: _usual(columns, name) for name in USUAL_NAMES}
-    if _preset_of(columns) is not None or any(len(found) > 1 for found in usual.values()):
-        return None
-    if usual["answer"]:
-        usual["turns"] = ()
-    return {name: found[0] if found else None for name, found in usual.items()}
-
-
-def _path_in(row: Mapping[str, Any], keys: Mapping[str, Sequence[str]], path: str) -> str | None:
-    """Return a preset's path in the row's spelling; None if it leads nowhere."""
-    if path in keys:
-        return keys[path][0]
-    first, dot, rest = path.partition(".")
-    for key in keys.get(first, ()) if dot else ():
-        if _descend(row[key], rest.split(".")) is not _MISSING:
-            return f"{key}.{rest}"
-    return None
-
-
-def _doubt(columns: Sequence[str], name: str) -> DataError:
-    both = " and ".join(repr(column) for column in columns)
-    return DataError(f"{both} could both be {name!r}; say which, as in {name}={columns[0]}")
+        by_name.setdefault(str(column).strip().lstrip("\ufeff").casefold(), []).append(column)
+    if "retrieval_context" in by_name:
+        by_name.pop("context", None)  # In deepeval's rows this is the ideal context.
+    return {
+        field: [column for name in names for column in by_name.get(name, ())]
+        for field, names in USUAL_NAMES.items()
+    }
 
 
 def _id_text(value: Any) -> Any:
@@ -520,11 +320,11 @@ def _descend(value: Any, parts: list[str]) -> Any:
                 if found is not _MISSING:
                     return found
     # Not isdigit(), which accepts "²".
-    if isinstance(value, list) and parts[0].isdecimal() and len(parts[0]) <= _PLACE_DIGITS:
+    if isinstance(value, list) and parts[0].isdecimal() and len(parts[0]) < 10:
         place = int(parts[0])
         return _descend(value[place], parts[1:]) if place < len(value) else _MISSING
     return _MISSING
 
 
-def _columns(row: Mapping[str, Any]) -> str:
+def _listed(row: Mapping[str, Any]) -> str:
     return ", ".join(repr(str(key)) for key in row) or "no columns"

@@ -1,7 +1,4 @@
-"""Opening data files, and reading JSON, CSV and TSV of any program, encoding and compression.
-
-No piece larger than the limit is read into memory.
-"""
+"""Opening data files, and reading JSON, CSV and TSV."""
 
 import codecs
 import csv
@@ -11,22 +8,18 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, cast
 
 from pydantic_core import from_json
 
-from rag_evals.core import Phrase
 from rag_evals.dataset.columns import Row, check_header
 from rag_evals.errors import ConfigurationError, DataError, MissingExtraError
-
-COMPRESSED = (".gz", ".zst")
-"""Suffixes of compressed files, after the suffix of their kind."""
 
 _MAX_LINE_VARIABLE = "RAG_EVALS_MAX_LINE_MB"
 _MAX_LINE_MB = 256
@@ -48,11 +41,10 @@ class DataFile:
     """A data file with options for reading it.
 
     Attributes:
-        path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
-            standard input, or an address such as `"hf://datasets/NAME/FILE.parquet"`.
+        path: A file, a folder of Parquet files, or a pattern such as `"parts/*.parquet"`.
         sheet: Name of an Excel sheet; None for the only one.
-        encoding: Encoding of a CSV or TSV file, such as `"cp1251"`; None detects it.
-        delimiter: Separator of a CSV file; None detects it.
+        encoding: Encoding of a CSV or TSV file; None is UTF-8, or UTF-16 with a byte order mark.
+        delimiter: Delimiter of a CSV file; None detects it from the header.
     """
 
     path: str | Path
@@ -63,14 +55,13 @@ class DataFile:
 
 @dataclass(slots=True)
 class Opened:
-    """An open file, read by line or whole, with a limit for the size of a piece.
+    """An open, uncompressed file.
 
     Attributes:
-        file: The uncompressed bytes.
+        file: The bytes.
         path: Path of the file.
         options: Options for reading it.
-        limit: Most bytes in one piece.
-        notes: What a user should know about the file.
+        limit: Most bytes to read at once.
         wanted: For each row 1, or 0 to skip it; None for all rows.
     """
 
@@ -78,7 +69,6 @@ class Opened:
     path: Path
     options: DataFile
     limit: int
-    notes: list[Phrase] = field(default_factory=list)
     wanted: Iterator[int] | None = None
 
     def wants(self) -> bool:
@@ -90,38 +80,27 @@ class Opened:
         while line := self.file.readline(self.limit + 1):
             if len(line) > self.limit:
                 raise self.too_long(f"line {number}")
-            yield line
+            # Windows editors write a byte order mark.
+            yield line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
             number += 1
-
-    def begin(self, count: int) -> bytes:
-        """Return up to `count` first bytes without consuming them."""
-        peek = cast("io.BufferedReader", self.file).peek  # gzip's files have it too
-        return peek(count)[:count]
 
     def read(self) -> bytes:
         content = self.file.read(self.limit + 1)
         if len(content) > self.limit:
             raise self.too_long("the file")
-        return content
+        return content.removeprefix(codecs.BOM_UTF8)
 
     def too_long(self, what: str) -> DataError:
         return DataError(
-            f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB in one piece; "
-            f"write one row a line, or raise {_MAX_LINE_VARIABLE}"
+            f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB; "
+            f"write one row per line, or raise {_MAX_LINE_VARIABLE}"
         )
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    # typeshed has no common type for these; all are binary files.
-    opened: Any
-    if path.suffix == ".gz":
-        opened = gzip.open(path, "rb")  # noqa: SIM115 - the caller closes it
-    elif path.suffix == ".zst":
-        packed = required_module("zstandard", "data", f"read {path.name!r}")
-        opened = io.BufferedReader(packed.open(path, "rb"))
-    else:
-        opened = path.open("rb")
-    return cast("IO[bytes]", opened)
+    if path.suffix.lower() == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 def max_line_bytes() -> int:
@@ -135,27 +114,22 @@ def max_line_bytes() -> int:
 
 # The limit of the fast parser.
 _MAX_LEVELS = 200
-_TOO_DEEP = f"JSON nested too deeply; {_MAX_LEVELS} levels can be read"
+_TOO_DEEP = f"JSON is nested too deeply; expected at most {_MAX_LEVELS} levels"
 _MAX_DIGITS = 4300
 _LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
-_UTF_16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-# Encodings of older Windows and DOS programs in Russia and Western Europe.
-_OLD_ENCODINGS = ("cp1251", "cp1252", "koi8_r", "cp866")
-_SAMPLE_LINES = 200
 
 
 def read_jsonl(file: Opened) -> Iterator[Row]:
     for number, line in enumerate(file, 1):
-        # Windows editors write a byte order mark.
-        text = line.removeprefix(b"\xef\xbb\xbf").strip() if number == 1 else line.strip()
+        text = line.strip()
         if text and file.wants():
             place = f"line {number}"
             yield Row(place, _object(_parse(text, file, place), file, place))
 
 
 def read_json(file: Opened) -> Iterator[Row]:
-    content = file.read().removeprefix(b"\xef\xbb\xbf")
+    content = file.read()
     if not content.strip():
         return
     loaded = _parse(content, file, None)
@@ -204,8 +178,8 @@ def _loaded_json(text: bytes) -> Any:
         if "recursion limit" in str(error):
             raise _UnusableJsonError(_TOO_DEEP) from error
     try:
-        # The standard parser is slower, accepts lone surrogates (the sample then reports the field)
-        # and has better messages.
+        # The standard parser is slower, but its messages are better, and it accepts lone
+        # surrogates, so the sample can name the field.
         loaded = json.loads(text.decode("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise
@@ -228,13 +202,15 @@ def _is_deep(value: Any, levels: int) -> bool:
 def read_csv(file: Opened) -> Iterator[Row]:
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
-    # A cell may be a whole context; csv's own limit is 128 kB. It needs 4 bytes per character.
+    # A cell may be a whole context, but csv's default limit is 128 kB. A character takes 4 bytes.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
-        delimiter, lines = _delimiter_of(lines, file)
+        first = next((line for line in lines if line.strip()), "")
+        delimiter = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
+        lines = chain([first], lines)
     elif len(delimiter) != 1:
-        raise ConfigurationError(f"delimiter is {delimiter!r}; expected one sign, such as ';'")
+        raise ConfigurationError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
     reader = csv.reader(lines, strict=True, delimiter=delimiter)
     header: list[str] | None = None
     try:
@@ -251,31 +227,14 @@ def read_csv(file: Opened) -> Iterator[Row]:
                     f"{where}, {place}: {len(cells)} cells, the header has {len(header)}; "
                     f"columns are {', '.join(header)}"
                 )
-            if not file.wants():
-                continue
-            values = zip(header, cells, strict=True)
-            yield Row(
-                place, {name: _cell(cell, f"{where}, {place}") for name, cell in values if name}
-            )
+            if file.wants():
+                named = zip(header, cells, strict=True)
+                at = f"{where}, {place}"
+                yield Row(place, {name: _cell(cell, at) for name, cell in named if name})
     except csv.Error as error:
         if "field limit" in str(error):
             raise file.too_long(f"a cell that ends in line {reader.line_num}") from error
         raise DataError(f"{where}, line {reader.line_num}: {error}") from error
-
-
-def _delimiter_of(lines: Iterator[str], file: Opened) -> tuple[str, Iterator[str]]:
-    """Return the delimiter that splits the header most, and the lines to read."""
-    first = next((line for line in lines if line.strip()), "")
-    if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
-        return first.strip()[-1], lines  # a line that Excel reads
-    best = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
-    if best != ",":
-        file.notes.append(
-            Phrase("notes.tabs")
-            if best == "\t"
-            else Phrase("notes.separated", (("sign", repr(best)),))
-        )
-    return best, chain([first], lines)
 
 
 def _columns(header: str, delimiter: str) -> int:
@@ -302,11 +261,9 @@ def _cell(cell: str, place: str) -> Any:
 def _decoded(file: Opened) -> Iterator[str]:
     encoding = file.options.encoding
     if encoding is None:
-        begin = file.begin(4)
-        encoding = _UTF_16.get(begin[:2]) or ("utf-16-le" if begin[1:4:2] == b"\0\0" else None)
-        if encoding is None:
-            return _in_utf8_or_older(file)
-        file.notes.append(Phrase("notes.utf16"))
+        peek = cast("io.BufferedReader", file.file).peek  # gzip's files have it too
+        has_mark = peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        encoding = "UTF-16" if has_mark else "UTF-8"
     try:
         codec = codecs.lookup(encoding)
     except LookupError:
@@ -314,51 +271,17 @@ def _decoded(file: Opened) -> Iterator[str]:
             f"encoding {encoding!r} is unknown; expected one such as utf-8, utf-16 or cp1251"
         ) from None
     if codec.name.startswith(("utf-16", "utf-32")):
-        return _wide_lines(file, encoding)
-    return _in_encoding(enumerate(file, 1), file, encoding)
-
-
-def _in_encoding(
-    numbered: Iterable[tuple[int, bytes]], file: Opened, encoding: str
-) -> Iterator[str]:
-    for number, line in numbered:
-        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        yield from _wide_lines(file, encoding)
+        return
+    for number, line in enumerate(file, 1):
         try:
-            yield text.decode(encoding)
+            yield line.decode(encoding)
         except UnicodeDecodeError as error:
             raise _not_in_encoding(file, f"line {number}", encoding, error) from error
 
 
-def _in_utf8_or_older(file: Opened) -> Iterator[str]:
-    """Decode UTF-8; guess the encoding if the first non-ASCII byte is not UTF-8."""
-    has_utf8 = False
-    numbered = enumerate(file, 1)
-    for number, line in numbered:
-        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-        try:
-            yield text.decode("utf-8")
-        except UnicodeDecodeError as error:
-            following = [] if has_utf8 else list(islice(numbered, _SAMPLE_LINES))
-            encoding = None if has_utf8 else _guessed(line + b"".join(one for _, one in following))
-            if encoding is None:
-                raise _not_in_encoding(file, f"line {number}", "UTF-8", error) from error
-            file.notes.append(Phrase("notes.guessed", (("encoding", encoding),)))
-            yield from _in_encoding(chain([(number, line)], following, numbered), file, encoding)
-            return
-        has_utf8 = has_utf8 or not text.isascii()
-
-
-def _guessed(sample: bytes) -> str | None:
-    """Guess the encoding; None if the bytes are not text."""
-    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
-
-    if b"\0" in sample:
-        return None
-    best = from_bytes(sample, cp_isolation=list(_OLD_ENCODINGS)).best()
-    return None if best is None else best.encoding
-
-
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
+    # A line end has several bytes, so the file cannot be split before it is decoded.
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from rag_evals.core import Phrase, Sample, fingerprint
+from rag_evals.core import Sample, fingerprint
 from rag_evals.dataset.columns import ColumnMap, NumberedSample, in_windows
 from rag_evals.dataset.files import DataFile, max_line_bytes
 from rag_evals.dataset.readers import locate
@@ -37,16 +37,12 @@ class CheckedFile:
         data_hash: Hash of ids and contents, in order.
         taken: The column of each field, over all rows.
         columns: All columns of all rows.
-        presets: Tools whose column names were recognised.
-        notes: What a user should know about the file, such as its encoding.
     """
 
     count: int
     data_hash: str
     taken: Mapping[str, str]
     columns: frozenset[str] = frozenset()
-    presets: tuple[str, ...] = ()
-    notes: tuple[Phrase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,34 +119,22 @@ class FileData:
         seen, rows = Places(), 0
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
-        presets: dict[str, None] = {}
-        notes: list[Phrase] = []
         digest = hashlib.sha256()
-        for place, row, sample in self._read(notes):
+        for place, row, sample in self._read():
             sample_id = sample.id or sample.content_hash()
             if seen.first(_short_hash(sample_id), rows) != rows:
                 why = "" if sample.id else " (made from their content: the rows are the same)"
                 raise DuplicateIdError(
-                    f"{str(self.path)!r}: {self._first_place(sample_id)} and {place} "
-                    f"have the same id {sample_id!r}{why}"
+                    f"{str(self.path)!r}, {place}: an earlier row has the same id "
+                    f"{sample_id!r}{why}"
                 )
             rows += 1
             columns.update(row)
             digest.update(_digest_line(sample_id, sample.fingerprint()))
             for name, column in self._columns.taken(row).items():
                 taken.setdefault(name, set()).add(column)
-            preset = self._columns.preset_for(row)
-            if preset is not None:
-                presets[preset] = None
         named = {name: " or ".join(sorted(each)) for name, each in taken.items()}
-        return CheckedFile(
-            rows,
-            digest.hexdigest(),
-            named,
-            frozenset(columns),
-            tuple(presets),
-            tuple(dict.fromkeys(notes)),
-        )
+        return CheckedFile(rows, digest.hexdigest(), named, frozenset(columns))
 
     def _reading(self) -> str | None:
         """Hash how the file is read; None if a column is a function, which may change."""
@@ -217,18 +201,10 @@ class FileData:
             ) from error
         self._readings.append((rows, digest.hexdigest()))
 
-    def _first_place(self, sample_id: str) -> str:
-        same = (
-            place
-            for place, _, sample in self._read()
-            if sample_id == (sample.id or sample.content_hash())
-        )
-        return next(same, "an earlier row")
-
     def _read(
-        self, notes: list[Phrase] | None = None, wanted: Iterator[int] | None = None
+        self, wanted: Iterator[int] | None = None
     ) -> Iterator[tuple[str, Mapping[str, Any], Sample]]:
-        for place, row in islice(self._located.rows(notes, wanted), self._limit):
+        for place, row in islice(self._located.rows(wanted), self._limit):
             try:
                 yield place, row, self._columns.sample(row, self._required)
             except DataError as error:
@@ -244,7 +220,6 @@ class RowData:
     required: frozenset[str]
     limit: int | None = None
     count: int | None = field(default=None, kw_only=True)
-    presets: dict[str, None] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[NumberedSample]:
         seen = Places()
@@ -302,9 +277,6 @@ class RowData:
             raise DataError(
                 f"{type(row).__name__}; expected a mapping, a Sample, or an object with fields"
             )
-        preset = self.columns.preset_for(fields)
-        if preset is not None:
-            self.presets[preset] = None
         return self.columns.sample(fields, self.required)
 
 

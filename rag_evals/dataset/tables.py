@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
-from rag_evals.dataset.columns import Cells, Row, SheetCells, check_header
+from rag_evals.dataset.columns import Cells, Row, check_header
 from rag_evals.dataset.files import Opened, required_module
 from rag_evals.errors import DataError
 
@@ -160,18 +160,6 @@ def read_parquet(file: Opened) -> Iterator[Row]:
             number += rows
 
 
-def read_arrow(file: Opened) -> Iterator[Row]:
-    arrow = required_module("pyarrow", "data", f"read {file.path.name!r}")
-    with _one_error(file.path):
-        begin = file.file.read(6)
-        file.file.seek(0)
-        if begin == b"ARROW1":
-            opened = arrow.ipc.open_file(file.file)
-            yield from _numbered(map(opened.get_batch, range(opened.num_record_batches)), file)
-        else:
-            yield from _numbered(arrow.ipc.open_stream(file.file), file)
-
-
 def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator[Row]:
     for batch in batches:
         check_header(batch.schema.names)
@@ -214,7 +202,7 @@ def read_excel(file: Opened) -> Iterator[Row]:
             check_header(header, f"{where}, sheet {name!r}")
             continue
         values = zip(header, cells, strict=False)
-        yield Row(f"row {number}", SheetCells((column, cell) for column, cell in values if column))
+        yield Row(f"row {number}", Cells((column, cell) for column, cell in values if column))
 
 
 def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:

@@ -186,10 +186,7 @@ def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -
     columns = ", ".join(
         f"{say.named('fields', field)}={column}" for field, column in checked.taken.items()
     )
-    presets = f" ({', '.join(checked.presets)})" if checked.presets else ""
-    echo(say("terminal.columns", data=data, presets=presets, columns=columns), err=True)
-    for note in checked.notes:
-        echo(f"{data}: {note.said(say)}", err=True)
+    echo(say("terminal.columns", data=data, columns=columns), err=True)
 
 
 def _table(run: Run, outcomes: Sequence[Outcome], say: Phrases, *, several_graders: bool) -> Table:

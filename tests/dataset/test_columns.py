@@ -23,11 +23,15 @@ def test_usual_names_are_recognised(answer: str, context: str) -> None:
     assert sample.context[0].text == "c"
 
 
-def test_an_expected_score_is_no_reference() -> None:
-    """A number under `expected` is what the row should get; a text is the right answer."""
-    for value, reference in ((0.8, None), (1, None), ("In Paris.", "In Paris.")):
-        row = {"answer": "a", "context": "c", "expected": value}
-        assert ColumnMap().sample(row, NEEDED).reference == reference
+def test_rows_of_other_tools_are_recognised() -> None:
+    """ragas, and deepeval, whose `context` is not what was retrieved."""
+    ragas = {"user_input": "q", "response": "a", "retrieved_contexts": ["c"], "reference": "r"}
+    deepeval = {"Input": "q", "actual_output": "a", "expected_output": "r", "context": ["ideal"]}
+    for row in (ragas, deepeval | {"retrieval_context": ["c"]}):
+        sample = ColumnMap().sample(row, NEEDED)
+
+        assert (sample.question, sample.answer, sample.reference) == ("q", "a", "r")
+        assert [chunk.text for chunk in sample.context] == ["c"]
 
 
 def test_two_candidates_are_an_error_that_names_both() -> None:

@@ -69,14 +69,11 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
             "a.csv, line 3, byte 0: not UTF-8 .byte 0xff.*--enc",
         ),
         ("a.csv", b"a,b\n\xff\0,1\n", "a.csv, line 2, byte 0: not UTF-8 .byte 0xff."),
-        ("a.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "a.csv, line 2: not utf-16-le"),
-        ("a.csv.zst", "a,b\n1,2\n", "'a.csv.zst' is not a complete zstd file"),
+        ("a.csv", "a,b\n1,2\n".encode("utf-16")[:-1], "a.csv, line 2: not UTF-16"),
         ("a.parquet", "x", "'a.parquet' cannot be read: Parquet file size is 1 bytes"),
-        ("a.arrow", "ARROW1x", "'a.arrow' cannot be read: "),
-        ("a.feather", "x", "'a.feather' cannot be read: "),
         ("a.xlsx", "x", "'a.xlsx' cannot be read as an Excel file: File is not a zip file"),
-        ("a.txt", "x", "'a.txt' is not a file that can be read; expected .jsonl, .*or .xlsx"),
-        ("a", "x", "'a' is not a file that can be read"),
+        ("a.txt", "x", "'a.txt' cannot be read; expected a file that ends in .jsonl, .*.xlsx"),
+        ("a", "x", "'a' cannot be read; expected"),
     ],
 )
 def test_what_is_broken_is_named(name: str, content: str | bytes, message: str) -> None:

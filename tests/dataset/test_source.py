@@ -54,7 +54,7 @@ def test_an_id_is_made_from_the_content() -> None:
                 {"id": "x", "answer": "b", "context": "c"},
             ],
             DuplicateIdError,
-            "line 1 and line 2 have the same id 'x'",
+            "line 2: an earlier row has the same id 'x'",
         ),
         (
             [{"answer": "a", "context": "c"}] * 2,

@@ -85,14 +85,14 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "no column for 'answer'.*the row has 'text'",
     ),
     "no file": (lambda: "none/*.jsonl", "no file matches 'none/"),
-    "no such place": (lambda: "nothing://a/b.jsonl", "'nothing://a/b.jsonl' cannot be read: .*not"),
+    "an address": (lambda: "s3://a/b.jsonl", "'s3://a/b.jsonl' is an address; download the file"),
     "no such encoding": (
         lambda: DataFile(written("a.csv", "a,b\n1,2\n"), encoding="utf-99"),
         "encoding 'utf-99' is unknown",
     ),
     "no delimiter": (
         lambda: DataFile(written("b.csv", "a,b\n1,2\n"), delimiter=";;"),
-        "delimiter is ';;'; expected one sign",
+        "delimiter is ';;'; expected one character",
     ),
 }
 
@@ -211,16 +211,16 @@ def test_a_number_in_a_column_of_texts_is_its_text() -> None:
     """Excel knows no difference: an answer 1987 is "1987", and other columns stay numbers."""
     book = openpyxl.Workbook()
     book.active.append(["id", "answer", "context", "reference", "label"])
-    for place, answer in enumerate([1987, 1987.0, 0.1 + 0.2, 12_345_678_901, True]):
+    for place, answer in enumerate([1987, 1987.0, 0.1 + 0.2, 12_345_678_901]):
         book.active.append([place, answer, 7, 1987, 1])
     book.save("n.xlsx")
     run = evaluate("n.xlsx", client="embedded")
     rows = list(run.rows())
 
-    assert [row["answer"] for row in rows] == ["1987", "1987", "0.3", "12345678901", "TRUE"]
-    assert [row["reference"] for row in rows] == ["1987"] * 5
-    assert [row["context"] for row in rows] == [["7"]] * 5
-    assert [row["id"] for row in rows] == ["0", "1", "2", "3", "4"]
+    assert [row["answer"] for row in rows] == ["1987", "1987", "0.3", "12345678901"]
+    assert [row["reference"] for row in rows] == ["1987"] * 4
+    assert [row["context"] for row in rows] == [["7"]] * 4
+    assert [row["id"] for row in rows] == ["0", "1", "2", "3"]
     assert {row["label"] for row in rows} == {1}
 
 

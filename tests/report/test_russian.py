@@ -47,7 +47,7 @@ NAMES = {
     *("embedded", "HHEM", "UTC"),  # judges, clocks
     *("JavaScript", "labels", "Enter", "Esc"),  # what the page and the keyboard call things
     "to_pandas",  # a method
-    *("temperature", "rag_evals", "russian", "id"),  # settings, presets, columns of the data
+    *("temperature", "rag_evals", "id"),  # settings, columns of the data
 }
 """Latin words that a Russian reader sees: they are names, the same in every language."""
 

@@ -42,8 +42,8 @@ def grade(
     data: Annotated[
         str,
         typer.Argument(
-            help="JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel file, also with .gz or .zst; "
-            "a folder or pattern of them; - for standard input; an address such as hf://..."
+            help="JSONL, JSON, CSV, TSV, Parquet or Excel file, also with .gz; a folder of Parquet "
+            "files, or a pattern."
         ),
     ],
     chosen: Chosen,
@@ -80,7 +80,7 @@ def grade(
     outputs.check(data, dry_run=dry_run)
     _check_dry_run(dry_run, gates, outputs, options)
     sampling = draws.sampling(gates)
-    asked = batches.executor(context, data, sampling)
+    asked = batches.executor(context, sampling)
     graders, judge = chosen.graders_and_judge()
     options["columns"] = reading.columns()
     options["sampling"] = sampling

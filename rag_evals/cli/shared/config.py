@@ -49,7 +49,7 @@ _OF_GROUPS = {option.name for group in _GROUPS for option in fields(group)}
 _KEYS = frozenset({"data", "out", *OF_A_RUN, *_OF_GROUPS}) - _NOT_IN_FILES
 
 RARE = frozenset(
-    "at cache cluster count delimiter encoding error keep_replies max_failures max_wait preset "
+    "at cache cluster count delimiter encoding error keep_replies max_failures max_wait "
     "prompts reasks repeat require_tuned row_under rpm settings sheet timeout tpm tuned "
     "verifier".split()
 )

@@ -276,9 +276,7 @@ class Batches:
         bool, typer.Option("--wait", help="With --batch, wait until no row is pending.")
     ] = False
 
-    def executor(
-        self, context: typer.Context, data: str, sampling: Sampling | None
-    ) -> Execute | None:
+    def executor(self, context: typer.Context, sampling: Sampling | None) -> Execute | None:
         if not self.batch:
             if self.wait:
                 raise ConfigurationError("--wait does nothing without --batch")
@@ -287,11 +285,6 @@ class Batches:
             raise ConfigurationError(
                 "--batch sends all rows at once, so it cannot be used with --stop-early, --sample "
                 "or --budget; --limit grades the first rows"
-            )
-        if data == "-":
-            raise ConfigurationError(
-                "--batch reads the data again when replies arrive, but standard input can be read "
-                "only once; write it to a file"
             )
         steps, command = _steps.get(), None
         if steps is None:

@@ -115,13 +115,6 @@ class RowFile:
         list[str] | None,
         typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
     ] = None
-    preset: Annotated[
-        str | None,
-        _file_option(
-            metavar="NAME",
-            help="Tool with these column names, such as deepeval. Default: detected.",
-        ),
-    ] = None
     sheet: Annotated[str | None, _file_option(help="Sheet of an Excel file.")] = None
     encoding: Annotated[
         str | None, _file_option(help="Encoding of a CSV file, such as cp1251. Default: detected.")
@@ -134,7 +127,7 @@ class RowFile:
         return DataFile(data, self.sheet, self.encoding, self.delimiter)
 
     def columns(self) -> ColumnMap:
-        return ColumnMap.parse(self.column or [], self.preset)
+        return ColumnMap.parse(self.column or [])
 
 
 _SPELLED: Mapping[str, tuple[Any, Any]] = {

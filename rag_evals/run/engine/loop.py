@@ -260,7 +260,6 @@ class Runner:
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
-        self._summary.presets = self._plan.presets
         self._summary.lessons = self._session.judges.lessons
         self._summary.untuned = self._plan.untuned
         if self._store is not None:

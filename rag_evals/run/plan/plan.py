@@ -132,11 +132,6 @@ class Plan:
                 yield found.pop(place)
 
     @property
-    def presets(self) -> tuple[str, ...]:
-        """Tools whose column names the data uses."""
-        return self.checked.presets if self.checked else tuple(getattr(self.data, "presets", ()))
-
-    @property
     def default_model(self) -> str | None:
         return model_of(self.client)
 
@@ -194,7 +189,6 @@ class Plan:
             "finished": None,
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
-            "presets": list(self.presets),
             "stages": self.stages,
             "prompts": {
                 each.name: prompt

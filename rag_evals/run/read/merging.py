@@ -248,7 +248,6 @@ def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
         "finished": None,
         "rows": None,
         "columns": {},
-        "presets": [],
         "identity": identity,
         "merged": [str(part.path) for part in parts],
         "overlaps": overlaps,

@@ -661,7 +661,6 @@ class Run(ScoreNumbers):
             unfinished=unfinished,
             pending=self.manifest.get("pending", 0) if unfinished else 0,
             judge=self.identity.get("judge"),
-            presets=tuple(self.manifest.get("presets", ())),
             stages=self.stages,
             answered=self._kept.index.answered(),
             versions=tuple(self.manifest.get("versions", ())),

@@ -142,7 +142,6 @@ class _StoredManifest(TypedDict):
     finished: NotRequired[str | None]
     rows: NotRequired[int | None]
     columns: NotRequired[dict[str, str]]
-    presets: NotRequired[list[str]]
     stages: NotRequired[dict[str, list[_StoredStage]]]
     stopped: NotRequired[_StoredStop | None]
     budget: NotRequired[_StoredBudget | None]

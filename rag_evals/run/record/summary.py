@@ -631,7 +631,6 @@ class Summary:
         unfinished: Whether the run ended before all of its data was graded.
         pending: Gradings without an outcome, because a batch has not returned their replies.
         judge: The judge; None if a stored run does not name it.
-        presets: Tools whose column names the data uses.
         stages: The verifiers of each grader and their labels, as `Plan.stages`.
         first_failure: Message of the first failed outcome.
         lessons: Models that refused a temperature of 0, and models that were asked in JSON mode;
@@ -654,7 +653,6 @@ class Summary:
     unfinished: bool = False
     pending: int = 0
     judge: str | None = None
-    presets: tuple[str, ...] = ()
     stages: Stages = field(default_factory=dict)
     first_failure: str = ""
     lessons: dict[str, list[str]] = field(default_factory=dict)
@@ -801,8 +799,6 @@ class Summary:
         say = say or phrases()
         lines = (line for each in self.graders.values() for line in each.lines(count_as, say=say))
         judge = None if self.judge is None else say("summary.judge", judge=self.judge)
-        if judge is not None and self.presets:
-            judge += say("summary.presets", presets=say("summary.and").join(self.presets))
         return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
 
     def __str__(self) -> str:

@@ -238,8 +238,8 @@ PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
         "does not exist",
     ),
     ("a link to itself", ("grade", "l.jsonl"), {"l.jsonl": _made_as("loop")}, 2, "cannot be read"),
-    ("no kind", ("grade", "d"), {"d": ROW}, 2, "is not a file that can be read"),
-    ("a name with a line end", ("grade", "a\nb.txt"), {"a\nb.txt": ROW}, 2, "is not a file"),
+    ("no kind", ("grade", "d"), {"d": ROW}, 2, "cannot be read; expected a file"),
+    ("a name with a line end", ("grade", "a\nb.txt"), {"a\nb.txt": ROW}, 2, "cannot be read"),
     ("a name that is not UTF-8", ("grade", "\udcff.jsonl"), {}, 2, "does not exist"),
     (
         "a name of 249 letters",
