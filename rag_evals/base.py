@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Un
 
 from pydantic import BaseModel
 
-from rag_evals.cache import StatementCache
 from rag_evals.core import (
     Flow,
     JudgeCall,
@@ -263,9 +262,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         *,
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
-        facts: Mapping[str, Any] | None = None,
-        settings: Mapping[str, Any] | None = None,
-        sample_index: int = 0,
         # A model built for the row is not a subclass of the result's model.
         reply_model: type[Any] | None = None,
     ) -> JudgeCall[M]:
@@ -275,9 +271,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             sample: The sample to grade.
             sentences: Numbered sentences; None uses those of the answer.
             statements: Numbered statements, if the prompt shows any.
-            facts: Additional facts for validators; see `rag_evals.core.facts_of`.
-            settings: Judge settings; None uses the grader's.
-            sample_index: Distinguishes equal calls whose replies may differ.
             reply_model: The model that the judge fills; None uses the response model.
         """
         if sentences is None:
@@ -286,7 +279,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             **self._facts(sample),
             "sentences": list(sentences),
             "statement_count": len(statements),
-            **(facts or {}),
         }
         messages = self.messages(sample, sentences=sentences, statements=statements)
         if self._places_data:
@@ -295,9 +287,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             messages,
             reply_model or self.response_model,
             known,
-            self.settings if settings is None else settings,
+            self.settings,
             model=self.model,
-            sample_index=sample_index,
         )
 
     def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
@@ -367,7 +358,6 @@ class ContextEvaluation(JudgedGrader[R, R]):
         """
         super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
-        self._has_cache = False
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
         """Return the grader that uses a verifier; only shipped prompts have one."""
@@ -379,23 +369,6 @@ class ContextEvaluation(JudgedGrader[R, R]):
         if self.settings:
             form = form.with_settings(**self.settings)
         return form if self.language is None else form.with_language(self.language)
-
-    def with_cache(self, cache: StatementCache) -> Self:
-        """Return a copy with a statement cache, which only verifiers use."""
-        if self._verified is None:
-            return super().with_cache(cache)
-        form = partial(_verified_with_cache, self._verified, cache)
-        return self._copy_with(_verified=form, _has_cache=True)
-
-    def check(self) -> None:
-        """Reject a statement cache if one call grades the whole answer."""
-        if self._has_cache:
-            raise ConfigurationError(
-                f"{self.name!r} has a statement cache, and a judge grades the whole answer in one "
-                "call, without a verdict on a single statement to look up; use "
-                "TwoStepFaithfulness.with_cache(...), a verifier or a cascade such as "
-                "'embedded>openai/gpt-4o-mini' as client, or evaluate(cache=True) for whole replies"
-            )
 
     def flow(self, sample: Sample) -> Flow[R]:
         """Make one call, or several if the answer is long."""
@@ -430,12 +403,6 @@ def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> Verdic
             "own; a unit is for FaithfulnessResult and ContextRecallResult"
         )
     return None
-
-
-def _verified_with_cache(
-    verified: Callable[[Verifier], Grader[Any]], cache: StatementCache, verifier: Verifier
-) -> Grader[Any]:
-    return verified(verifier).with_cache(cache)
 
 
 @cache

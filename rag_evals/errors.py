@@ -24,7 +24,6 @@ RagEvalsError
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
-    ├── CanaryError               the judge supported a made-up sentence
     ├── JudgeRefusedError         the model declined to answer
     ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
     ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
@@ -185,10 +184,6 @@ class VerifierError(GradingError):
 
 class JudgeOutputError(GradingError):
     """The judge's reply was still invalid after the last attempt."""
-
-
-class CanaryError(GradingError):
-    """The judge supported a made-up sentence, so none of its verdicts count."""
 
 
 class JudgeRefusedError(GradingError):

@@ -1,9 +1,7 @@
 """Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
 
-import re
 from collections.abc import Sequence
-from functools import cache
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field
 
@@ -133,33 +131,22 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         first_number: The number that refers to the first chunk.
     """
 
-    shapes = (*JudgedGrader.shapes, "first_number", "marks")
+    shapes = (*JudgedGrader.shapes, "first_number")
 
     def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
         super().__init__(prompt, CitationsReply, CitationFaithfulnessResult, name=name)
         self.first_number = 1
-        self.marks: str | None = None
 
-    def with_options(self, *, first_number: int | None = None, marks: str | None = None) -> Self:
-        r"""Return the same grader for a different citation style; None keeps an option.
-
-        Args:
-            first_number: The number that refers to the first chunk, 0 or 1.
-            marks: A regular expression that replaces the usual marks; its groups capture the
-                numbers, as in `r"\(doc(\d+)\)"`.
-        """
-        if first_number not in (None, 0, 1):
+    def with_first_number(self, first_number: Literal[0, 1]) -> Self:
+        """Return a copy for answers whose marks count from 0 or from 1."""
+        if first_number not in (0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
-        if marks is not None:
-            _read_pattern(marks)
-        given = {"first_number": first_number, "marks": marks}
-        return self._copy_with(**{name: v for name, v in given.items() if v is not None})
+        return self._copy_with(first_number=first_number)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
         """Ask about citations whose chunk exists; without any, make no call."""
         require_fields(sample, self.requires)
-        pattern = None if self.marks is None else _read_pattern(self.marks)
-        citing = citing_sentences(sample.answer or "", pattern)
+        citing = citing_sentences(sample.answer or "")
         sentences = [sentence.text for sentence in citing]
         marks = self._marks(citing, len(sample.context))
         asked = [mark for mark in marks if mark.chunk_id is not None]
@@ -185,20 +172,6 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
                 chunk_id = place if 0 <= place < chunk_count else None
                 found.append(_Mark(sentence_id, sentence.claim, number, chunk_id))
         return found
-
-
-@cache
-def _read_pattern(marks: str) -> re.Pattern[str]:
-    wish = r"expected a regular expression with the number in a group, such as '\(doc(\d+)\)'"
-    try:
-        pattern = re.compile(marks)
-    except (re.error, TypeError, RecursionError, OverflowError) as error:
-        raise ConfigurationError(f"marks is {marks!r}: {error}; {wish}") from error
-    if not pattern.groups:
-        raise ConfigurationError(f"marks is {marks!r}, which has no group; {wish}")
-    if pattern.match(""):
-        raise ConfigurationError(f"marks is {marks!r}, which fits an empty text; {wish}")
-    return pattern
 
 
 def _citation(mark: _Mark, verdict: CitationVerdict | None) -> Citation:

@@ -84,7 +84,7 @@ def verifiers() -> list[type]:
         value.__name__: value
         for file in files
         for value in vars(import_module(file.name)).values()
-        if isclass(value) and hasattr(value, "adapt")
+        if isclass(value) and hasattr(value, "traits")
     }
     inside = f"{verify.__name__}."
     return [found[name] for name in sorted(found) if found[name].__module__.startswith(inside)]

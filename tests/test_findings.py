@@ -248,16 +248,6 @@ def test_quotes_of_the_audited_grader_reach_the_page() -> None:
     )  # fmt: skip
 
 
-def test_what_counts_against_is_what_lowers_the_score() -> None:
-    """With `counts_against="contradicted"` a statement that is not in the context counts for it."""
-    statement = AuditedStatement(statement="It is.", is_supported=False, verdict="not_in_context")
-    mild = AuditedFaithfulnessResult(statements=[statement], counts_against="contradicted")
-    strict = AuditedFaithfulnessResult(statements=[statement])
-
-    assert [(r.score, r.findings[0].verdict) for r in (mild, strict)] == [(1.0, True), (0.0, False)]
-    assert mild.findings[0].label == "not in context"
-
-
 class Claim(BaseModel):
     """One claim of a model of a user's own."""
 

@@ -83,14 +83,14 @@ def test_every_citation_gets_one_verdict(scripted: Start, reply: Any, fault: str
 def test_numbers_may_count_from_zero(scripted: Start) -> None:
     """An option says which number cites the first chunk."""
     judge = scripted(verdicts(True))
-    from_zero = CitationFaithfulness.with_options(first_number=0)
+    from_zero = CitationFaithfulness.with_first_number(0)
     result = from_zero.grade(answer="Paris [0].", context=["Paris."], client="openai/m")
 
     assert result.citations[0].chunk_id == 0
     assert from_zero.fingerprint() != CitationFaithfulness.fingerprint()
     assert len(judge.requests) == 1
     with pytest.raises(ConfigurationError, match="first_number is 2"):
-        CitationFaithfulness.with_options(first_number=2)
+        CitationFaithfulness.with_first_number(2)  # type: ignore[arg-type]  # a user's mistake
 
 
 def test_an_answer_without_citations_is_not_scorable(scripted: Start) -> None:
@@ -105,44 +105,3 @@ def test_an_answer_without_citations_is_not_scorable(scripted: Start) -> None:
     assert [o.reason for o in run.outcomes] == ["no_citations", None]
     assert run.outcomes[1].score == 0.0
     assert judge.requests == []
-
-
-def test_marks_of_ones_own_are_read_from_a_pattern(scripted: Start) -> None:
-    """The pattern replaces the usual marks, and is part of the fingerprint."""
-    judge = scripted(verdicts(True))
-    own = CitationFaithfulness.with_options(marks=r"\(doc(\d+)\)")
-    answer = "It stands in Paris. (doc1) See [2] for more."
-    result = own.grade(answer=answer, context=ROW["context"], client="openai/m")
-
-    assert judge.requests[0].sentences == ["It stands in Paris. (doc1)", "See [2] for more."]
-    assert [(c.number, c.sentence) for c in result.citations] == [(1, "It stands in Paris.")]
-    assert own.with_options(first_number=0).marks == own.marks
-    assert own.fingerprint() != CitationFaithfulness.fingerprint()
-
-
-@pytest.mark.parametrize(
-    ("marks", "fault"),
-    [
-        (r"\(doc(\d+", r"marks is '\\(doc(\\d+': missing ), unterminated subpattern"),
-        (r"doc\d+", r"marks is 'doc\\d+', which has no group"),
-        (r"(\d*)", r"marks is '(\\d*)', which fits an empty text"),
-        (7, "marks is 7: first argument must be string or compiled pattern"),
-    ],
-)
-def test_a_pattern_that_names_no_source_is_refused(marks: Any, fault: str) -> None:
-    """One error, before anything is asked, with the value and what would be right."""
-    with pytest.raises(ConfigurationError) as raised:
-        CitationFaithfulness.with_options(marks=marks)
-
-    assert fault in str(raised.value)
-    assert r"expected a regular expression with the number in a group" in str(raised.value)
-
-
-def test_a_list_of_references_is_not_graded(scripted: Start) -> None:
-    """The judge sees the sentences that cite, not the list that says what the numbers mean."""
-    judge = scripted(verdicts(True, True))
-    answer = "It stands in Paris [1]. It is old [2].\n\nReferences:\n[1] A guide.\n[2] A map."
-    result = CitationFaithfulness.grade(answer=answer, context=ROW["context"], client="openai/m")
-
-    assert judge.requests[0].sentences == ["It stands in Paris [1].", "It is old [2]."]
-    assert (len(result.citations), result.uncited_sentence_ids) == (2, [])

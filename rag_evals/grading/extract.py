@@ -2,10 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -20,23 +18,15 @@ from rag_evals.core import (
     StatementText,
     Verdict,
     VerifierChanges,
-    check_settings,
     facts_of,
     fingerprint,
     text_before,
 )
-from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded, claiming_sentences
-from rag_evals.prompt import (
-    Example,
-    ExampleInput,
-    Prompt,
-    TagEscaper,
-    check_shown,
-    examples_of,
-    shown_examples,
-)
+from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded
+from rag_evals.prompt import Prompt, TagEscaper
 from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
 from rag_evals.text import Span, split_sentences
+from rag_evals.verify.llm import PromptedPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +141,7 @@ class ExtractionReply(JudgeModel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class StatementExtractor(Extractor):
+class StatementExtractor(PromptedPart, Extractor):
     """Asks a judge to break every numbered sentence of the answer into statements.
 
     Args:
@@ -169,41 +159,10 @@ class StatementExtractor(Extractor):
     """
 
     asks_judge: ClassVar[bool] = True
-
-    model: str | None = None
-    language: str | None = None
-    prompt: str | Path | Prompt | None = None
-    examples: Sequence[ExampleInput] | None = None
-    settings: Mapping[str, Any] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "settings", check_settings(self.settings))
-        self._shown(self._template)
-        if self.prompt is not None:
-            check_shown(self._template, ("sentences",), self._render_made_up, reader="an extractor")
-
-    def adapt(self, changes: VerifierChanges) -> "StatementExtractor":
-        settings = {**(self.settings or {}), **check_settings(changes.settings)}
-        return replace(self, language=changes.language or self.language, settings=settings)
-
-    def fingerprint(self) -> str:
-        prompt, examples = self._template, self.examples
-        return fingerprint(
-            prompt.sources_by_language(),
-            prompt.examples_by_language() if examples is None else list(examples),
-            ExtractionReply.model_json_schema(),
-            self.model,
-            self.language,
-            self.settings,
-        )
-
-    @cached_property
-    def _template(self) -> Prompt:
-        return _shipped() if self.prompt is None else Prompt.load(self.prompt)
-
-    @cached_property
-    def _examples(self) -> dict[str, list[Example]]:
-        return {}
+    shipped: ClassVar[str] = "extract_statements"
+    reply_model: ClassVar[type[JudgeModel]] = ExtractionReply
+    shows: ClassVar[tuple[str, ...]] = ("sentences",)
+    example_needs: ClassVar[tuple[str, ...]] = ("answer",)
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
         sentences = split_sentences(sample.answer or "")
@@ -212,10 +171,7 @@ class StatementExtractor(Extractor):
         prompt = self._template.in_language(sample.language or self.language)
         texts = [span.text for span in sentences]
         call = self._call(prompt, sample.question, texts)
-        claiming = partial(claiming_sentences, sample.answer or "")
-        chunks = [chunk.text for chunk in sample.context]
-        guard = Guard(texts, sample.question, chunks, claiming)
-        (found,) = yield from ask_guarded([GuardedCall(call, guard, _stated)])
+        (found,) = yield from ask_guarded([GuardedCall(call, Guard.of(sample), _stated)])
         reply, unverified = found.reply, found.unverified
         # The sort is stable, so statements of one sentence stay in the judge's order.
         order = sorted(found.places, key=lambda place: reply.statements[place].sentence_id)
@@ -258,19 +214,13 @@ class StatementExtractor(Extractor):
             {
                 "question": escape.text(question),
                 "sentences": escape.texts(sentences, "sentences"),
-                "examples": shown_examples(self._shown(prompt), prompt),
+                "examples": self._examples_in(prompt),
             }
         )
 
     def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
         question = " ".join(texts.get("question", ())) or None
         return self._render(self._template, question, texts["sentences"])
-
-    def _shown(self, prompt: Prompt) -> list[Example]:
-        if prompt.origin not in self._examples:
-            read = examples_of(prompt, self.examples, ExtractionReply, needs=("answer",))
-            self._examples[prompt.origin] = read
-        return self._examples[prompt.origin]
 
 
 def _stated(reply: ExtractionReply) -> tuple[list[Stated], list[int]]:
@@ -290,8 +240,3 @@ def _extracted(
         claim = Claim(text, span.text, text_before(before), question)
         before.append(claim)
         yield ExtractedStatement(text, claim, one.sentence_id, span, fault)
-
-
-@cache
-def _shipped() -> Prompt:
-    return Prompt.shipped("extract_statements")

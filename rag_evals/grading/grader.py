@@ -254,8 +254,8 @@ class Grader(_FixedOnceMade, Generic[R]):
         """
         del cache
         raise ConfigurationError(
-            f"grader {self.name!r} has no verifier whose verdicts could be cached; "
-            f"use {' or '.join(map(repr, EMBEDDED_GRADERS))}"
+            f"grader {self.name!r} has no verifier whose verdicts could be cached; use "
+            "TwoStepFaithfulness.with_cache(...), or evaluate(cache=True) for whole replies"
         )
 
     def with_source(self, source: str | None) -> Self:
@@ -513,20 +513,13 @@ def _warn_caller(text: str) -> None:
 
 
 def _how_to_change(grader: _FixedOnceMade, name: str, *, is_new: bool) -> str:
-    kind = type(grader)
-    ways = [
-        f"{method}({name}=...), which returns a changed copy"
-        for method in ("with_options", "with_parts")
-        if name in getattr(getattr(kind, method, None), "__annotations__", ())
-    ]
-    if hasattr(kind, f"with_{name}"):
-        ways.append(f"with_{name}(...), which returns a changed copy")
-    if name in ("model", "settings"):
-        ways.append(f"{name}= of grade and evaluate")
-    if not ways:
-        ways.append(f"the constructor of {kind.__name__} for one of your own")
+    ways = f"the constructor of {type(grader).__name__} for one of your own"
+    if hasattr(grader, f"with_{name}"):
+        ways = f"with_{name}(...), which returns a changed copy"
+    elif name in ("model", "settings"):
+        ways = f"{name}= of grade and evaluate"
     fault = "has no such attribute" if is_new else "is shared and cannot be changed"
-    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {' or '.join(ways)}"
+    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {ways}"
 
 
 def _sample(

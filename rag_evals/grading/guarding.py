@@ -123,6 +123,17 @@ class Guard:
     chunks: Sequence[str] = ()
     claiming: Callable[[], Collection[int]] = field(default=tuple)
 
+    @classmethod
+    def of(cls, sample: Sample) -> "Guard":
+        """Return the guard for a sample's answer."""
+        answer = sample.answer or ""
+        return cls(
+            [span.text for span in split_sentences(answer)],
+            sample.question,
+            [chunk.text for chunk in sample.context],
+            partial(claiming_sentences, answer),
+        )
+
     def faults(self, statements: Sequence[Stated], passed_over: Iterable[int] = ()) -> list[Fault]:
         """Compare statements with the sentences and return the differences.
 
@@ -707,16 +718,10 @@ def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
     Raises:
         NotScorableError: The judge still leaves out a sentence that claims something.
     """
-    answer = sample.answer or ""
-    guard = Guard(
-        [span.text for span in split_sentences(answer)],
-        sample.question,
-        [chunk.text for chunk in sample.context],
-        partial(claiming_sentences, answer),
-    )
-
     asked = GuardedCall(
-        call, guard, lambda reply: ([Stated(said, (), v) for said, v in statements_in(reply)], ())
+        call,
+        Guard.of(sample),
+        lambda reply: ([Stated(said, (), v) for said, v in statements_in(reply)], ()),
     )
     (found,) = yield from ask_guarded([asked])
     if found.left_out:

@@ -156,13 +156,13 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Decides the statements; None uses the judge, or the verifier that replaces it.
         cache: Stores and reuses verdicts; None disables caching.
         name: Name in results; two graders of this kind in one run need two names.
+        description: What it measures, in one line.
         language: Language of samples that do not name one, such as `ru`; None means English.
         prompts: Prompts for the default extractor and verifier, by the stem of the shipped file:
             `extract_statements` and `verify_statements`.
         settings: Judge settings for the default extractor and verifier.
     """
 
-    usual_name: ClassVar[str] = "faithfulness"
     shapes: ClassVar[tuple[str, ...]] = ("extractor", "verifier")
     requires = FaithfulnessResult.requires
     result_model = VerifiedFaithfulnessResult
@@ -173,7 +173,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         extractor: Extractor | None = None,
         verifier: Verifier | None = None,
         cache: StatementCache | None = None,
-        name: str | None = None,
+        name: str = "faithfulness",
+        description: str = "",
         language: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -182,12 +183,14 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             "extractor": extractor,
             "verifier": verifier,
             "cache": cache,
-            "name": name or self.usual_name,
+            "name": name,
+            "description": description,
             "language": language,
             "prompts": dict(prompts or {}),
             "settings": dict(settings or {}),
         }
-        self.name = self._given["name"]
+        self.name = name
+        self.description = description
         self.language = language
         self.cache = cache
         self.settings = self._given["settings"]

@@ -102,13 +102,8 @@ _DEFINITION = re.compile(rf"[ \t]*[\[【]\^?{_ITEM}[\]】]:[ \t]", re.IGNORECASE
 _LINE = re.compile(r"[^\n]*\n?")
 
 
-def citation_marks(text: str, pattern: re.Pattern[str] | None = None) -> list[CitationMark]:
-    """Find the citation marks of a text, in order, without nested ones.
-
-    `pattern` matches other marks instead; its groups are the numbers.
-    """
-    if pattern is not None:
-        return [mark for found in pattern.finditer(text) if (mark := _own_mark(found)).numbers]
+def citation_marks(text: str) -> list[CitationMark]:
+    """Find the citation marks of a text, in order, without nested ones."""
     code = [found.span() for found in _CODE.finditer(text)]
     marks = [*_bracketed(text), *_raised(text)]
     return sorted(
@@ -132,15 +127,15 @@ def without_final_citations(text: str) -> str:
     return _without(text, marks[::-1], 0, len(text))
 
 
-def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> list[CitingSentence]:
+def citing_sentences(answer: str) -> list[CitingSentence]:
     """Split an answer into sentences, each with its citation marks.
 
     A mark inside a sentence or after its full stop belongs to it, even on a separate line. A mark
     before the first word of a line belongs to the next sentence. A list of sources at the end is
-    left out. `pattern` is as for `citation_marks`.
+    left out.
     """
-    body = answer[: _list_of_sources(answer, pattern)]
-    marks = citation_marks(body, pattern)
+    body = answer[: _list_of_sources(answer)]
+    marks = citation_marks(body)
     blank = list(body)
     for mark in marks:
         blank[mark.start : mark.end] = " " * (mark.end - mark.start)
@@ -154,11 +149,6 @@ def citing_sentences(answer: str, pattern: re.Pattern[str] | None = None) -> lis
         last = max(0, bisect_left(starts, mark.start) - 1)
         cited[_owner(body, mark, spans, last, leads=leads)].append(mark)
     return [_citing(body, span, own) for span, own in zip(spans, cited, strict=True)]
-
-
-def _own_mark(found: re.Match[str]) -> CitationMark:
-    numbers = [n for group in found.groups() if group for n in _numbers(group)]
-    return CitationMark(found.start(), found.end(), tuple(dict.fromkeys(numbers)))
 
 
 def _numbers(inner: str) -> list[int]:
@@ -244,7 +234,7 @@ def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
     return bool(marks) and marks[0].end <= spans[0].start and marks[-1].end <= spans[-1].start
 
 
-def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
+def _list_of_sources(answer: str) -> int:
     """Return the start of the list of sources; the answer's length if there is none."""
     lines = [found for found in _LINE.finditer(answer) if found.group().strip()]
     first = len(lines)
@@ -265,7 +255,7 @@ def _list_of_sources(answer: str, pattern: re.Pattern[str] | None) -> int:
     begin = lines[first].start()
     if all(_DEFINITION.match(line.group()) for line in lines[first:]):
         return begin
-    cited = {n for mark in citation_marks(answer[:begin], pattern) for n in mark.numbers}
+    cited = {n for mark in citation_marks(answer[:begin]) for n in mark.numbers}
     return begin if named & cited else len(answer)
 
 

@@ -1,10 +1,10 @@
-"""The LLM verifier: a judge decides several statements in each call."""
+"""The LLM verifier, and the base of objects that ask a judge with a prompt of their own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -34,7 +34,7 @@ from rag_evals.prompt import (
     examples_of,
     shown_examples,
 )
-from rag_evals.prompt.escaping import escape_tags
+from rag_evals.prompt.escaping import ShownList, escape_tags
 from rag_evals.response_models import each_once
 
 DEFAULT_BATCH_SIZE = 10
@@ -62,7 +62,72 @@ class VerifierReply(JudgeModel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class LLMVerifier:
+class PromptedPart:
+    """Asks a judge with a prompt; base of `LLMVerifier` and `StatementExtractor`."""
+
+    shipped: ClassVar[str]
+    reply_model: ClassVar[type[JudgeModel]]
+    # What a user's template must show, and what its examples must have.
+    shows: ClassVar[tuple[str, ...]]
+    example_needs: ClassVar[tuple[str, ...]]
+
+    model: str | None = None
+    language: str | None = None
+    prompt: str | Path | Prompt | None = None
+    examples: Sequence[ExampleInput] | None = None
+    settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", check_settings(self.settings))
+        self._examples_in(self._template)
+        if self.prompt is not None:
+            reader = type(self).__name__
+            check_shown(self._template, self.shows, self._render_made_up, reader=reader)
+
+    def adapt(self, changes: VerifierChanges) -> Self:
+        """Return a copy with another language and further settings."""
+        if changes.language is None and not changes.settings:
+            return self
+        settings = {**(self.settings or {}), **check_settings(changes.settings)}
+        return replace(self, language=changes.language or self.language, settings=settings)
+
+    def fingerprint(self) -> str:
+        """Return a hash of prompt, examples, reply schema, model, language and settings."""
+        return self._fingerprint
+
+    # A cache asks for it with every row.
+    @cached_property
+    def _fingerprint(self) -> str:
+        prompt = self._template
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        own["prompt"] = prompt.sources_by_language()
+        if self.examples is None:
+            own["examples"] = prompt.examples_by_language()
+        own.pop("name", None)
+        return fingerprint(own, self.reply_model.model_json_schema())
+
+    @cached_property
+    def _template(self) -> Prompt:
+        return _shipped(self.shipped) if self.prompt is None else Prompt.load(self.prompt)
+
+    @cached_property
+    def _read_examples(self) -> dict[str, list[Example]]:
+        return {}
+
+    def _examples_in(self, prompt: Prompt) -> ShownList:
+        """Return the examples of a prompt in one language; each is read once."""
+        if prompt.origin not in self._read_examples:
+            self._read_examples[prompt.origin] = examples_of(
+                prompt, self.examples, self.reply_model, needs=self.example_needs
+            )
+        return shown_examples(self._read_examples[prompt.origin], prompt)
+
+    def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LLMVerifier(PromptedPart):
     """Asks a judge about several statements per call.
 
     Args:
@@ -82,14 +147,14 @@ class LLMVerifier:
         PromptError: The prompt does not parse, or does not show statements and chunks.
     """
 
+    shipped: ClassVar[str] = "verify_statements"
+    reply_model: ClassVar[type[JudgeModel]] = VerifierReply
+    shows: ClassVar[tuple[str, ...]] = ("statements", "context")
+    example_needs: ClassVar[tuple[str, ...]] = ("context", "statements")
+
     batch_size: int = DEFAULT_BATCH_SIZE
-    model: str | None = None
     endpoint: str | None = None
     name: str = ""
-    language: str | None = None
-    prompt: str | Path | Prompt | None = None
-    examples: Sequence[ExampleInput] | None = None
-    settings: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         require_whole("batch_size", self.batch_size)
@@ -100,17 +165,8 @@ class LLMVerifier:
                     f"endpoint {self.endpoint!r} names a model, and so does model={self.model!r}; "
                     "give one"
                 )
-        checked = {
-            "settings": check_settings(self.settings),
-            "name": self.name or self.endpoint or self.model or "judge",
-            "examples": None if self.examples is None else list(self.examples),
-        }
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-        self._shown(self._template)
-        if self.prompt is not None:
-            needs = ("statements", "context")
-            check_shown(self._template, needs, self._render_made_up, reader="a verifier")
+        object.__setattr__(self, "name", self.name or self.endpoint or self.model or "judge")
+        super().__post_init__()
 
     @property
     def traits(self) -> VerifierTraits:
@@ -120,40 +176,6 @@ class LLMVerifier:
             endpoints=() if self.endpoint is None else (self.endpoint,),
             batches=((self.name, self.batch_size),),
         )
-
-    def adapt(self, changes: VerifierChanges) -> "LLMVerifier":
-        """Return the verifier with another language and further settings."""
-        if changes.language is None and not changes.settings:
-            return self
-        settings = {**(self.settings or {}), **check_settings(changes.settings)}
-        return replace(self, language=changes.language or self.language, settings=settings)
-
-    def fingerprint(self) -> str:
-        """Return a hash of prompt, examples, schema, settings and model."""
-        return self._fingerprint
-
-    # A cache asks for it with every row.
-    @cached_property
-    def _fingerprint(self) -> str:
-        prompt = self._template
-        return fingerprint(
-            prompt.sources_by_language(),
-            prompt.examples_by_language() if self.examples is None else self.examples,
-            VerifierReply.model_json_schema(),
-            self.batch_size,
-            self.model,
-            self.endpoint,
-            self.language,
-            self.settings,
-        )
-
-    @cached_property
-    def _template(self) -> Prompt:
-        return _shipped() if self.prompt is None else Prompt.load(self.prompt)
-
-    @cached_property
-    def _examples(self) -> dict[str, list[Example]]:
-        return {}
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask about all batches in parallel."""
@@ -193,20 +215,13 @@ class LLMVerifier:
                 "statements": escape.texts([claim.text for claim in claims], "statements"),
                 "chunks": shown,
                 "context": shown,
-                "examples": shown_examples(self._shown(prompt), prompt),
+                "examples": self._examples_in(prompt),
                 "statement_settings": [_setting(claim, prompt.tags) for claim in claims],
             }
         )
 
     def _render_made_up(self, texts: Mapping[str, Sequence[str]]) -> str:
         return self._render([Claim(text) for text in texts["statements"]], texts["context"])
-
-    def _shown(self, prompt: Prompt) -> list[Example]:
-        if prompt.origin not in self._examples:
-            needs = ("context", "statements")
-            read = examples_of(prompt, self.examples, VerifierReply, needs=needs)
-            self._examples[prompt.origin] = read
-        return self._examples[prompt.origin]
 
     def _verdict(self, given: StatementVerdict) -> Verdict:
         return Verdict(
@@ -227,5 +242,5 @@ def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None
 
 
 @cache
-def _shipped() -> Prompt:
-    return Prompt.shipped("verify_statements")
+def _shipped(name: str) -> Prompt:
+    return Prompt.shipped(name)

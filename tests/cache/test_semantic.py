@@ -15,9 +15,9 @@ from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.build import embed_texts
-from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import plain_form
 from rag_evals.verify import CascadeVerifier, LLMVerifier
@@ -84,7 +84,7 @@ def apart(texts: Sequence[str]) -> list[list[float]]:
     return [[float(place == n) for place in range(50)] for n, _ in enumerate(texts, len(texts))]
 
 
-def by_sentences(cache: StatementCache) -> TwoStepGrader:
+def by_sentences(cache: StatementCache) -> VerifiedFaithfulness:
     """Make a grader whose only calls are verification calls."""
     grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=LLMVerifier())
     return grader.with_cache(cache)

@@ -19,9 +19,9 @@ from rag_evals.cache.statements import StatementKey, group_of
 from rag_evals.core import Claim, Evidence, Meter, Verdict
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import drive
-from rag_evals.score_faithfulness_two_step import TwoStepGrader
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import EIFFEL
@@ -36,7 +36,7 @@ def key(text: str) -> StatementKey:
     return StatementKey.of(Claim(text))
 
 
-def by_sentences(cache: StatementCache | None = None) -> TwoStepGrader:
+def by_sentences(cache: StatementCache | None = None) -> VerifiedFaithfulness:
     """Make a grader whose only calls are verification calls."""
     grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=LLMVerifier())
     return grader if cache is None else grader.with_cache(cache)
@@ -165,9 +165,9 @@ def test_a_local_verifier_needs_no_judge() -> None:
 
 
 def test_a_cascade_is_cached_whole(scripted: Start) -> None:
-    """`Faithfulness.with_cache` serves the form that a cascade takes."""
+    """Verdicts of both verifiers are kept."""
     judge = scripted(None)
-    grader = Faithfulness.with_cache(StatementCache())
+    grader = VerifiedFaithfulness(extractor=SentenceExtractor(), cache=StatementCache())
     grader.grade(**EIFFEL, client="embedded>openai/m")
     asked = len(judge.requests)
     result: Any = grader.grade(**EIFFEL, client="embedded>openai/m")

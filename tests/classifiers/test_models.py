@@ -253,7 +253,7 @@ def test_the_judge_may_be_a_classifier(tmp_path: Path) -> None:
 def test_hhem_decides_what_a_judge_extracted(scripted: Start, tmp_path: Path) -> None:
     """One call extracts; HHEM decides; without a judge the sentences are taken."""
     judge = scripted(None)
-    grader = HHEMFaithfulness.with_options(model=hhem(tmp_path), batch_size=2)
+    grader = HHEMFaithfulness.with_parts(verifier=ClassifierVerifier(hhem(tmp_path), batch_size=2))
     result = grader.grade(**EIFFEL, client="openai/m")
     alone = grader.grade(**EIFFEL, client="embedded")
 

@@ -97,7 +97,7 @@ def test_one_prompt_does_not_make_a_grader_of_two_steps(
 def test_names_are_never_cut(command: Command) -> None:
     """They are there to be typed, also in a narrow pipe."""
     assert "citation_faithfulness " in command("graders").out
-    assert "score_faithfulness_audited_verdicts " in command("prompts", "show").out
+    assert "score_faithfulness_audited " in command("prompts", "show").out
 
 
 def test_a_wrong_verifier_is_found_before_anything_is_sent(

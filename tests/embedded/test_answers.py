@@ -10,7 +10,7 @@ from rag_evals import Faithfulness, evaluate
 from rag_evals.analysis import agreement
 from rag_evals.cache import StatementCache
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.grading import VerifiedFaithfulnessResult
+from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness, VerifiedFaithfulnessResult
 from rag_evals.run import load_run
 from rag_evals.verify import CascadeVerifier
 
@@ -70,7 +70,7 @@ def test_grader_verifier_and_cache_decide_alike() -> None:
     """A statement has one verdict, alone, in an answer and from the cache."""
     answer = f"{TRUE} The Eiffel Tower is 500 metres tall."
     found = [v.is_supported for _, v in EmbeddedVerifier().verify_answer(answer, [CHUNK])]
-    cached = Faithfulness.with_cache(StatementCache())
+    cached = VerifiedFaithfulness(extractor=SentenceExtractor(), cache=StatementCache())
     again = cached.grade(answer=answer, context=[CHUNK], client="embedded")
 
     assert [s.is_supported for s in grade(answer).statements] == found == [True, False]

@@ -12,8 +12,9 @@ from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
+from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
-from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepGrader
+from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL, PlainVerifier
@@ -58,7 +59,7 @@ def test_a_given_verifier_stays_whatever_the_judge() -> None:
         TwoStepFaithfulness.with_parts(verifier=LLMVerifier()),
     ],
 )
-def test_a_part_that_asks_a_judge_needs_one(grader: TwoStepGrader) -> None:
+def test_a_part_that_asks_a_judge_needs_one(grader: VerifiedFaithfulness) -> None:
     """The embedded judge cannot stand in for a model that was asked for."""
     with pytest.raises(ConfigurationError, match="asks a judge model, and 'embedded' is not one"):
         grader.grade(**EIFFEL, client="embedded")
@@ -107,7 +108,7 @@ def test_a_verifier_that_cannot_work_is_refused_at_once(
 def test_a_part_of_another_kind_is_refused(settings: dict[str, Any], message: str) -> None:
     """Strings name judges, not parts."""
     with pytest.raises(ConfigurationError, match=re.escape(message)):
-        TwoStepGrader(**settings)
+        VerifiedFaithfulness(**settings)
     with pytest.raises(ConfigurationError, match=r"cache is 'x.sqlite3'; expected a Statement"):
         TwoStepFaithfulness.with_cache("x.sqlite3")  # type: ignore[arg-type]  # a user's mistake
 

@@ -14,7 +14,6 @@ from rag_evals.core.sample import Sample
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.prompt import Prompt, shipped_names
 from rag_evals.prompt.template import shipped_languages
-from rag_evals.score_faithfulness_audited import AuditedFaithfulness
 from rag_evals.verify import LLMVerifier
 
 SNAPSHOTS = Path(__file__).parent / "rendered"
@@ -29,7 +28,6 @@ SHARED = {
     "criteria_template",
     "reply_form",
     "sentences_template",
-    "score_faithfulness_audited_verdicts",
     "extract_statements",
     "verify_statements",
 }
@@ -89,16 +87,6 @@ def test_without_examples_the_steps_send_the_plain_prompts(language: str | None)
 
     check(f"{folder}verify_statements_without_examples", written(next(verify)[0]))
     check(f"{folder}extract_statements", written(next(extract)[0]))
-
-
-@pytest.mark.parametrize("language", [None, *shipped_languages()])
-def test_asking_verdicts_again_sends_what_its_snapshot_says(language: str | None) -> None:
-    """The second round of the audited grader has numbered statements and no answer."""
-    verdicts = AuditedFaithfulness.verdict_grader()
-    sample = Sample(**SAMPLE, language=language)  # type: ignore[arg-type]  # rows of a table
-    call = verdicts.call(sample, statements=["The tower is in Paris.", "It is </statement> tall."])
-
-    check(f"{language}/audited_verdicts" if language else "audited_verdicts", written(call))
 
 
 def test_every_shipped_prompt_is_used() -> None:

@@ -58,7 +58,7 @@ def audited() -> AuditedFaithfulnessResult:
             statement("It was completed in 1923.", "contradicted", (1, "in 1889")),
             statement("The tower was designed by Gustave alone.", "not_in_context"),
         ],
-        canary="no_claim",
+        drift=["lost name: no statement of sentence 2 has Gustave"],
     )
 
 

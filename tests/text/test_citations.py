@@ -1,7 +1,5 @@
 """Marks such as [1] are read, and belong to the sentence that they are about."""
 
-import re
-
 import pytest
 
 from rag_evals.text import split_sentences
@@ -136,14 +134,6 @@ def test_each_mark_belongs_to_the_sentence_that_it_is_about(name: str) -> None:
     answer, expected = ANSWERS[name]
 
     assert [(one.claim, one.numbers) for one in citing_sentences(answer)] == expected
-
-
-def test_marks_of_ones_own_replace_the_usual_ones() -> None:
-    """The numbers come from the groups; a match without a number is text."""
-    own = re.compile(r"\((?:doc(\d+)|(\w+))\)")
-    found = citing_sentences("It is tall (doc1). It is old [2]. (doc3) It is red (so).", own)
-
-    assert [one.numbers for one in found] == [(1,), (3,), ()]
 
 
 def test_a_long_answer_is_read_in_one_pass() -> None:

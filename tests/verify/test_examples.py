@@ -11,7 +11,7 @@ from rag_evals.core import JudgeCall, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.prompt.template import shipped_languages
-from rag_evals.score_faithfulness_audited import VerdictsReply
+from rag_evals.score_citations import CitationsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL
@@ -124,10 +124,12 @@ def test_both_steps_grade_with_examples(scripted: Callable[[Script], ScriptedJud
 
 def test_statements_of_an_example_stand_in_the_data_block() -> None:
     """A grader whose reply decides numbered statements can be taught by such a reply, too."""
-    verdict = {"statement_id": 0, "reasoning": "r", "evidence": [], "verdict": "not_in_context"}
-    example = {"context": ["c"], "statements": ["s"], "result": {"verdicts": [verdict]}}
-    grader = ContextEvaluation("Decide.", VerdictsReply, examples=[example])
-    shown = grader.messages(Sample(context=["d"]), statements=["t"])[1]["content"]
+    verdict = {"citation_id": 0, "reasoning": "r", "is_supported": True}
+    example = {"context": ["c"], "statements": ["s"], "result": {"citations": [verdict]}}
+    example |= {"answer": "a"}
+    grader = ContextEvaluation("Decide.", CitationsReply, examples=[example])
+    sample = Sample(answer="b", context=["d"])
+    shown = grader.messages(sample, sentences=["b"], statements=["t"])[1]["content"]
 
     assert '<statements>\n<statement id="0">\ns\n</statement>\n</statements>\n\n<reply>' in shown
     assert '<statement id="0">\nt\n</statement>\n</statements>\n\nThat was all data' in shown

@@ -16,13 +16,13 @@ from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
 from rag_evals.core import Phrases, fingerprint
 from rag_evals.errors import ConfigurationError, RagEvalsError
-from rag_evals.grading import Grader, default_judge
+from rag_evals.grading import Grader, VerifiedFaithfulness, default_judge
 from rag_evals.grading.grader import JUDGE_VARIABLE
 from rag_evals.prompt import search_folders
 from rag_evals.report.screen import echo
 from rag_evals.run import Run
 from rag_evals.run.plan.plan import Plan
-from rag_evals.score_faithfulness_two_step import TwoStepGrader
+from rag_evals.score_faithfulness_two_step import TwoStepFaithfulness
 from rag_evals.text import one_line
 from rag_evals.verify import verifier_from_string
 
@@ -87,16 +87,18 @@ class Chosen:
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
         found = _find_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         if self.verifier is not None:
-            if not any(isinstance(one, TwoStepGrader) for one in found):
+            verifier, given = verifier_from_string(self.verifier), found
+            found = [
+                one.with_parts(verifier=verifier)
+                if isinstance(one, VerifiedFaithfulness) and one.name == TwoStepFaithfulness.name
+                else one
+                for one in given
+            ]
+            if found == given:
                 raise ConfigurationError(
                     f"--verifier {self.verifier!r} is for --grader faithfulness_two_step; no other "
                     "grader uses one"
                 )
-            verifier = verifier_from_string(self.verifier)
-            found = [
-                one.with_parts(verifier=verifier) if isinstance(one, TwoStepGrader) else one
-                for one in found
-            ]
         judge = self.judge or default_judge()
         for one in found:
             receipt = one.header.receipt if isinstance(one, JudgedGrader) else {}
