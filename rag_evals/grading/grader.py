@@ -408,8 +408,9 @@ def _prepare(
         tunings = read_tunings(tuned)
     model = options.get("model")
     form, judge = resolve(grader, client, model, settings=asked.settings, tunings=tunings)
-    if judge is None and not form.endpoints and "reasks" in options:
-        raise ConfigurationError(f"reasks does nothing with {client!r}, which asks no endpoint")
+    if judge is None and not form.endpoints:
+        for name in {"reasks", "timeout"}.intersection(options):
+            raise ConfigurationError(f"{name} does nothing with {client!r}, which asks no endpoint")
     if client is None:
         client = default_judge()
         warn_of_default([form])

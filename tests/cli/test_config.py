@@ -83,12 +83,15 @@ def test_what_a_file_cannot_say_is_one_line(command: Command, written: str, said
 
 def test_a_rate_in_the_file_is_for_judges_that_are_asked(command: Command) -> None:
     """The embedded judge leaves it out; on the command line it is refused, as it does nothing."""
-    Path("rag-evals.toml").write_text("rpm = 60\nsettings = {temperature = 0}")
+    Path("rag-evals.toml").write_text(
+        "rpm = 60\nreasks = 5\ntimeout = 9\nsettings = {temperature = 0}"
+    )
 
     assert command("grade", "rows.jsonl").code == 0
-    ended = command("grade", "rows.jsonl", "--rpm", "60")
-    assert ended.code == 2
-    assert "rpm does nothing with 'embedded', which asks no endpoint" in ended.err
+    for name, value in (("rpm", "60"), ("timeout", "9"), ("reasks", "5")):
+        ended = command("grade", "rows.jsonl", f"--{name}", value)
+        assert ended.code == 2
+        assert f"{name} does nothing with 'embedded', which asks no endpoint" in ended.err
 
 
 def test_help_shows_the_usual_options_only(command: Command) -> None:

@@ -23,6 +23,7 @@ from rag_evals.cli.shared.runs import Outputs
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.grading import default_judge
 from rag_evals.report.screen import echo
+from rag_evals.run import OPTIONS
 from rag_evals.verify import EMBEDDED
 
 CONFIG_FILE = "rag-evals.toml"
@@ -37,7 +38,7 @@ _TYPES: Mapping[Any, tuple[Any, str]] = {
     int: (int, "a whole number"),
     float: ((int, float), "a number"),
 }
-_OF_ENDPOINTS = frozenset({"settings", "rpm", "tpm"})
+_OF_ENDPOINTS = {"settings", *(name for name, option in OPTIONS.items() if option.asks)}
 _OF_GRADE = frozenset({"data", "out", "by", "cluster"})
 """Keys that apply only to `grade`."""
 
@@ -112,7 +113,8 @@ class GradingCommand(TyperCommand):
         for one in self.params:
             of_file = ctx.get_parameter_source(one.name).name == "DEFAULT_MAP"
             if one.name in _OF_ENDPOINTS and of_file:
-                ctx.params[one.name] = None
+                option = OPTIONS.get(one.name)
+                ctx.params[one.name] = None if option is None else option.default
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy(self)

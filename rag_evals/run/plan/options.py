@@ -266,6 +266,7 @@ class RunOptions(TypedDict, total=False):
             "Seconds for all calls of one row.",
             default=DEFAULT_TIMEOUT_SECONDS,
             check=_check_above_zero,
+            asks=True,
         ),
     ]
     rpm: Annotated[

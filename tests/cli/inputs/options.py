@@ -33,7 +33,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--timeout", "inf", 2, "timeout is inf"),
         ("--timeout", "1e999", 2, "timeout is inf"),
         ("--timeout", "две", 2, "'--timeout'"),
-        ("--timeout", "1e300", 0, OK),
+        ("--timeout", "1e300", 2, "timeout does nothing with 'embedded'"),
         ("--tuned", "no.json", 2, "'no.json' does not exist; expected a file that"),
         ("--tuned", "d.jsonl", 2, "'d.jsonl' is no file of `rag-evals judge tune`: stage"),
         ("--rpm", "0", 2, "rpm is 0"),
