@@ -304,7 +304,7 @@ class _Decision:
         return " " in text.strip() and any(
             2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
             for chunk in self.chunks
-            for theirs in [{word.key for word in sequence} for sequence in chunk.sequences]
+            for theirs in (chunk.sentence(n).where.keys() for n in range(len(chunk.spans)))
         )
 
     def _said(self, text: str) -> Verdict:

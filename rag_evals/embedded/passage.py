@@ -12,6 +12,7 @@ from rag_evals.text import (
     READ_WELL,
     Span,
     Word,
+    content_keys,
     is_name_at,
     language_of,
     read_words,
@@ -38,6 +39,8 @@ _KEY, _MARKS = attrgetter("key"), attrgetter("marks")
 
 
 class Sentence:
+    """The words of one sentence, of a chunk or of a statement."""
+
     __slots__ = ("keys", "marks", "sequence", "span", "where")
 
     def __init__(self, span: Span, sequence: list[Word]) -> None:
@@ -49,43 +52,47 @@ class Sentence:
 
 
 class Passage:
-    __slots__ = ("_known", "masks", "sequences", "spans", "text")
+    """A chunk: its sentences, and a bit mask of sentences for each content word."""
+
+    __slots__ = ("_known", "masks", "spans", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.spans: list[Span] = []
-        self.sequences: list[list[Word]] = []
         self.masks: dict[str, int] = {}
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
         head: list[Word] = []
-        for span in split_sentences(text):
-            sequence = read_words(span.text)
-            pieces = [(span, sequence)]
-            if len(sequence) > _LONGEST_SENTENCE:
-                pieces = [(piece, read_words(piece.text)) for piece in _pieces(text, span)]
-            if "|" in span.text:
-                # A row is read with the header of its table.
-                pieces = [(piece, [*head, *sequence]) for piece, sequence in pieces]
-                head = head or [word for word in sequence if word.kind == "word"]
-            else:
-                head = []
-            for piece, sequence in pieces:
-                self.spans.append(piece)
-                self.sequences.append(sequence)
-                for key in {word.key for word in sequence if word.kind != "stop"}:
+        for place in split_sentences(text):
+            is_row = "|" in place.text
+            head = head if is_row else []
+            for span in _pieces(text, place):
+                keys = content_keys(span.text)
+                if is_row:
+                    # A row is read with the header of its table.
+                    row = Sentence(span, [*head, *read_words(span.text)])
+                    self._known[len(self.spans)] = row
+                    keys.update(word.key for word in head)
+                self.spans.append(span)
+                for key in keys:
                     masks[key] = masks.get(key, 0) | bit
                 bit <<= 1
+            if is_row and not head:
+                head = [word for word in read_words(place.text) if word.kind == "word"]
 
     def sentence(self, number: int) -> Sentence:
+        # Most sentences are never compared, and their words never read.
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
+            span = self.spans[number]
+            known = self._known[number] = Sentence(span, read_words(span.text))
         return known
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
     # A text without full stops (a transcript, a table) is split, to keep the evidence short.
+    if len(span.text) <= _LONGEST_PIECE or len(read_words(span.text)) <= _LONGEST_SENTENCE:
+        return [span]
     pieces: list[Span] = []
     start = span.start
     while start < span.end:
@@ -252,9 +259,8 @@ def _ranks(shared: Mapping[str, float], chunk: Passage, chunk_id: int) -> Iterat
         if cover >= least:
             number = bit.bit_length() - 1
             # Ties are broken by the text, so that the order of chunks is irrelevant.
-            length = -len(chunk.sequences[number])
             text = chunk.spans[number].text
-            yield round(cover, 6), length, text, chunk.text, chunk_id, number
+            yield round(cover, 6), -len(text), text, chunk.text, chunk_id, number
 
 
 def _place(cover: float, chunks: Sequence[Passage], chunk_id: int, number: int) -> Place:

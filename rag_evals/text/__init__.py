@@ -28,6 +28,7 @@ NAMES = {
         "DENIES",
         "DENIES_SOFTLY",
         "Word",
+        "content_keys",
         "is_name_at",
         "read_words",
         "words",

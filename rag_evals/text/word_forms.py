@@ -141,6 +141,14 @@ def read_words(text: str) -> list[Word]:
     return sequence
 
 
+def content_keys(text: str) -> set[str]:
+    """Return the keys of the words that `read_words` finds, without function words."""
+    keys = set[str]().union(*map(_KEYS.__getitem__, text.split()))
+    if _FIGURE_KEY in keys:
+        return {word.key for word in read_words(text) if word.kind != "stop"}
+    return keys
+
+
 def words_of(text: str) -> list[str]:
     """Return the words and numbers of a text in lower case, without unit signs."""
     return [word.low for word in words(text) if word.kind != "unit"]
@@ -226,6 +234,18 @@ def _analyse(token: str) -> Word:
 
 _WORDS = _Cache(_analyse)
 _PIECES = _Cache(lambda piece: tuple(words(_expand_dates(piece))))
+# Stands for a word that must be read with its neighbours.
+_FIGURE_KEY = ""
+
+
+def _keys_of_piece(piece: str) -> frozenset[str]:
+    found = _PIECES[piece]
+    if any(word.marks & _FIGURE for word in found):
+        return frozenset((_FIGURE_KEY,))
+    return frozenset(word.key for word in found if word.kind != "stop")
+
+
+_KEYS = _Cache(_keys_of_piece)
 
 
 def _plain_key(low: str) -> str:
