@@ -251,11 +251,6 @@ _ANNOUNCES_AT_END = re.compile(
     r"следующ\w+(?: \w+){0,3}|таков\w?|в следующем|ниже)[*_]*[:：]$",
     re.IGNORECASE,
 )
-# "Here's a summary of the passage, which covers the ferry.", without a colon.
-_PROMISES = re.compile(
-    r"^here(?:'s| is| are) (?:a|an|the|my|your|some|\w+) (?:\w+ ){0,3}(?:summary|overview|answer|answers|list|steps|explanation|breakdown|ways|tips|guide)\b[^:]{0,120}[:.!]?$",
-    re.IGNORECASE,
-)
 # "Step 3:", "Second step.", "Шаг 2: варка риса:"
 _STEP = re.compile(
     r"^\W*(?:(?:step|stage|part|шаг|этап|часть)\s+(?:\d{1,3}|[a-z]|one|two|three|four|five|six|seven|eight|nine|ten)|(?:first|second|third|fourth|fifth|last|final|перв|втор|трет|четв[её]рт|пят|последн)\w{0,4} (?:step|шаг))\W*$",
@@ -271,15 +266,6 @@ _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
     r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE
 )
-# Notes in a text: "(Source: guide.pdf)", "[Source: guide.pdf, p. 3]", "(see [guide](address))".
-_NOTE = re.compile(
-    r"(?<=[\w.!?»”\"'*)])[ \t]{0,3}(?:\[(?:sources?|источники?):?[ ](?=[^\[\]\n]{0,80}(?:\.\w{2,4}\b|\d))[^\[\]\n]{1,80}\](?!\()"
-    r"|\((?:sources?|источники?):[ ](?=[^()\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b)[^()\n]{1,80}\)"
-    r"|\((?:see|cf\.|см\.)[ ]\[[^\[\]\n]{1,80}\]\([^()\s]{1,200}\)\))"
-    r"|(?:(?<=[^\W\d_]{3})|(?<=[.!?]))<sup>\[?\d{1,3}\]?</sup>",
-    re.IGNORECASE,
-)
-_SPACES = re.compile(r"[ \t]{2,}(?=[.!?,;:]|$)")
 _QUESTION = re.compile(r"[?？][\"'»”*_)]*$")
 _HAS_WORD = re.compile(r"[^\W\d_]{2,}|\d")
 _LONGEST_HEAD_WORDS = 12
@@ -321,17 +307,14 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
     ]
     fences = [match.span() for match in _FENCE.finditer(answer)] if "```" in answer else []
     references = reference_places(answer)
-    # A note is replaced by spaces, so that offsets stay the same.
-    unnoted = _NOTE.sub(lambda note: " " * len(note[0]), answer)
-    for start, end, text in split_sentences(unnoted):
-        if any(one.start < end and start < one.end for one, _ in data):
+    for span in split_sentences(answer):
+        if any(one.start < span.end and span.start < one.end for one, _ in data):
             continue
-        span = Span(start, end, answer[start:end])
-        claim = strip_lead(text if text == span.text else _SPACES.sub("", text))
+        claim = strip_lead(span.text)
         reason: NoClaim | None = None
-        if _is_within(start, fences):
+        if _is_within(span.start, fences):
             reason = None if _IN_WORDS.fullmatch(claim) and reads_as_sentence(claim) else "code"
-        elif _is_within(start, references):
+        elif _is_within(span.start, references):
             reason = None if _is_said(claim) else "references"
         elif is_heading(answer, span) and not _is_said(claim):
             reason = "heading"
@@ -374,8 +357,6 @@ def no_claim_reason(claim: str) -> NoClaim | None:
 
 
 def _announces(text: str, head: str) -> bool:
-    if _PROMISES.match(head):
-        return True
     if not text.endswith((":", "：", ":**", ":__")):
         return False
     is_short = len(text.split()) <= _LONGEST_HEAD_WORDS

@@ -142,6 +142,8 @@ _WIDEST_GAP = 8
 _SAME_HEAD = 3
 _TITLES = frozenset("mr mrs ms dr sir".split())
 _ONE = frozenset("one один одна одно".split())
+
+
 _ALTOGETHER = frozenset(
     "altogether total combined together sum more fewer less всего вместе итого больше "
     "меньше".split()
@@ -515,43 +517,19 @@ _PHRASES = {
     ("не", "менее"): "over", ("не", "более"): "under",
 }  # fmt: skip
 _IN_PHRASES = frozenset(map(stem, "than least most up менее более".split()))
-_CLAUSE_OPENERS = frozenset(("that", "что"))
-# In "The pump failed because the seal was worn", "failed" negates only its own clause.
-_CLAUSE_ENDS = frozenset(
-    "because when as since so while if after although though until "
-    "потому поскольку когда так если пока хотя после чтобы".split()
-)
-_USES = frozenset(map(stem, "use try apply employ используйте использовать применяйте".split()))
-_BEFORE_SUPERLATIVES = frozenset("the his her its their our your my whose".split())
-
-
-def _reached(sequence: Sequence[Word], denial: int) -> Sequence[Word]:
-    """Return the words that a negation applies to; a verb such as "failed" ends with its clause."""
-    following = sequence[denial + 1 : denial + 1 + _SCOPE]
-    if sequence[denial].kind != "word":
-        return following
-    end = next((n for n, word in enumerate(following) if word.low in _CLAUSE_ENDS), _SCOPE)
-    return following[:end]
 
 
 def _denied(sentence: Sentence, language: str) -> list[str]:
-    """Return the key of the next content word after each negation.
-
-    "Do not use a hose." negates the hose too: after "use", the next word counts as well.
-    """
+    """Return the key of the next content word after each negation."""
     targets: list[str] = []
     sequence = sentence.sequence
     small = small_words(language) if language not in READ_WELL else ()
     for position in denials_in(sentence, language):
-        following = _reached(sequence, position)
+        following = sequence[position + 1 : position + 1 + _SCOPE]
         if language not in READ_WELL and not following:
             # German and Japanese put the negation after the verb.
             following = sequence[max(0, position - _SCOPE) : position][::-1]
-        for word in following:
-            if word.kind == "word" and word.key not in small:
-                targets.append(word.key)
-                if word.key not in _USES:
-                    break
+        targets += [w.key for w in following if w.kind == "word" and w.key not in small][:1]
     return targets
 
 
@@ -559,9 +537,7 @@ def _is_denied(sentence: Sentence, key: str, language: str) -> bool:
     # "It belongs not to him, it belongs to her": a word that also occurs unnegated is not denied.
     positions = [n for n, other in enumerate(sentence.keys) if other == key]
     denials = denials_in(sentence, language)
-    return bool(positions) and all(
-        any(-2 <= p - d <= len(_reached(sentence.sequence, d)) for d in denials) for p in positions
-    )
+    return bool(positions) and all(any(-2 <= p - d <= _SCOPE for d in denials) for p in positions)
 
 
 def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
@@ -605,8 +581,6 @@ def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
             continue
         if (before, word.low) in _PHRASES:
             continue
-        if word.low == "most" and before in _BEFORE_SUPERLATIVES:
-            continue
         group = group or QUANTIFIERS[word.low]
         if group == "all" and before in ("not", "не"):
             group = "not all"
@@ -641,24 +615,8 @@ def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
     for position, word in enumerate(sequence):
         if not word.marks & WEAKENS or (word.low == _PURPOSE and not position):
             continue
-        if any(target in ours.where for target in _doubted(sequence, position)):
+        following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
+        if next((w.key for w in following if w.kind != "stop"), "") in ours.where:
             insists = frozenset(w.key for w in ours.sequence if w.marks & INSISTS)
             yield Clash("hedge", "", word.surface, insists)
             return
-
-
-def _doubted(sequence: Sequence[Word], position: int) -> Iterator[str]:
-    """Yield the key that a hedge applies to: the next content word.
-
-    "They suspect in earnest that he left" also hedges the first word after "that".
-    """
-    following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
-    yield from _first_content(following)
-    for place, word in enumerate(following, start=position + 1):
-        if word.low in _CLAUSE_OPENERS:
-            yield from _first_content(sequence[place + 1 : place + 1 + _HEDGE_REACH])
-            return
-
-
-def _first_content(sequence: Sequence[Word]) -> list[str]:
-    return [word.key for word in sequence if word.kind != "stop"][:1]

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
-from operator import and_
 
 from rag_evals.core import Claim, Evidence, Verdict, phrases
 from rag_evals.embedded.claims import pair_of
@@ -321,45 +319,26 @@ def _keys(text: str) -> set[str]:
 
 
 def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
-    absence = absence_of(text[:LONGEST_MATCHED])
-    if absence is None:
+    topic = absence_of(text[:LONGEST_MATCHED])
+    if topic is None:
         return _verdict(model, threshold, text, chunks)
-    # "Passage 3 does not say how …" is about the third chunk: people count from 1.
-    meant, first = chunks, 0
-    if absence.number is not None and 1 <= absence.number <= len(chunks):
-        first = absence.number - 1
-        meant = chunks[first : first + 1]
-    said = _verdict(model, model.thresholds[_SURELY_SAID], absence.topic, meant)
-    evidence, support = said.evidence, said.support
-    if absence.names:
+    said = _verdict(model, model.thresholds[_SURELY_SAID], topic, chunks)
+    support = said.support
+    named = [word for word in words(topic) if word.kind == "word"]
+    if named and all(word.is_capital for word in named):
         # A chunk with the name mentions it.
-        mentioned = next(_mentions(absence.names, meant), None)
-        evidence = () if mentioned is None else (mentioned,)
-        support = 1 - _MENTIONED if mentioned is None else _MENTIONED
-    evidence = tuple([one._replace(chunk_id=one.chunk_id + first) for one in evidence])
+        keys = {word.key for word in named}
+        support = _MENTIONED if any(keys <= one.masks.keys() for one in chunks) else 1 - _MENTIONED
     # Chunks may have the words of a topic without answering it: the claim reaches the balanced
     # threshold when the topic falls below the strict one.
     limits = [log_odds(model.thresholds[name]) for name in ("balanced", _SURELY_SAID)]
     support = probability(sum(limits) - log_odds(support))
     is_supported = support >= threshold
-    place = _say(text, "chunk", id=evidence[0].chunk_id) if evidence else ""
+    place = _say(text, "chunk", id=said.evidence[0].chunk_id) if said.evidence else ""
     name = "left_out" if is_supported else "not_left_out"
-    return Verdict(
-        support=support,
-        is_supported=is_supported,
-        # No chunk shows that something is missing.
-        chunk_ids=(),
-        reason=_say(text, name, topic=absence.topic, place=place),
-        evidence=() if is_supported else evidence,
-    )
-
-
-def _mentions(names: Sequence[str], chunks: Sequence[Passage]) -> Iterator[Evidence]:
-    for name in names:
-        for chunk_id, chunk in enumerate(chunks):
-            masks = [chunk.masks.get(key, 0) for key in read_statement(name).keys]
-            if shared := reduce(and_, masks):
-                yield Evidence(chunk_id, *chunk.spans[(shared & -shared).bit_length() - 1])
+    why = _say(text, name, topic=topic, place=place)
+    # No chunk shows that something is missing.
+    return Verdict(support, is_supported, (), why, () if is_supported else said.evidence)
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:

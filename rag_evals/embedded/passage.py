@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
 from itertools import pairwise
-from operator import attrgetter, or_
+from operator import attrgetter, itemgetter, or_
 from typing import NamedTuple
 
 from rag_evals.text import (
@@ -35,7 +35,7 @@ _OPENS_CLAUSE = frozenset(
 )
 
 
-_KEY, _MARKS = attrgetter("key"), attrgetter("marks")
+_KEY, _MARKS, _WHOLE = attrgetter("key"), attrgetter("marks"), itemgetter(0)
 
 
 class Sentence:
@@ -214,13 +214,19 @@ def find_evidence(
     chunks: Sequence[Passage],
     excluded: Collection[int] = (),
 ) -> Found:
+    held = [
+        (sum([weights[key] for key in shared]), shared, chunk_id)
+        for chunk_id, chunk in enumerate(chunks)
+        if chunk_id not in excluded and (shared := [key for key in weights if key in chunk.masks])
+    ]
     ranked: list[_Rank] = []
-    held: list[tuple[float, set[str]]] = []
-    for chunk_id, chunk in enumerate(chunks):
-        shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
-        if shared and chunk_id not in excluded:
-            held.append((sum(shared.values()), set(shared)))
-            ranked += _ranks(shared, chunk, chunk_id)
+    best_cover = 0.0
+    for whole, shared, chunk_id in sorted(held, key=_WHOLE, reverse=True):
+        # No sentence of this chunk, or of those with less, would be among the best.
+        if whole < _LEAST_OF_BEST * best_cover:
+            break
+        ranked += _ranks(weights, shared, chunks[chunk_id], chunk_id)
+        best_cover = max(rank[0] for rank in ranked)
     if not ranked:
         return Found([], set(), 0.0)
     ranked.sort(reverse=True)
@@ -231,9 +237,9 @@ def find_evidence(
         if cover >= least
     ]
     # Unrelated chunks stay below this bar, so that stray words in them change nothing.
-    widest = max(whole for whole, _ in held)
+    widest = max(whole for whole, *_ in held)
     bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
-    wide = set[str]().union(*[shared for whole, shared in held if whole >= bar])
+    wide = set[str]().union(*[shared for whole, shared, _ in held if whole >= bar])
     own = pairs_in_order(statement)
     said = set[tuple[str, str]]().union(*[own & pairs_in_order(one.sentence) for one in best])
     return Found(best, wide, len(said) / len(own) if own else 0.0)
@@ -241,20 +247,22 @@ def find_evidence(
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
     """Return the weight of the words in a chunk's best sentence, and in the whole chunk."""
-    shared = {key: weight for key, weight in weights.items() if key in chunk.masks}
-    best = max((rank[0] for rank in _ranks(shared, chunk, 0)), default=0.0) if shared else 0.0
-    return best, sum(shared.values())
+    shared = [key for key in weights if key in chunk.masks]
+    best = max((rank[0] for rank in _ranks(weights, shared, chunk, 0)), default=0.0)
+    return best, sum(weights[key] for key in shared)
 
 
-def _ranks(shared: Mapping[str, float], chunk: Passage, chunk_id: int) -> Iterator[_Rank]:
+def _ranks(
+    weights: Mapping[str, float], shared: Collection[str], chunk: Passage, chunk_id: int
+) -> Iterator[_Rank]:
     covers: dict[int, float] = {}
-    for key, weight in shared.items():
-        mask = chunk.masks[key]
+    for key in shared:
+        weight, mask = weights[key], chunk.masks[key]
         while mask:
             bit = mask & -mask
             covers[bit] = covers.get(bit, 0.0) + weight
             mask ^= bit
-    least = _LEAST_OF_CHUNK * max(covers.values())
+    least = _LEAST_OF_CHUNK * max(covers.values(), default=0.0)
     for bit, cover in covers.items():
         if cover >= least:
             number = bit.bit_length() - 1

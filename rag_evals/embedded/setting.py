@@ -86,8 +86,6 @@ _TWO_QUESTIONS = re.compile(
     r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
     re.IGNORECASE,
 )
-# "Bees make ____ from nectar."
-_BLANK = re.compile(r"_{2,}|\[blank\]", re.IGNORECASE)
 _PARTICIPLES = frozenset(
     "built made written known born found held won sold given taken called located named based used set put "
     "kept left led lost paid read run said seen sent shown spent told worn bought brought caught chosen cut "
@@ -125,8 +123,6 @@ def read_question(question: str) -> Asked | None:
     """Parse a question; None if it is not a simple one."""
     text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
     plain = text.rstrip("?!. ")
-    if gap := _BLANK.search(plain):
-        return Asked("", plain[: gap.start()].strip(), plain[gap.end() :].strip())
     if not plain or _TWO_QUESTIONS.search(text.rstrip("? ")):
         return None
     if has_russian(plain):
@@ -257,19 +253,8 @@ _NEVER_NAMES = frozenset(
     "three four five six seven eight nine ten в во на с со из от до для к по у один два три четыре "
     "пять шесть семь восемь девять десять".split()
 )
-_OF_SOURCES = re.compile(
-    r"(?:(?:the|these|this|all|provided|given) )*(?:passages?|contexts?|documents?|texts?|sources?|articles?)\b",
-    re.IGNORECASE,
-)
 # "How do I reset it?", "Как сбросить роутер?"
 _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
-_HOW_TO_RU = re.compile(r"\W*как\s+(?:\w+\s+)?\w+(?:ть|ти|чь|ться|тись|чься)\b", re.IGNORECASE)
-# "This tear film helps …" names its subject, "This helps …" does not.
-_WITH_NOUN = re.compile(
-    r"(?:\w+,? )?(?:this|these|those|that|such|эт\w+|так\w+|т[аеo]т?)\s+(?!(?:is|are|was|were|can|could|may|might|will|would|"
-    r"has|have|had|does|do|did|includes?|means?|makes?|made|helps?|causes?|allows?|leads?|led|results?|happens|should|must|gives?|gave|\w+ed)\b)[^\W\d_]",
-    re.IGNORECASE,
-)
 
 
 class Reading(NamedTuple):
@@ -301,11 +286,7 @@ def stand_alone(claim: Claim) -> Reading:
     asked = read_question(question) if question else None
     if leaning == "yes_no":
         return _yes_or_no(claim.text, asked, question)
-    if (
-        claim.before
-        or _HOW_TO_RU.match(question)
-        or language_of(question) not in (None, *READ_WELL)
-    ):
+    if claim.before or language_of(question) not in (None, *READ_WELL):
         # An item of a list does not answer the question by itself.
         return Reading(claim.text)
     if filled := asked and _filled(claim, asked, question):
@@ -363,9 +344,6 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
 
 def _without_pronoun(claim: Claim) -> Reading:
     head, subject = _HEAD.match(claim.text), _antecedent(claim)
-    if _OF_SOURCES.match(subject) or (head is None and _WITH_NOUN.match(claim.text)):
-        # "Passage 1 describes it. However, it does not say when." is about the passage.
-        return Reading(claim.text)
     word = head["word"].lower() if head else ""
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
         # "Is it private?" "It is." adds no subject, and "Её брат" is not "Анна брат".

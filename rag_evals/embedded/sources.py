@@ -8,7 +8,6 @@ fold a quilt." does: it is wrong if the source says how. The rules are for Engli
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 # Sentences and titles among lines without a full stop.
 #
@@ -30,17 +29,11 @@ _PAST_RU = re.compile(
 )
 # "В отеле 99 номеров": a number without a verb.
 _COUNTS = re.compile(r"(?:в|на|у)\s+[^\W\d]+\s+\d+\s+\w", re.IGNORECASE)
-_TITLE = re.compile(
-    r"(?:how|what|when|where|who|whom|why|which|whether|things|everything|if|как|что|когда|где|кто|почему|какой|какие|сколько|зачем|если)\b",
-    re.IGNORECASE,
-)
 
 
 def reads_as_sentence(line: str) -> bool:
     """True if a line has a subject and a verb, or a number of something."""
     text = line.strip(" *_#:")[:_LONGEST].replace("’", "'")
-    if _TITLE.match(text):
-        return False
     return any(pattern.match(text) for pattern in (_VERB, _PAST, _PAST_RU, _COUNTS))
 
 
@@ -111,11 +104,6 @@ _LEFT_OUT = re.compile(
     rf"|^(?P<topic_ru>[^.;]{{3,160}}?)\s+в\s+{SOURCE_RU}\s+не\s+(?:указ|упомян|назван|привед|описан|уточн)\w+\W*$",
     re.IGNORECASE,
 )
-# "not enough information": the sources say something, so nothing can be looked up.
-_TOO_LITTLE = re.compile(
-    r"^(?:enough|sufficient|complete|comprehensive|detailed|clear|full|all|much)\b|^(?:an?|any|the) (?:\w+ )?(?:complete|comprehensive|detailed|clear|full)\b",
-    re.IGNORECASE,
-)
 # "no specific information about the price of the quilt in the passages" → "the price of the quilt"
 _FRAME = re.compile(
     rf"^(?:(?:no|any|little|nothing|a|an|the)\s+)?{_SPARE}(?:{_WHAT}(?:\s+(?:and|or)\s+{_WHAT})*\s+{_ABOUT}\s+)?(?:anything about\s+|about\s+)?"
@@ -134,10 +122,6 @@ _PLACE = re.compile(
 _REST = re.compile(
     r"\s*(?:[;,]\s+(?:but|so|only|nor|and|however|such as|although|though|но|поэтому|а)\b.*|[.!…]+$)",
     re.IGNORECASE | re.DOTALL,
-)
-_NUMBERED = re.compile(
-    r"(?:passage|document|source|excerpt|article|text|отрыв\w+|документ\w*|источник\w*|фрагмент\w*)\s+(\d{1,3})\b(?!\s*(?:,|and|и)\s*\d)",
-    re.IGNORECASE,
 )
 _TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
 # "the answer", "this question": nothing that could be looked up.
@@ -209,35 +193,13 @@ _SPEAKS_OF_RU = re.compile(
 )
 
 
-_BETWEEN_NAMES = re.compile(r"\s*(?:,|\b(?:or|nor|and|или|либо|ни|и)\b)\s*")
-_NAME = re.compile(
-    r"[A-ZА-ЯЁ][\w'’.-]*(?:\s+(?:(?:of|the|de|von|van)\s+)*[A-ZА-ЯЁ\d][\w'’.-]*){0,4}"
-)
-
-
-class Absence(NamedTuple):
-    """A topic that, according to a sentence, the sources leave out.
-
-    `number` is the source's number, from 1 as people count; None for all sources.
-    """
-
-    topic: str
-    number: int | None
-
-    @property
-    def names(self) -> list[str]:
-        """The names in a topic such as "France or Germany"; empty if it has other words."""
-        parts = list(filter(None, _BETWEEN_NAMES.split(self.topic.strip(" .,;:!"))))
-        return parts if all(map(_NAME.fullmatch, parts)) else []
-
-
 def names_source(text: str) -> bool:
     return any(map(text.lower().__contains__, _SOURCES))
 
 
 # Called several times for each sentence.
 @lru_cache(maxsize=256)
-def absence_of(sentence: str) -> Absence | None:
+def absence_of(sentence: str) -> str | None:
     """Return the topic that the sources leave out according to a sentence; None if unclear."""
     if not _may_speak(sentence):
         return None
@@ -249,19 +211,12 @@ def absence_of(sentence: str) -> Absence | None:
         if not (names_source(found[0]) or _PLACE.search(head)):
             # "There is no mention of it in medieval law" is not about the sources.
             return None
-        if _TOO_LITTLE.match(head[found.end() :]):
-            return None
         rest = _PLACE.sub("", _REST.sub("", head[found.end() :]))
         topic = frame.sub("", rest, count=1).strip(" ,.;:!")
-        if not _TOPIC_WORD.search(topic) or _EMPTY_TOPIC.match(topic):
-            return None
-        number = _NUMBERED.search(head, 0, found.end())
-        return Absence(topic, int(number[1]) if number else None)
+        is_empty = not _TOPIC_WORD.search(topic) or _EMPTY_TOPIC.match(topic)
+        return None if is_empty else topic
     left_out = _LEFT_OUT.match(head)
-    if left_out is None:
-        return None
-    number = _NUMBERED.search(head, left_out.end(left_out.lastgroup or 0))
-    return Absence(left_out[left_out.lastgroup or 0], int(number[1]) if number else None)
+    return None if left_out is None else left_out[left_out.lastgroup or 0]
 
 
 def speaks_of_sources(sentence: str) -> bool:
@@ -325,7 +280,10 @@ _LEADS = re.compile(
 # White space is bounded: an unbounded run would be tried from each position.
 _CITATION = re.compile(
     r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*|according to |from |см\.? )?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?|отрыв(?:ок|ки)|документ|источник|фрагмент)s?\s*"
-    r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】)",
+    r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】"
+    # "(Source: guide.pdf)", "(see [guide](address))", "<sup>1</sup>"
+    r"|\((?:sources?|источники?): [^()\n]{1,80}\)|\[(?:sources?|источники?):? [^\[\]\n]{1,80}\](?!\()"
+    r"|\((?:see|cf\.|см\.) \[[^\[\]\n]{1,80}\]\([^()\s]{1,200}\)\)|<sup>\[?\d{1,3}\]?</sup>)",
     re.IGNORECASE,
 )
 _NAMED_SOURCE = r"(?:(?:the|these|this|our)\s+)?(?:(?:provided|given|supplied|above|retrieved|first|second|third)\s+)*(?:contexts?|passages?|documents?|articles?|texts?|excerpts?|chunks?|snippets?)(?:\s+\d+(?:(?:, and|,| and)\s+(?:passage\s+)?\d+)*)?"
@@ -338,19 +296,10 @@ _REMARK = re.compile(
 )
 # "The context does not mention it; however, it stands in Paris." → "It stands in Paris."
 _BUT = re.compile(
-    r"(?:[;,]\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless)|\bhowever),?\s+(?=(?:\S+\s+){3,}\S)"
-    r"|[;,]\s+(?:однако|но|хотя),?\s+(?=(?:\S+\s+){3,}\S)",
+    r"^(?:although|though|even though|while|whereas|хотя)\s[^,]*,\s+"
+    r"|(?P<sign>[;,])?\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless|однако|но|хотя),?\s+",
     re.IGNORECASE,
 )
-# "The text does not say when but it was in May.", without a comma.
-_BUT_PLAIN = re.compile(
-    r"\s(?:but|however|though|although|yet)\s+(?=(?:it|he|she|they|there|this|the|a|an|its|his|her|their|we)\s+\S+\s+\S)"
-    r"|\s(?:но|однако)\s+(?=(?:\S+\s+){2,}\S)|,\s+and\s+(?=(?:it|he|she|they|the)\s+\S+\s+\S)",
-    re.IGNORECASE,
-)
-# "Although the text does not mention the owner, the hotel burned down."
-_CONCEDES = re.compile(r"(?:although|though|even though|while|whereas|хотя)\s", re.IGNORECASE)
-_COMMA = re.compile(r",\s+(?=(?:\S+\s+){2,}\S)")
 # "Passage 3 gives a recipe, but does not say who wrote it" is still about the source.
 _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
@@ -358,7 +307,7 @@ _LACKS_SUBJECT = re.compile(
 )
 _EMPHASIS = re.compile(r"\*\*|__|`")
 # Every citation and emphasis has one of these.
-_SIGNS = "[(【*_`"
+_SIGNS = "[(【*_`<"
 _MOST_LEADS = 3
 LONGEST_MATCHED = 600
 """Number of characters that patterns look at, which bounds their time."""
@@ -396,14 +345,10 @@ def is_about_sources(text: str) -> bool:
 
 def _behind_turn(text: str) -> str:
     """Return the claim that follows a clause about the sources, or an empty text."""
-    head = text[:LONGEST_MATCHED]
-    turns = [_BUT.search(head), _BUT_PLAIN.search(head)]
-    if _CONCEDES.match(head):
-        turns.insert(0, _COMMA.search(head))
-    for turn in filter(None, turns):
+    for turn in _BUT.finditer(text[:LONGEST_MATCHED]):
         rest = _without_leads(text[turn.end() :])
-        is_own = reads_as_sentence(rest) or turn is turns[-2]
-        if rest and is_own and not _LACKS_SUBJECT.match(rest) and not is_about_sources(rest):
+        is_own = (turn["sign"] and len(rest.split()) > 3) or reads_as_sentence(rest)
+        if is_own and not _LACKS_SUBJECT.match(rest) and not is_about_sources(rest):
             return _capitalised(rest)
     return ""
 

@@ -34,7 +34,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Increase it if the same weights may give another verdict.
-_ENGINE = 13
+_ENGINE = 14
 # Number of characters from which the script of a text is detected.
 _SCRIPT_READ = 300
 

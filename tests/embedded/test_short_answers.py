@@ -123,8 +123,6 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
         ("How many rooms are on floor 3?", "3", "There are 12 rooms on floor 3.", False),
         ("How many rooms are on floor 3?", "12", "There are 12 rooms on floor 3.", True),
         # A verb that denies ends with its clause.
-        (None, "The seal was worn.", "The pump failed because the seal was worn.", True),
-        (None, "The seal was worn.", "He refused when the seal was worn.", True),
         (None, "The seal was worn.", "The firm denied that the seal was worn.", False),
         (None, "The shop was closed.", "Anna lacked milk, so the shop was closed.", True),
     ],
