@@ -45,7 +45,7 @@ class JudgeSettings(TypedDict, total=False):
         max_tokens: Maximum number of tokens in a reply.
         seed: The same seed gives the same reply, if the provider supports it.
         top_p: Probability mass for nucleus sampling, 0 to 1.
-        window: Context window of the model in tokens, prompt and reply together; longer sources
+        window: The model's context window in tokens, for prompt and reply together; longer contexts
             are graded in several packs. Not sent to the provider.
         reasoning_effort: `low`, `medium`, `high`, or a value that only your provider knows.
     """
@@ -74,7 +74,7 @@ def check_settings(given: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
-    """Parse `NAME=VALUE` settings of the command line; a repeated name is an error."""
+    """Parse `NAME=VALUE` settings from the command line; a repeated name is an error."""
     settings: dict[str, Any] = {}
     for text in texts or ():
         name, equals, value = (part.strip() for part in text.partition("="))
@@ -120,7 +120,7 @@ class CacheVariables(NamedTuple):
 
     Attributes:
         mode: `RAG_EVALS_STATEMENT_CACHE`: `off` or `exact`; empty if the variable is not set.
-        megabytes: `RAG_EVALS_CACHE_MAX_MB`: above this size a cache deletes its oldest entries.
+        megabytes: `RAG_EVALS_CACHE_MAX_MB`: above this size, a cache deletes its oldest entries.
     """
 
     mode: str
@@ -128,7 +128,7 @@ class CacheVariables(NamedTuple):
 
 
 def cache_variables() -> CacheVariables:
-    """Read and check the environment variables of the caches.
+    """Read and check the environment variables that configure the caches.
 
     Raises:
         ConfigurationError: A variable has an invalid value.
@@ -169,10 +169,10 @@ def fault_of(path: Path) -> str | None:
 
 @contextmanager
 def private_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that only its owner can read; create its folder if it is missing.
+    """Open a file for writing, readable only by its owner; create its folder if necessary.
 
     Raises:
-        ConfigurationError: The file cannot be written, or is a symbolic link.
+        ConfigurationError: The file cannot be written, or it is a symbolic link.
     """
     try:
         if path.is_symlink() and (path.is_file() or not path.exists()):

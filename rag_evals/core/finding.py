@@ -19,7 +19,7 @@ About = Literal["statement", "reference", "citation", "chunk", "answer", "turn"]
 answer as a whole, or a turn of a conversation."""
 
 CONTRADICTED = "contradicted"
-"""Label of a statement that the chunks contradict; pages give it a colour of its own."""
+"""Label of a statement contradicted by the chunks; reports show it in its own color."""
 
 UNVERIFIED = "unverified"
 """Label of a statement whose verdict cannot be trusted; it counts as not supported."""
@@ -33,7 +33,7 @@ _STATEMENTS = ("statement", "claim", "sentence")
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of a chunk: `chunk.text[start:end] == text`, in code points; None if unknown."""
+    """Text quoted from a chunk, `chunk.text[start:end]`; the offsets are None if unknown."""
 
     # Fields stored by newer versions are ignored.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
@@ -50,14 +50,14 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class EvidencePassage:
-    """The passage of a chunk to check a finding against: `chunk.text[start:end] == text`.
+    """The passage to check a finding against: `chunk.text[start:end] == text`.
 
     Attributes:
         chunk_id: Number of the chunk, from 0.
-        start: First character.
-        end: End, exclusive.
+        start: Index of the first character.
+        end: Index after the last character.
         text: The passage.
-        is_nearest: True if we searched for it after grading; False if the judge quoted it.
+        is_nearest: True if it was found after grading; False if the judge quoted it.
         differs: How the passage differs from the statement, in the statement's language, such as
             "'1923' is not in any chunk; chunk 1 says '1889'"; empty if it does not differ or if
             the judge explains it.
@@ -71,29 +71,29 @@ class EvidencePassage:
     differs: str = ""
 
     def words(self, say: Phrases, most: int = 300) -> str:
-        """Show the passage with its chunk: "nearest chunk 1: …", or "chunk 1: “…”" for a quote."""
+        """Return the passage and its chunk: "nearest chunk 1: …", or "chunk 1: “…”" for a quote."""
         name = "nearest" if self.is_nearest else "quote"
         return say(f"notebook.{name}", id=self.chunk_id, text=shortened(self.text, most))
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One decision of a grader: on a statement, a chunk, a citation or the whole answer.
+    """One decision of a grader about a statement, a chunk, a citation or the whole answer.
 
     Attributes:
         text: What the decision is about, such as the statement.
-        verdict: True raises the score, False lowers it; None if there is no yes or no, as in a
+        verdict: True raises the score, False lowers it; None if there is no verdict, as for a
             rating.
-        label: The verdict in words, such as "supported", "not covered" or "4 of 5".
-        reasoning: Why, in words.
-        chunk_ids: Chunks that support it or that it is about, from 0.
+        label: The verdict as text, such as "supported", "not covered" or "4 of 5".
+        reasoning: The reason for the verdict.
+        chunk_ids: Ids of the chunks that support it, or that it is about, from 0.
         quotes: Quotes from chunks that decide it.
-        sentence_ids: Its sentences in the answer, from 0.
-        start: First character of its sentence in the answer or the reference; None if unknown.
+        sentence_ids: Ids of its sentences in the answer, from 0.
+        start: Start of its sentence in the answer or the reference; None if unknown.
         end: End of its sentence, exclusive; None if unknown.
         support: 0 to 1: the verifier's support, or the value of a rating.
         decided_by: Name of the verifier that decided, if known.
-        about: The kind of thing that was decided.
+        about: What the decision is about.
     """
 
     # Fields stored by newer versions are ignored.
@@ -117,14 +117,14 @@ class Finding:
 
     @property
     def counts_against(self) -> bool:
-        """True if it lowers the score: a no, or a rating below the best."""
+        """True if it lowers the score: a negative verdict, or a rating below the best."""
         if self.verdict is not None:
             return not self.verdict
         return self.support is not None and self.support < 1
 
 
 def findings_of(result: BaseModel) -> tuple[Finding, ...]:
-    """Return a result's `findings` property if it defines one, else findings from its fields.
+    """Return a result's `findings`; derive them from its fields if it does not define them.
 
     Raises:
         ConfigurationError: The property returns something other than findings.
@@ -143,25 +143,25 @@ def findings_of(result: BaseModel) -> tuple[Finding, ...]:
 
 
 def read_findings(stored: Sequence[Mapping[str, Any]]) -> tuple[Finding, ...]:
-    """Read findings back from parsed JSON; ValueError if the JSON holds something else."""
+    """Read findings from parsed JSON; raise `ValueError` if it contains anything else."""
     found: tuple[Finding, ...] = _reader().validate_python(stored)
     return found
 
 
 def yes_or_no(word: str, verdict: bool) -> str:
-    """Return the label of a verdict: the word, or "not" and the word."""
+    """Return the label of a verdict, such as "supported" or "not supported"."""
     return word if verdict else f"not {word}"
 
 
 def default_findings(result: BaseModel) -> tuple[Finding, ...]:
     """Derive findings from the fields of a result that defines none.
 
-    The model must have one list of labelled items: models with one boolean field and a text or
-    a chunk id. To learn what True means for the score, the score is computed with all items True
-    and with all items False. If both scores are equal, the findings have a label but no verdict.
+    The model must have one list of labelled items: models with one boolean field, and a text or
+    a chunk id. To determine whether True raises the score, it is computed with all items True and
+    with all items False. If both scores are equal, the findings have a label but no verdict.
 
-    A model without such a list gets one finding without a verdict for each field that is a
-    label: a boolean, a `Literal`, or a model with a field `label`.
+    For a model without such a list, each field that is a label (a boolean, a `Literal`, or a
+    model with a field `label`) becomes a finding without a verdict.
     """
     shape = _shape(type(result))
     if shape is None:
@@ -186,7 +186,7 @@ def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
-    """Return a result with some of its statements, some of them counted as unsupported."""
+    """Return a result that keeps only some statements, and counts some of those as unsupported."""
     shape = _shape(type(result))
     assert shape is not None, "asked of a model with statements"
     things: Sequence[BaseModel] = getattr(result, shape.list_name)
@@ -217,7 +217,7 @@ def _reason(thing: object) -> str | None:
 
 
 class _Shape(NamedTuple):
-    """The field that holds a model's labelled items, and the names of the item's fields."""
+    """The field with a model's labelled items, and the names of their fields."""
 
     list_name: str
     label: str
@@ -252,7 +252,7 @@ def _shape_of_list(name: str, annotation: Any) -> _Shape | None:
 
 
 def _towards(result: BaseModel, shape: _Shape, things: Sequence[BaseModel]) -> bool | None:
-    """Return whether a True label raises the score (True), lowers it (False) or neither (None)."""
+    """Return True if a True label raises the score, False if it lowers it, None for neither."""
     scores = []
     for value in (True, False):
         changed = [thing.model_copy(update={shape.label: value}) for thing in things]
@@ -288,7 +288,7 @@ def _reader() -> Any:
 
 
 _Tone = Literal["good", "bad", "wrong", "plain"]
-# Nearly transparent: the text stays readable on a light and on a dark page.
+# Nearly transparent, so that text is readable on light and dark pages.
 _COLOURS: dict[_Tone, str] = {
     "good": "46,160,67",
     "bad": "229,83,75",
@@ -308,7 +308,7 @@ def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> st
 
 
 def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> list[str]:
-    """Format each finding on one line: a sign, the text, the label and the reason."""
+    """Format each finding on one line: a sign, its text, its label and the reason."""
     say = say or phrases()
     return [
         "  ".join(
@@ -330,7 +330,7 @@ PassageWords = Callable[[Finding, Phrases], Sequence[str]]
 
 
 def _findings_html(findings: Sequence[Finding], passages: PassageWords) -> str:
-    """Format findings as coloured lines; of many, those that lower the score come first."""
+    """Format findings as colored lines; of many, those that lower the score come first."""
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
     shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
     say = notebook_phrases()
@@ -355,7 +355,7 @@ def result_html(
     warnings: Sequence[str] = (),
     passages: PassageWords | None = None,
 ) -> str:
-    """Format a result: its class or row, the score with counts, findings and warnings."""
+    """Format a result as HTML: its class or row, score, counts, findings and warnings."""
     passages = passages or _quote_words
     say = notebook_phrases()
     shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])

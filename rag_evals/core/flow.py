@@ -1,4 +1,4 @@
-"""What a grader may ask of its driver: steps, replies, usage, watchers, and verifiers."""
+"""The interface between graders and their drivers: steps, replies, usage, watchers, verifiers."""
 
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -30,9 +30,8 @@ class Claim:
 
     Attributes:
         text: The claim to verify.
-        sentence: The sentence of the answer that it comes from, verbatim; None if it does not
-            come from an answer.
-        before: The preceding text of the answer that the claim depends on, or None.
+        sentence: Verbatim sentence that the claim was taken from; None if it is not from an answer.
+        before: Preceding text of the answer that the claim depends on, or None.
         question: The question, or None.
     """
 
@@ -43,14 +42,14 @@ class Claim:
 
     @property
     def leaning(self) -> Leaning | None:
-        """Why the text cannot be understood alone; None if it can."""
+        """Why the text cannot be understood on its own; None if it can."""
         return leaning_of(self.text)
 
     @property
     def setting(self) -> tuple[str | None, str | None, str | None]:
-        """Sentence, before and question if the text depends on them, else three times None.
+        """The sentence, preceding text and question if the claim depends on them, otherwise Nones.
 
-        Claims with equal text and equal setting may share a verdict.
+        Claims with the same text and setting can share a verdict.
         """
         if stands_alone(self.text):
             return None, None, None
@@ -64,7 +63,7 @@ class Claim:
 def text_before(claims: Sequence[Claim]) -> str | None:
     """Return the text that the next claim of an answer may depend on, or None.
 
-    It goes back to the last self-contained claim, at most three claims.
+    The text goes back to the last self-contained claim, but no more than three claims.
     """
     texts: list[str] = []
     for claim in reversed(claims[-_MOST_BEFORE:]):
@@ -75,7 +74,7 @@ def text_before(claims: Sequence[Claim]) -> str | None:
 
 
 def as_claims(statements: Sequence[str | Claim]) -> list[Claim]:
-    """Turn texts into claims without an answer; claims are returned unchanged."""
+    """Convert texts to claims that belong to no answer; return claims unchanged."""
     return [one if isinstance(one, Claim) else Claim(one) for one in statements]
 
 
@@ -90,24 +89,23 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether the chunks support one statement.
+    """A verifier's decision on whether the chunks support one statement.
 
     Attributes:
         support: From 0 (no evidence) to 1. The embedded verifier's support is calibrated: of
             statements with support 0.8, about 80 % are supported.
-        is_supported: True if the support reaches the verifier's threshold and a chunk backs it.
-        chunk_ids: Chunks that contain the evidence, best first, from 0; may be empty.
-        reason: Why, in words, in the statement's language.
-        evidence: Sentences that were read as evidence, best first.
+        is_supported: True if the support reaches the verifier's threshold, based on a chunk.
+        chunk_ids: Ids of the chunks that contain the evidence, from 0, best first; may be empty.
+        reason: The reason, in the statement's language.
+        evidence: Sentences used as evidence, best first.
         decided_by: Name of the verifier that decided; None if there is only one.
         windows: Number of context windows that a classifier read; None for other verifiers.
         from_cache: True if the verdict comes from a cache.
-        taken_from: The similar statement whose verdict was reused, if any.
+        taken_from: The similar statement whose cached verdict was reused, if any.
         similarity: Cosine similarity of the two statements, -1 to 1; None for the same statement.
         doubt: Why the verifier could not decide: how the claim depends on other text, or
-            `declined`; None if it could. A cascade then asks its second verifier, whatever the
-            support.
-        is_sure: True if a cascade may stop here; None lets the band of support decide.
+            `declined`; None if it could. If there is a doubt, a cascade asks its second verifier.
+        is_sure: True if a cascade may stop here; if None, that depends on the support.
     """
 
     support: float
@@ -134,14 +132,14 @@ class Usage:
     """Calls and tokens used.
 
     Attributes:
-        calls: Replies received from the endpoint, including replies to re-asks.
-        reasks: Invalid replies for which the judge was asked again.
-        retries: Requests that were sent again; known only for clients that we build.
+        calls: Replies received from the endpoint, including those to re-asks.
+        reasks: Times that the judge was asked again because its reply was invalid.
+        retries: Requests that were sent again; known only for clients created by this package.
         prompt_tokens: Tokens sent, as the endpoint reports them; see `uncounted`.
         completion_tokens: Tokens received.
-        cached_tokens: The part of `prompt_tokens` that the provider read from its cache.
-        cache_hits: Calls answered from our own cache, at no cost.
-        uncounted: Replies for which the endpoint reports no tokens, so their cost is unknown.
+        cached_tokens: Those of the `prompt_tokens` that the provider read from its cache.
+        cache_hits: Calls answered by this package's own cache, free of charge.
+        uncounted: Replies without a token count, whose cost is unknown.
     """
 
     calls: int = 0
@@ -180,7 +178,7 @@ class Message(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class JudgeReply:
-    """A reply parsed into the call's reply model, and its usage including re-asks."""
+    """A reply parsed into the call's reply model, and its usage, including re-asks."""
 
     parsed: BaseModel
     usage: Usage = field(default_factory=Usage)
@@ -192,14 +190,14 @@ class JudgeCall(Generic[M]):
 
     Attributes:
         messages: The chat messages.
-        reply_model: The model that the reply must fill.
+        reply_model: The model that the reply must match.
         facts: Context for validators of the reply, passed as `info.context`; never sent.
         settings: Sampling settings to send, such as `temperature`.
-        model: Model that the grader wants; None uses the client's.
-        sample_index: Number of this call among identical calls, from 0, if the same question is
-            asked several times on purpose; a cache stores their replies separately.
-        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None asks the run's judge.
-        is_shared: True if several graders of a row may ask it; a run asks only once.
+        model: Model requested by the grader; None uses the client's.
+        sample_index: Index of this call among intentionally identical calls, from 0; a cache
+            stores their replies separately.
+        endpoint: Judge for this call, such as `"openai/gpt-4o"`; None asks the run's judge.
+        is_shared: True if several graders of a row may make this call; a run makes it once.
     """
 
     messages: tuple[Message, ...]
@@ -212,7 +210,7 @@ class JudgeCall(Generic[M]):
     is_shared: bool = False
 
     def read(self, reply: object) -> M:
-        """Return the typed reply; TypeError if it belongs to a different call."""
+        """Return the typed reply; raise `TypeError` if it belongs to a different call."""
         if isinstance(reply, JudgeReply) and isinstance(reply.parsed, self.reply_model):
             return reply.parsed
         raise TypeError(f"expected a reply of {self.reply_model.__name__}, got {reply!r}")
@@ -231,7 +229,7 @@ class VerifyCall:
     chunks: Sequence[str]
 
     def run(self, _judge: str | None = None) -> list[Verdict]:
-        """Verify in this thread, which may take long, and check the verdicts (`VerifierError`)."""
+        """Verify in this thread; raise `VerifierError` for invalid verdicts."""
         verdicts = self.verifier.verify(self.claims, self.chunks)
         check_verdicts(self.claims, self.chunks, verdicts)
         return verdicts
@@ -246,16 +244,16 @@ class LocalCall(Generic[T]):
     """Other work on this machine, such as a cache lookup.
 
     Attributes:
-        work: Receives the identity of the driver's judge (None if it has none or does not know
-            it) and returns the reply.
-        reply_when_skipped: The reply that a driver uses if it only estimates.
+        work: Function that receives the identity of the driver's judge, or None, and returns the
+            reply.
+        reply_when_skipped: The reply used by a driver that only estimates.
     """
 
     work: Callable[[str | None], T]
     reply_when_skipped: T
 
     def run(self, judge: str | None) -> T:
-        """Do the work; drivers use a thread because it may wait for a file or a server."""
+        """Do the work; drivers use a thread, because it may wait for a file or a server."""
         return self.work(judge)
 
     def read(self, reply: Any) -> T:
@@ -267,14 +265,14 @@ class LocalCall(Generic[T]):
 def check_verdicts(
     claims: Sequence[Claim], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Reject impossible verdicts and a wrong number of verdicts (`VerifierError`)."""
+    """Raise `VerifierError` for impossible verdicts, or for too many or too few."""
     if len(verdicts) != len(claims):
         raise VerifierError(
             f"the verifier returned {len(verdicts)} verdicts for {len(claims)} statements; "
             "expected one for each, in order"
         )
     for claim, verdict in zip(claims, verdicts, strict=True):
-        # Written so that NaN is rejected too.
+        # This form of the condition also rejects NaN.
         if not 0 <= verdict.support <= 1:
             raise VerifierError(
                 f"the verifier gave {claim.text!r} a support of {verdict.support!r}; expected a "
@@ -297,13 +295,13 @@ class Meter:
     """Adds up the usage of one grading, including calls that failed.
 
     Attributes:
-        by_judge: Usage by endpoint and model as calls name them; None means the run's judge and
+        by_judge: Usage by the endpoint and model of the calls; None means the run's judge and
             its default model.
-        answered_by: Models named in replies, each once.
-        waited_seconds: Time spent waiting for replies, without waiting for the rate limiter.
-        row_seconds: Time limit for all calls of the grading; None if someone else, such as the
-            session of a run, enforces one.
-        last_fault: The latest error while the row is retried; empty at first.
+        answered_by: Models named in replies, without duplicates.
+        waited_seconds: Time spent waiting for replies, excluding the rate limiter.
+        row_seconds: Time limit for all calls of the grading; None if it is enforced elsewhere, such
+            as by a session.
+        last_fault: The most recent error while the row is retried; initially empty.
     """
 
     def __init__(self, row_seconds: float | None = None) -> None:
@@ -315,12 +313,12 @@ class Meter:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds left for further calls of the grading; None without a limit."""
+        """Seconds left for further calls of the grading; None if there is no limit."""
         return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
 
     @property
     def total(self) -> Usage:
-        """Usage so far, of all judges."""
+        """Usage of all judges so far."""
         used = tuple(self.by_judge.values())
         return used[0] if len(used) == 1 else sum(used, Usage())
 
@@ -332,7 +330,7 @@ class Meter:
         model: str | None = None,
         answered_by: Iterable[str] = (),
     ) -> None:
-        """Add the usage of a call to this endpoint and model."""
+        """Add the usage of a call."""
         asked = (endpoint, model)
         before = self.by_judge.get(asked)
         self.by_judge[asked] = usage if before is None else before + usage
@@ -344,11 +342,11 @@ class Work:
     """A unit of work that watchers observe.
 
     Attributes:
-        kind: A run, the grading of one row by one grader, or one judge call.
-        name: Name of the graders; empty for a call.
-        subject: The identity of a run, the row as it was read, or the call.
-        by: The judge of a call, else None.
-        result: The run, the outcome or the reply; None before it exists and after a failure.
+        kind: Type of the work: a run, the grading of one row by one grader, or one judge call.
+        name: Names of the graders; empty for a call.
+        subject: The run's identity, the row as it was read, or the call.
+        by: The judge of a call; otherwise None.
+        result: The run, outcome or reply; None until it exists, and after a failure.
     """
 
     kind: Literal["run", "row", "call"]
@@ -365,7 +363,7 @@ _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> Callable[[], None]:
-    """Enter a watcher's context for each unit of work of this process from now on.
+    """From now on, enter a watcher's context for each unit of work in this process.
 
     Returns a function that stops the watcher.
     """
@@ -380,7 +378,7 @@ def watch(watcher: Watcher) -> Callable[[], None]:
 
 @contextmanager
 def watched(work: Work) -> Iterator[Work]:
-    """Run the body inside all watchers; the caller sets the result."""
+    """Run the body inside all watchers; the caller sets `work.result`."""
     with ExitStack() as stack:
         for watcher in tuple(_watchers):
             stack.enter_context(watcher(work))
@@ -403,25 +401,25 @@ CacheMode = Literal["exact", "semantic"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierTraits:
-    """What a verifier declares about itself; the defaults fit one that runs alone and locally.
+    """Properties that a verifier declares; the defaults are for a single local verifier.
 
     Attributes:
-        asks_judge: It needs the run's judge client.
-        reads_question: Verdicts depend on the question even for self-contained claims.
-        is_instant: It decides faster than a cache lookup.
+        asks_judge: True if it needs the run's judge.
+        reads_question: True if verdicts on self-contained claims depend on the question too.
+        is_instant: True if it is faster than a cache lookup.
         threshold: Support from which a statement counts as supported, 0 to 1; None if the support
             is always 0 or 1.
-        endpoints: Judges that it names itself, such as `openai/gpt-4o`.
-        batches: Which judge it calls, and how many statements one call decides.
-        untuned: Names of verifiers whose threshold nobody has fitted.
+        endpoints: Judges of its own, such as `openai/gpt-4o`.
+        batches: Which judge it calls, and how many statements it sends per call.
+        untuned: Names of verifiers whose threshold has not been tuned.
         stages: The verifiers of a cascade in order; empty for a single verifier.
-        unsure: For each stage of a cascade but the last, the band of support (both ends included)
-            that is passed on to the next stage.
+        unsure: For each stage of a cascade except the last, the range of support (inclusive) in
+            which the next stage is asked.
         cache_mode: Which cached verdicts it reuses; None without a cache.
-        answer_support: Computes the probability that all statements of an answer hold from their
-            supports, all 0 to 1; None if the verifier cannot say.
-        warn: Returns reasons not to trust verdicts on these texts, one line each.
-        check: Raises `ConfigurationError` before the first call if the verifier cannot work.
+        answer_support: Computes the probability that all statements of an answer are supported,
+            from their supports; None if the verifier does not know it.
+        warn: Returns reasons not to trust verdicts on the given texts, one line each.
+        check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
         languages: Language codes in which its verdicts are valid; None for all.
     """
 
@@ -446,13 +444,13 @@ class VerifierTraits:
         return [stage.name for stage in self.stages] if len(self.stages) > 1 else []
 
     def calls_for(self, statements: int) -> int:
-        """Return the maximum number of judge calls for so many statements; 0 if local."""
+        """Return the maximum number of judge calls for this many statements; 0 if local."""
         return sum(-(-statements // size) for _, size in self.batches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """The texts of one row that a verifier reads; `language` is detected in the answer."""
+    """The texts of one row, as seen by a verifier; `language` is detected from the answer."""
 
     question: str | None
     answer: str
@@ -466,10 +464,10 @@ class VerifierChanges:
 
     Attributes:
         language: Prompt language, such as `ru`; None keeps the present one.
-        settings: Judge settings to change, such as `{"temperature": 0}`; the others stay.
-        hardened: False turns escaping off, to measure its effect.
-        may_decline: True for the first stage of a cascade: a claim that it declines gets a verdict
-            with `doubt` instead of failing the row.
+        settings: Judge settings to override, such as `{"temperature": 0}`.
+        hardened: False turns off escaping, to measure its effect.
+        may_decline: True for the first stage of a cascade: if the verifier declines to decide a
+            claim, the verdict has a `doubt`, and the row does not fail.
     """
 
     language: str | None = None
@@ -482,7 +480,7 @@ class VerifierChanges:
 class Verifier(Protocol):
     """Verifies statements against chunks; its flow yields the steps it needs.
 
-    Any object with these five members is a verifier; ours are frozen dataclasses.
+    Any object with these five members is a verifier; the built-in ones are frozen dataclasses.
     """
 
     @property
@@ -494,13 +492,13 @@ class Verifier(Protocol):
         """What the verifier declares about itself."""
 
     def fingerprint(self) -> str:
-        """Return a hash of everything that can change a verdict, except the run's judge client."""
+        """Return a hash of everything that can change a verdict, except the run's judge."""
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Yield the steps; return one verdict for each claim, in order."""
 
     def adapt(self, changes: VerifierChanges) -> "Verifier":
-        """Return the verifier with changes applied, or itself if none applies."""
+        """Return the verifier with the changes applied, or itself if none apply."""
 
 
 def stages_in(verifier: Verifier) -> tuple[Verifier, ...]:

@@ -1,4 +1,4 @@
-"""Stable hashes of everything that can change a result, equal on every machine."""
+"""Stable hashes of everything that can change a result, the same on every machine."""
 
 import hashlib
 import json
@@ -12,8 +12,8 @@ from pydantic_core import to_json
 def fingerprint(*parts: Any) -> str:
     """Return a hash of 64 hex digits; equal values give equal digits.
 
-    Parts may be nested JSON values. Other values (a path, a date) count by their text. The order of
-    a mapping's keys does not matter; items whose key is not a plain value are ignored.
+    Parts may be nested JSON values. Other values, such as paths and dates, are hashed as text. The
+    order of a mapping's keys does not matter; items whose key is not a plain value are ignored.
 
     Raises:
         ValueError: A part contains itself.
@@ -28,21 +28,21 @@ def fingerprint(*parts: Any) -> str:
 
 
 def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
-    """Return 64 hex digits for the attributes that can change what an object returns.
+    """Hash the given attributes of an object, which can change what it returns.
 
-    A part with a `fingerprint()` method counts by that, a response model by its schema, a
-    dataclass by all its fields. The order of a set does not matter.
+    Objects with a `fingerprint()` method are hashed by it, response models by their schema, and
+    dataclasses by all their fields. The order of a set does not matter.
     """
     return fingerprint({name: _plain(getattr(thing, name)) for name in names})
 
 
 def fingerprint_of_texts(*parts: Any) -> str:
-    """Equal to `fingerprint` for texts, None and lists of them, in a third of the time."""
+    """Like `fingerprint` for texts, None and lists of them, but three times faster."""
     return hashlib.sha256(to_json(parts)).hexdigest()
 
 
 def written_out(value: object) -> str:
-    """Format a dataclass with all its fields at every depth; its own `repr` may shorten them."""
+    """Format a dataclass with all its nested fields, which its own `repr` may shorten."""
     if isinstance(value, tuple) and type(value) is tuple:
         inner = ", ".join(map(written_out, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

@@ -1,4 +1,4 @@
-"""Base classes of results: models that a judge fills, with a score computed from its labels."""
+"""Base classes of results: models filled in by a judge, with a score computed from labels."""
 
 from abc import abstractmethod
 from collections import Counter
@@ -51,7 +51,8 @@ def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
     (texts of the answer's sentences) and `criteria` (names); a grader may add its own.
     """
     context = info.context
-    # The common case first: this runs for every field of a reply, and the other check is slow.
+    # The common case comes first: this runs for every field of a reply, and the other check is
+    # slow.
     if context is None or not (type(context) is dict or isinstance(context, Mapping)):
         return None
     return context if "chunk_count" in context else None
@@ -61,7 +62,7 @@ _LAST_ATTEMPT = "is_last_attempt"
 
 
 def is_last_attempt(info: ValidationInfo) -> bool:
-    """True if the judge will not be asked again, so that a faulty reply is marked, not rejected.
+    """True if the judge will not be asked again, so a faulty reply is marked rather than rejected.
 
     Also true for a stored reply.
     """
@@ -102,21 +103,21 @@ _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
 
 @cache
 def names_chunks(model: type[BaseModel]) -> bool:
-    """True if a reply has a field of chunk ids with one of the usual names."""
+    """True if a model has a field of chunk ids with one of the usual names."""
     schema = model.model_json_schema(by_alias=False)
     places = [schema, *schema.get("$defs", {}).values()]
     return any(not _CHUNK_ID_FIELDS.isdisjoint(place.get("properties", ())) for place in places)
 
 
 def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
-    """Reject ids of chunks that were not shown, in any field of chunk ids with a usual name.
+    """Reject chunk ids that do not exist, in any field of chunk ids with a usual name.
 
     Args:
         reply: The validated reply.
         facts: Facts of the call; None if no judge was asked.
 
     Raises:
-        ValidationError: It names each field, so that the judge can correct it.
+        ValidationError: It lists each field, so that the judge can correct it.
     """
     if facts is None or "chunk_count" not in facts or not names_chunks(type(reply)):
         return
@@ -136,7 +137,7 @@ def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
 
 
 def _named_chunks(value: Any, place: tuple[int | str, ...]) -> Iterator[tuple[Any, int]]:
-    """Yield the chunk ids in a reply at any depth, each with its path."""
+    """Yield the chunk ids at any depth of a reply, each with its path."""
     parts: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, BaseModel):
         parts = vars(value).items()
@@ -180,7 +181,7 @@ def check_each_once(
         wanted: Names or numbers that the reply must have, in display order.
         missing: Message for items that the reply lacks.
         repeated: Message for items that the reply has twice.
-        wish: What the judge should do instead; empty if the messages are enough.
+        wish: What the judge should do instead; may be empty.
     """
     counts = Counter(given)
     for faulty, fault in (
@@ -209,7 +210,7 @@ def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
 
 
 def _require_every_property(schema: dict[str, Any]) -> None:
-    """Mark every field as required, even those with defaults."""
+    """Mark every field as required, even if it has a default."""
     properties = schema.get("properties", {})
     for entry in properties.values():
         entry.pop("default", None)
@@ -226,9 +227,9 @@ Tallies = Mapping[str, tuple[int, int]]
 
 
 class JudgeModel(BaseModel):
-    """A model that a judge fills; in a reply every field is required, even fields with defaults.
+    """A model filled in by a judge; replies must have every field, even those with defaults.
 
-    In Python the defaults apply, so you can construct a result by hand.
+    In Python the defaults apply, so results can be created by hand.
     """
 
     model_config = ConfigDict(json_schema_extra=_require_every_property)
@@ -246,7 +247,7 @@ class JudgeModel(BaseModel):
                 require_known(type(self).__name__, values, known)
             super().__init__(**values)
 
-        # Without this mark pydantic would validate every reply through the method above.
+        # Without this mark, pydantic would validate every reply through the method above.
         __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="after")
@@ -261,7 +262,7 @@ class JudgeModel(BaseModel):
 
 @cache
 def fields_of_judge(model: type[BaseModel]) -> Mapping[str, object]:
-    """Return the fields that the judge fills, by name; code fills the others."""
+    """Return the fields filled in by the judge, by name; the others are set by code."""
     return {
         name: field
         for name, field in model.model_fields.items()
@@ -275,7 +276,7 @@ def _keywords(model: type[BaseModel]) -> Sequence[str] | None:
     validators = model.__pydantic_decorators__.model_validators.values()
     if model.model_config.get("extra") or any(each.info.mode != "after" for each in validators):
         return None
-    # An alias may be a path into a value; its author knows the names.
+    # An alias may be a path into a value, so unknown names cannot be detected.
     if any(entry.validation_alias is not None for entry in model.model_fields.values()):
         return None
     return list(model.model_fields)
@@ -317,7 +318,7 @@ class _NullIsEmpty:
 T = TypeVar("T")
 
 ByCode = Annotated[T, SkipJsonSchema()]
-"""A field that code fills; the judge does not see it."""
+"""A field set by code; the judge does not see it."""
 
 OptionalList = Annotated[list[T], _NullIsEmpty()]
 """A list that may be empty; None is read as an empty list in replies and in Python."""
@@ -338,11 +339,11 @@ _RESERVED = {
 class Result(JudgeModel):
     """The result of a grader.
 
-    A field of a subclass must not have the name of one of its properties.
+    A subclass must not have a field with the name of one of the properties below.
 
     Attributes:
         requires: Fields that a sample must have.
-        accepts: Further fields that are shown to the judge if the sample has them.
+        accepts: Optional fields, shown to the judge if the sample has them.
         numbered_sentences: True if the prompt shows the answer as numbered sentences.
     """
 
@@ -367,12 +368,12 @@ class Result(JudgeModel):
 
     @property
     def not_scorable(self) -> NotScorableReason | None:
-        """Why the score does not count, or None if it counts."""
+        """Why the score is not valid, or None if it is."""
         return None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, which reports, tables, labels and agreement read.
+        """The findings, which are used by reports, tables, labels and agreement.
 
         By default they are derived from the model's one list of labelled items; see
         `rag_evals.core.finding.default_findings`.
@@ -386,12 +387,12 @@ class Result(JudgeModel):
 
     @property
     def tallies(self) -> Tallies:
-        """Counts out of totals that a run adds up in addition to the score."""
+        """Counts out of totals, which a run adds up in addition to the score."""
         return {}
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Further numbers from 0 to 1 by name, without those that do not apply.
+        """Additional numbers from 0 to 1 by name, excluding those that do not apply.
 
         A run reports the mean of each with its interval.
         """
@@ -399,14 +400,14 @@ class Result(JudgeModel):
 
     @property
     def ranking_score(self) -> float | None:
-        """A number from 0 to 1 that ranks rows more finely than the score, or None."""
+        """A number from 0 to 1 that ranks rows at a finer granularity than the score, or None."""
         return None
 
     @cached_property
     def decided_by(self) -> str | None:
         """The judge, such as `embedded` or `openai/gpt-4o-mini`; None for results made by hand.
 
-        It is not a field: the judge does not fill it, and equality ignores it.
+        It is not a field: the judge does not set it, and equality ignores it.
         """
         return None
 
@@ -441,7 +442,7 @@ class Result(JudgeModel):
                 head = say("notebook.score", score=say.number(self.score), findings=counted)
             else:
                 head = "; ".join(filter(None, (self._ending(say), counted)))
-            # `grade` knows the chunks and stores a function that finds passages in them.
+            # `grade`, which has the chunks, stores a function that finds passages in them.
             passages = vars(self).get("_passage_words")
             return result_html(type(self).__name__, head, self.findings, self.warnings, passages)
         except Exception:  # noqa: BLE001 - an error in a user's score must not hide the result
@@ -449,6 +450,6 @@ class Result(JudgeModel):
 
 
 def sign_result(result: object, judge: str) -> None:
-    """Store the judge's name on a result, not as a field, which the judge would have to fill."""
+    """Store the judge's name on a result; a field would have to be filled in by the judge."""
     if judge and isinstance(result, Result) and result.decided_by is None:
         vars(result)["decided_by"] = judge

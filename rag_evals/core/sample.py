@@ -1,4 +1,4 @@
-"""Samples: the texts of one row, read from the objects of many libraries, with numbered chunks."""
+"""Samples: the texts of one row, from objects of many libraries, with numbered chunks."""
 
 import math
 import re
@@ -35,15 +35,15 @@ def required_text(value: object, place: str) -> str:
 
 
 def text_of(value: object, place: str) -> str:
-    """Return the text of a reply object of any supported library.
+    """Return the text of a reply object from any supported library.
 
-    Texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content`, one with a list of
-    parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
-    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list of one of them. A question is a text,
-    a message, or messages with one of the user.
+    Supported are texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content` or with a
+    list of parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
+    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list with one of them. A question is a
+    text, a message, or a list of messages with a single user message.
 
     Raises:
-        DataError: It has no text, or several different ones.
+        DataError: There is no text, or there are several different ones.
     """
     if isinstance(value, str):
         return required_text(value, place)
@@ -119,7 +119,7 @@ def _inner_text(value: Any, names: Sequence[str], *, levels: int) -> str | None:
 
 
 def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str | None:
-    """Join the text parts of one message, or return the only reply of a list."""
+    """Join the text parts of a message, or return the only reply in a list."""
     kinds = [field_of(one, "type") for one in values]
     is_message = len(values) == 1 and field_of(values[0], "content") is not None
     if values and not is_message and all(isinstance(kind, str) for kind in kinds):
@@ -133,7 +133,7 @@ def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str
 
 
 ContextInput = str | Iterable[Any] | None
-"""One text, a list of chunks from any retriever, its whole response, or such a list as text.
+"""A text, a list of chunks from any retriever, a whole search response, or a list as text.
 
 A chunk is a text, a mapping or object with a text (`TEXT_NAMES`), or a pair of a chunk and its
 score.
@@ -153,7 +153,7 @@ _KEPT_NAMES = {
     "doc_id": "id",
 }
 _PAIR = 2
-# Start of a printed Python list; any other text in brackets is plain text.
+# How a printed Python list starts; any other text in brackets is plain text.
 _LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
 _LONGEST_LIST = 50_000_000
 
@@ -163,10 +163,10 @@ class Chunk:
     """One retrieved passage.
 
     Attributes:
-        id: Number in the context, from 0; the judge cites it.
+        id: Position in the context, from 0; judges cite chunks by id.
         text: The passage, unchanged.
-        metadata: Everything else the retriever returned, including its `score` and `id`; a prompt
-            may show it.
+        metadata: Everything else that the retriever returned, including its `score` and `id`;
+            prompts may show it.
     """
 
     id: int
@@ -181,8 +181,8 @@ class Chunk:
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
     """Number the chunks of a context from 0.
 
-    A string is one chunk, unless it contains a list printed by JSON or Python; None means none;
-    responses of Chroma and Elasticsearch are accepted.
+    A string is one chunk, unless it contains a list in JSON or Python syntax. None means that there
+    are no chunks. Responses from Chroma and Elasticsearch are accepted.
 
     Raises:
         DataError: An element has no text.
@@ -207,7 +207,7 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
 
 
 def _of_reply(reply: Mapping[str, Any]) -> Iterable[Any]:
-    """Return the chunks of a whole search response; any other mapping is one chunk."""
+    """Return the chunks in a search response; any other mapping is one chunk."""
     hits = reply.get("hits")
     if isinstance(hits, Mapping) and isinstance(hits.get("hits"), list):
         return list(hits["hits"])
@@ -266,7 +266,7 @@ def _listed_by_python(text: str) -> Any:
 
 
 def _has_neighbours(text: str) -> bool:
-    """True if two string literals are adjacent, because Python joins them."""
+    """True if two string literals are adjacent, which Python would concatenate."""
     import io  # noqa: PLC0415 - as above
     import tokenize  # noqa: PLC0415 - as above
 
@@ -301,7 +301,7 @@ def _chunk(number: int, element: object) -> Chunk:
 
 
 def _is_scored(element: object) -> bool:
-    """True for a pair of a chunk and its score, as vector stores return them."""
+    """True for a pair of a chunk and its score, as returned by vector stores."""
     if not isinstance(element, Sequence) or isinstance(element, str | bytes):
         return False
     return (
@@ -318,7 +318,7 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
                 return found[0], _metadata(element, {name}) | found[1]
     for name in (*TEXT_NAMES, *_INNER_NAMES):
         text = field_of(element, name)
-        # An object may have a method of that name; the value of a mapping must be text.
+        # An object may have a method with this name; in a mapping, the value must be text.
         if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
             return required_text(text, f"{place}.{name}"), _metadata(element, {name})
     return None
@@ -347,11 +347,11 @@ def _metadata(values: object, used: set[str]) -> dict[str, Any]:
 _ID_DIGITS = 16
 
 TextInput = str | object | None
-"""A text, or a reply object of a library, such as `AIMessage`."""
+"""A text, or a library's reply object, such as `AIMessage`."""
 
 
 RelevantIds = str | int | Iterable[str | int] | None
-"""One chunk id, a list of ids, or such a list as text."""
+"""A chunk id, a list of ids, or a list as text."""
 
 
 def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
@@ -408,7 +408,7 @@ class Turn:
     Attributes:
         question: What the user said since the previous reply, or None.
         answer: The reply.
-        context: Sources of this reply: chunks and tool outputs.
+        context: Sources available to this reply: chunks and tool outputs.
     """
 
     question: str | None
@@ -430,7 +430,7 @@ def _messages_in(value: Any) -> list[Any]:
 
 
 def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
-    """Split messages into turns, and what the user said after the last reply."""
+    """Split messages into turns, and the user's messages after the last reply."""
     turns: list[Turn] = []
     asked: list[str] = []
     said: list[str] = []
@@ -457,7 +457,7 @@ def _turn(asked: list[str], said: list[str], sources: list[Chunk]) -> Turn:
 
 
 def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a message in order: `source` with chunks, `question` or `reply`."""
+    """Yield the parts of a message in order: ("source", chunks), or a question or reply."""
     named, role, content = _role_and_content(message)
     if role is None:
         role, content = "assistant", field_of(message, "answer")
@@ -485,7 +485,7 @@ def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
-    """Return name, role and content of a message; None if it is not a message."""
+    """Return the name, role and content of a message; the role is None if it is not a message."""
     if isinstance(message, tuple) and len(message) == _PAIR:
         return "", _ROLES.get(message[0]), message[1]
     named = field_of(message, "role") or field_of(message, "type")
@@ -509,7 +509,7 @@ def _tool_output(item: Any) -> tuple[Chunk, ...]:
 
 
 def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
-    """Return the question of a turn, with the earlier turns that it refers to."""
+    """Return a turn's question, preceded by earlier questions that it refers to."""
     found: list[str] = []
     for turn in turns[last::-1]:
         if turn.question is not None:
@@ -520,13 +520,13 @@ def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
 
 
 class _Conversation:
-    """A conversation as one sample: the transcript, and all sources numbered together."""
+    """A conversation as one sample: its transcript, and the sources of all turns."""
 
     def __init__(self, turns: Any, question: Any, answer: Any, context: ContextInput) -> None:
         messages = _messages_in(turns)
         self.turns, asked = _turns_in(messages)
         if answer is not None:
-            # The turns come first; the question and its answer follow.
+            # The turns come before the question and its answer.
             replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
             replies = replies or [("assistant", text_of(answer, "answer"))]
             if question is not None and text_of(question, "question") not in asked:
@@ -543,10 +543,10 @@ class _Conversation:
 
 
 def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
-    """Join turns into one text, with the user's words as Markdown quotes.
+    """Join turns into one text, with the user's messages as Markdown quotes.
 
     Returns:
-        The text, and the first character of each reply.
+        The text, and the offset of each reply.
     """
     text, starts = "", []
     for turn in turns:
@@ -559,7 +559,7 @@ def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
 
 
 def _numbered(turns: Sequence[Turn]) -> tuple[Chunk, ...]:
-    """Return every source once with its turns; statements of the user are sources too."""
+    """Return each distinct source with its turns; the user's statements are sources too."""
     found: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
     for number, turn in enumerate(turns, 1):
         said = [Chunk(0, turn.said, {"said_by": "user"})] if turn.said else []
@@ -579,14 +579,14 @@ class Sample:
 
     Attributes:
         question: The user's question, or None.
-        answer: The answer of the RAG system, or None.
-        context: The retrieved chunks, numbered from 0 in the given order.
+        answer: The RAG system's answer, or None.
+        context: The retrieved chunks in the given order, numbered from 0.
         reference: The correct answer, if known.
-        id: Name of the row in results; None derives one from the content.
+        id: Identifies the row in results; if None, an id is derived from the content.
         language: Two-letter code of the answer's language, or None.
-        relevant_ids: Ids of the chunks that a search should find, or None.
-        turns: Turns of a conversation; then `answer` is the transcript and `context` contains
-            the sources of all turns. Empty for single questions.
+        relevant_ids: Ids of the chunks that a search should return, or None.
+        turns: The turns of a conversation, whose transcript is `answer` and whose sources are
+            `context`; empty for a single question.
     """
 
     question: str | None
@@ -610,21 +610,21 @@ class Sample:
         relevant_ids: RelevantIds = None,
         turns: Any = None,
     ) -> None:
-        """Check every field and number the chunks.
+        """Validate every field, and number the chunks.
 
         Args:
-            question: The user's question; with turns, the question that follows them.
-            answer: The answer; with turns, the reply that follows them.
-            context: The retrieved chunks; with turns, sources that every reply may use.
+            question: The user's question; if there are turns, the question that follows them.
+            answer: The answer; if there are turns, the reply that follows them.
+            context: The retrieved chunks; if there are turns, sources shared by all replies.
             reference: The correct answer.
-            id: Name of the row in results.
+            id: Identifies the row in results.
             language: Two-letter code of the answer's language.
             relevant_ids: Ids of the chunks that a search should find.
-            turns: Messages of OpenAI, Anthropic, LangChain or OpenTelemetry, such a list as JSON,
-                or mappings with question, answer and context.
+            turns: Messages from OpenAI, Anthropic, LangChain or OpenTelemetry, also as JSON; or
+                mappings with question, answer and context.
 
         Raises:
-            DataError: A field has no text or contains a lone surrogate.
+            DataError: A field is not text, or contains a lone surrogate.
         """
         talk: tuple[Turn, ...] = ()
         if turns is not None:
@@ -664,8 +664,8 @@ class Sample:
         """Return one turn of a conversation as a separate sample.
 
         Args:
-            number: Number of the turn, from 0.
-            earlier: Further sources from the conversation, by turn; empty texts are ignored.
+            number: Index of the turn, from 0.
+            earlier: Additional sources from earlier turns; empty texts are ignored.
         """
         turn = self.turns[number]
         said = [one.said for one in self.turns[: number + 1]]
@@ -677,13 +677,14 @@ class Sample:
         )
 
     def content_hash(self) -> str:
-        """Return a hash of the content, 16 hex digits: equal rows have equal hashes anywhere."""
+        """Return a hash of the content, 16 hex digits, the same on every machine."""
         return fingerprint(*self._texts())[:_ID_DIGITS]
 
     def fingerprint(self) -> str:
-        """Return a hash of all that a prompt may show (texts, language, metadata), 16 hex digits.
+        """Return a hash of everything a prompt may show (texts, language, metadata), 16 hex digits.
 
-        Raises `DataError` if metadata contains itself or is nested too deeply.
+        Raises:
+            DataError: The metadata contain themselves, or are nested too deeply.
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
         if not any(chunk.metadata for chunk in self.context):

@@ -1,7 +1,7 @@
 """Phrases shown to users, in English and Russian.
 
-The tables are `_data/phrases/en.json` and `ru.json`: sections of phrases by name. A phrase with
-a count has one form for each plural category of its language.
+The tables `_data/phrases/en.json` and `ru.json` have sections of phrases by name. A phrase with a
+count has a form for each plural category of its language.
 """
 
 import json
@@ -32,8 +32,8 @@ class Phrase(NamedTuple):
     """A phrase to be formatted later, in the reader's language.
 
     Attributes:
-        key: Section and name, as for `Phrases`.
-        values: Values for its placeholders; a `grader` gets its name in the reader's language.
+        key: Section and name, such as `summary.line`.
+        values: Values for its placeholders; the name of a `grader` is translated.
     """
 
     key: str
@@ -78,15 +78,15 @@ class Phrases:
         return str(phrase.format(**values))
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """Return a whole section, for pages that format their own phrases."""
+        """Return a whole section, for pages that format phrases themselves."""
         return self._table[name]
 
     def named(self, section: str, name: str) -> str:
-        """Translate one of our names, such as a grader's; a user's own name is unchanged."""
+        """Translate a built-in name, such as a grader's; return other names unchanged."""
         return str(self._table[section].get(name, name))
 
     def reason(self, reason: str) -> str:
-        """Translate why rows have no score, such as "empty_context in both" of a comparison."""
+        """Translate why a row has no score, such as "empty_context in both" in a comparison."""
         name, _, where = reason.partition(" in ")
         key = f"in_{where.replace(' ', '_')}"
         if name == "only":
@@ -95,14 +95,14 @@ class Phrases:
         return self(f"compare.{key}", reason=said) if key in self._table["compare"] else said
 
     def label(self, label: str) -> str:
-        """Translate the label of a finding; labels of a user's own grader are unchanged."""
+        """Translate a finding's label; return labels of custom graders unchanged."""
         step = _STEP.fullmatch(label)
         if step is not None:
             return self("items.of", part=step[1], whole=step[2])
         return self._numbered("labels", self._table["reasons"].get(label, label))
 
     def text(self, text: str) -> str:
-        """Translate the text of a finding if it is ours, not the data's."""
+        """Translate a finding's text if it is a built-in phrase and not from the data."""
         return self._numbered("texts", text)
 
     def _numbered(self, section: str, text: str) -> str:
@@ -127,7 +127,7 @@ class Phrases:
         return f"{value:,}".replace(",", "\u00a0" if self.language == "ru" else ",")
 
     def written(self, text: str) -> str:
-        """Convert numbers in a text such as "0.68 [0.62, 0.72]" to the language's format."""
+        """Localize the numbers in a text such as "0.68 [0.62, 0.72]"."""
         if self.language != "ru":
             return text
         return _FRACTION.sub(",", text.replace(", ", "; "))
@@ -157,7 +157,7 @@ def phrases(language: str = "en") -> Phrases:
 
 
 def notebook_phrases() -> Phrases:
-    """Return the phrases for notebooks: the language set in the environment, else English."""
+    """Return the phrases in the language set in the environment, or in English."""
     named = os.environ.get(LANGUAGE_VARIABLE)
-    # A repr must not fail; commands reject an unknown language.
+    # A repr must not fail. Commands reject an unknown language.
     return phrases(named if named in LANGUAGES else "en")

@@ -1,4 +1,4 @@
-"""Prompts: from a template file to the text that a judge reads."""
+"""Prompts: from a template file to the text sent to a judge."""
 
 from rag_evals import lazy_names
 

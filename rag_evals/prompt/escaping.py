@@ -1,10 +1,10 @@
-"""Escaping: data enters a prompt as text, and cannot forge the prompt's tags.
+"""Escaping: data is inserted into prompts as text, and cannot forge the prompt's tags.
 
-Data is always between tags that the template writes. Anything in the data that reads as one of
-these tags loses its `<`; nothing else changes. This lowers the risk of injection, no more.
+Data always appears between tags written by the template. Anything in the data that looks like one
+of these tags loses its `<`; nothing else changes. This only reduces the risk of injection.
 
-`{{ chunk }}`, `context | join`, `chunk ~ ""` and filters all see text, and a whole list prints as
-a numbered block. Values without a text, such as a generator or a method, are rejected.
+`{{ chunk }}`, `context | join`, `chunk ~ ""` and filters all see text, and a list is rendered as a
+numbered block. Values without a text form, such as generators and methods, are rejected.
 """
 
 import re
@@ -19,19 +19,19 @@ from jinja2 import Undefined
 from rag_evals.core import Chunk
 
 ESCAPED = "&lt;"
-"""Replaces the start of a forged tag in data."""
+"""Replacement for the `<` of a forged tag in data."""
 
-# The sign itself, crossed out, full-width and small, and brackets that look like it.
+# `<` itself, crossed out, full-width and small, and brackets that look like it.
 _OPENING = re.compile("[<≮＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
-# Slashes, strokes and marks that may be between the sign and the name.
+# Slashes, strokes and marks that may come between `<` and the name.
 _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
 _NAME = re.compile(r"[\w:-]+")
-# Letters that look like the closing sign; any other sign ends a name anyway.
+# Letters that look like `>`; any other character ends a name anyway.
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
-# Invisible characters that Unicode does not call spaces.
+# Invisible characters that are not spaces in Unicode.
 _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
-# Letters that look like Latin ones, from Unicode's table of confusables (UTS 39), without those
-# that NFKD turns into Latin ones, such as full-width letters.
+# Letters that look like Latin ones, from Unicode's table of confusables (UTS 39), except those that
+# NFKD converts to Latin, such as full-width letters.
 _LATIN = {
     "a": "ɑαаᎪᗅᴀ⍺ꓮ𐊠𖽀",
     "b": "ƀƄʙΒβЬвᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
@@ -70,17 +70,17 @@ _LOOK_ALIKES = str.maketrans(
         for place in range(_LETTERS)
     }
 )
-# A capital i, a small L and a one are the same stroke; so are an O and a zero.
+# A capital I, a lowercase L and a one look the same; so do an O and a zero.
 _STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
 
 
 def escape_tags(text: str, tags: frozenset[str]) -> str:
-    """Replace the opening sign of everything that reads as one of the tags.
+    """Escape the `<` of everything that looks like one of the tags.
 
-    Case, white space, invisible characters, full-width forms and look-alike letters do not hide a
-    tag: "< / ⓒHUNK > <chunky>" → "&lt; / ⓒHUNK > <chunky>" for the tag `chunk`.
+    Case, whitespace, invisible characters, full-width forms and look-alike letters are ignored: for
+    the tag `chunk`, "< / ⓒHUNK > <chunky>" becomes "&lt; / ⓒHUNK > <chunky>".
     """
-    # Fast path: most English texts are ASCII without the sign.
+    # Fast path: most English texts are ASCII without `<`.
     if not tags or ("<" not in text and text.isascii()):
         return text
     names = _plain_names(tags)
@@ -125,11 +125,11 @@ def _goes_on(text: str, place: int) -> bool:
 
 @cache
 def _plain_character(character: str) -> str:
-    """Return a character as a reader sees it: nothing for spaces, marks and invisible ones.
+    """Return what a character looks like; empty for spaces, marks and invisible characters.
 
     "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
     """
-    # Before folding case: a Greek capital Nu looks like an N, a small one like a v.
+    # Before case folding: a Greek capital Nu looks like an N, a lowercase one like a v.
     seen = unicodedata.normalize("NFKD", character.translate(_LOOK_ALIKES)).translate(_LOOK_ALIKES)
     small = seen.casefold().translate(_LOOK_ALIKES).translate(_STROKES).translate(_CLOSING)
     # NFKD turns "⒞" into "(c)".
@@ -146,18 +146,18 @@ def _plain(text: str) -> str:
 
 
 TAGS = {"chunks": "chunk", "context": "chunk", "sentences": "sentence", "statements": "statement"}
-"""The tag around each item of a variable that prints as a numbered block."""
+"""The tag around each item of a variable that is rendered as a numbered block."""
 
-# More than the sentences of one call.
+# More than the sentences in one call.
 _KEYS = frozenset(f"s{number}" for number in range(100))
 
 
 class ShownText(str):
-    """A text of the data with a number.
+    """A numbered text from the data.
 
     Attributes:
         id: Its number, from 0.
-        metadata: Metadata of a chunk; empty for sentences and statements.
+        metadata: The chunk's metadata; empty for sentences and statements.
     """
 
     __slots__ = ("_tag", "id", "metadata")
@@ -168,7 +168,7 @@ class ShownText(str):
     def __new__(
         cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = ""
     ) -> Self:
-        """Make a text; a list prints it in its `tag`, such as `chunk id="0"`."""
+        """Create a text, which a list renders inside its `tag`, such as `chunk id="0"`."""
         made = super().__new__(cls, text)
         made.id = id
         made.metadata = metadata or {}
@@ -187,7 +187,7 @@ class ShownText(str):
 
 
 class ShownList(list[Any]):
-    """A list that prints its items as a block; so do its slices."""
+    """A list that is rendered as a block, as are its slices."""
 
     def __str__(self) -> str:
         return "\n".join(one.block for one in self)
@@ -214,7 +214,7 @@ class ShownExample:
 
     @property
     def block(self) -> str:
-        """The example with an empty line after it."""
+        """The example, followed by an empty line."""
         return f"{self}\n"
 
     def _lines(self) -> Iterator[str]:
@@ -235,9 +235,9 @@ class TagEscaper:
     """Escapes data for a template.
 
     Args:
-        tags: Names of the tags that the template writes.
-        hardened: False leaves data unchanged, to measure what escaping is worth.
-        keyed: The tags of sentences are the keys of the reply, `<s0>` and so on.
+        tags: Names of the tags in the template.
+        hardened: False leaves data unchanged, to measure the effect of escaping.
+        keyed: True if the tags of sentences are the keys of the reply: `<s0>`, `<s1>` and so on.
     """
 
     def __init__(self, tags: frozenset[str], *, hardened: bool = True, keyed: bool = False) -> None:
@@ -245,7 +245,7 @@ class TagEscaper:
         self._tags = (tags | _KEYS if keyed else tags) if hardened else frozenset()
 
     def text(self, text: str | None) -> str | None:
-        """Escape one text; None stays None."""
+        """Escape a text; None stays None."""
         return None if text is None else escape_tags(text, self._tags)
 
     def chunks(self, chunks: Iterable[Chunk]) -> ShownList:
@@ -256,7 +256,7 @@ class TagEscaper:
         )
 
     def texts(self, texts: Iterable[str], variable: str) -> ShownList:
-        """Escape texts and number them from 0; `variable` is a key of `TAGS`."""
+        """Escape texts, and number them from 0; `variable` is a key of `TAGS`."""
         tag = "s{}" if self._keyed and variable == "sentences" else TAGS[variable] + ' id="{}"'
         return ShownList(
             ShownText(escape_tags(text, self._tags), number, tag=tag.format(number))
@@ -274,7 +274,7 @@ class TagEscaper:
 
 
 def _block(value: Any) -> str | None:
-    """Return the block of numbered texts, also of nested lists; None for anything else."""
+    """Return numbered texts, or nested lists of them, as a block; None for anything else."""
     if not isinstance(value, list | tuple):
         found: str | None = getattr(value, "block", None)
         return found
@@ -283,7 +283,7 @@ def _block(value: Any) -> str | None:
 
 
 def printed(value: Any) -> Any:
-    """Return the text of `{{ value }}`; `TypeError` for a method, a macro or an iterator."""
+    """Return the text of `{{ value }}`; raise `TypeError` for a method, macro or iterator."""
     if isinstance(value, str | Undefined):
         return value
     block = _block(value) if isinstance(value, list | tuple) else None

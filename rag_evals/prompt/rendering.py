@@ -1,6 +1,6 @@
-"""Rendering a template with a sample: its variables, escaped, and only the allowed fields.
+"""Renders templates with a sample: escapes its variables, and shows only the allowed fields.
 
-Few-shot examples and criteria are read and checked here, before anything is sent.
+It also parses and checks few-shot examples and criteria before anything is sent.
 """
 
 import re
@@ -20,7 +20,7 @@ from rag_evals.text import LANGUAGE_CODES, split_sentences
 
 ExampleInput = Mapping[str, Any]
 """A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, for
-verifiers, `statements`. With `same_question: true` only rows with its question see it.
+verifiers, `statements`. With `same_question: true`, it is shown only to rows with its question.
 """
 
 _DATA = ("question", "answer", "context", "reference")
@@ -52,18 +52,18 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PeerExample(Example):
-    """An example for rows with its question only.
+    """An example that is shown only to rows with the same question.
 
-    A class of its own, so that the fingerprints of other examples stay the same.
+    It has a class of its own so that the fingerprints of other examples stay the same.
     """
 
     def helps(self, sample: Sample) -> bool:
-        """True if the sample has its question and another answer."""
+        """True if the sample has the same question and another answer."""
         return self.sample.question == sample.question and self.sample.answer != sample.answer
 
 
 def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Example:
-    """Check one example; `PromptError` if its keys or its result do not fit."""
+    """Parse an example; raise `PromptError` if its keys or its result are invalid."""
     if "result" not in given or set(given) - {"result", _STATEMENTS, _SAME_QUESTION, *_DATA}:
         raise PromptError(
             f"example {number} has {sorted(given)}; it needs 'result' and may have "
@@ -92,16 +92,16 @@ def examples_of(
     *,
     needs: Sequence[str],
 ) -> list[Example]:
-    """Read the examples of a prompt.
+    """Parse the examples for a prompt.
 
     Args:
-        prompt: The prompt that shows them.
+        prompt: The prompt that must show them.
         given: The user's examples; None for the prompt's own.
-        model: The response model that each `result` must fit.
-        needs: Keys that every example must have.
+        model: The response model of each `result`.
+        needs: Required keys of each example.
 
     Raises:
-        PromptError: An example does not fit, or the prompt shows no examples.
+        PromptError: An example is invalid, or the prompt does not show examples.
     """
     shown = prompt.header.examples if given is None else given
     if shown and not prompt.uses("examples"):
@@ -117,7 +117,7 @@ def examples_of(
 
 
 def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
-    """Return examples for a template, with all their data."""
+    """Convert examples for a template, with all their data."""
     escape = TagEscaper(prompt.tags)
     return ShownList(_shown_example(one, escape, _ALL_FIELDS, "answer") for one in examples)
 
@@ -141,7 +141,7 @@ def _shown_data(
     numbered: str | None,
     sentences: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Escape some fields; `sentences` are those of the field `numbered`, None splits it."""
+    """Escape some fields; `sentences` belong to the field `numbered`, which is split if None."""
     shown = {name: getattr(sample, name) for name in fields}
     chunks = escape.chunks(shown.get("context", ()))
     text = shown.get(numbered) if numbered else None
@@ -162,7 +162,7 @@ class Criterion:
 
     Attributes:
         name: Its name in the reply.
-        text: What must hold.
+        text: What must be true.
     """
 
     name: str
@@ -179,7 +179,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """Fills templates with one sample.
+    """Renders templates with one sample.
 
     Attributes:
         sample: The sample.
@@ -190,9 +190,9 @@ class Rendering:
         language: Language of the sample, or None.
         sentences: Sentences of the answer, in order; None splits it.
         statements: Statements, for a prompt that numbers them.
-        numbered: The field that the data block shows sentence by sentence, if any.
-        unit: What gets a verdict.
-        hardened: Escape the data and say that it is data.
+        numbered: The field that the data block shows as numbered sentences, if any.
+        unit: The unit of a verdict.
+        hardened: Escape the data, and tell the judge that it is data.
     """
 
     sample: Sample
@@ -208,14 +208,14 @@ class Rendering:
     hardened: bool
 
     def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
-        """Fill a template; the data block shows only the response model's fields."""
+        """Render a template; its data block has only the response model's fields."""
         if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
             return self._written(prompt, tags, in_block=in_block)
-        # Instructions are a third of the work of rendering, and the same for a million rows.
+        # Instructions take a third of the rendering time, and are the same for a million rows.
         key = (self.task, self.language, self.unit, self.hardened, tuple(self.criteria))
         if (text := prompt.kept.get(key)) is None:
             text = self._written(prompt, tags, in_block=in_block)
-            # Languages come from data: there may be any number.
+            # Languages come from the data, so there may be any number of them.
             if len(prompt.kept) < _MOST_KEPT:
                 prompt.kept[key] = text
         return text
@@ -226,7 +226,8 @@ class Rendering:
         fields = self.shown if in_block else _ALL_FIELDS
         numbered = self.numbered or (None if in_block else "answer")
         data: dict[str, Any] = dict.fromkeys(_DATA_NAMES)
-        # Most instructions show no data; escaping it anyway would double the work of a call.
+        # Most instructions do not show data, and escaping it anyway would double the time of a
+        # call.
         if any(prompt.uses(name) for name in _DATA_NAMES):
             data = _shown_data(self.sample, escape, fields, numbered, self.sentences)
         return prompt.render(
@@ -250,14 +251,14 @@ def sentences_of(answer: str | None) -> list[str]:
 
 
 def check_language(language: str) -> None:
-    """Raise `ConfigurationError` unless `language` is a known code, such as `ru` or `pt-BR`."""
+    """Raise `ConfigurationError` if `language` is not a known code, such as `ru` or `pt-BR`."""
     code = re.split("[-_]", language.lower())[0]
     if not _LANGUAGE.fullmatch(language) or (len(code) == 2 and code not in LANGUAGE_CODES):
         raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
 
 
 def read_criteria(given: object) -> list[Criterion]:
-    """Read the criteria of a checklist from a mapping (`ConfigurationError` if it is none)."""
+    """Parse a checklist's criteria; raise `ConfigurationError` if they are not a mapping."""
     if not isinstance(given, Mapping):
         raise ConfigurationError(
             f"criteria is {given!r}; expected a dictionary, as in "
@@ -267,7 +268,7 @@ def read_criteria(given: object) -> list[Criterion]:
 
 
 def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]) -> None:
-    """Check that criteria are given, and that the template shows them and the ids of the reply."""
+    """Check that criteria exist, and that the template shows them and the ids used in replies."""
     if getattr(response_model, "needs_criteria", False) and not criteria:
         raise PromptError(
             f"{prompt.origin}: a checklist needs criteria; write them into the front matter, as in "
@@ -314,18 +315,18 @@ def check_shown(
 ) -> None:
     """Check that a template shows every field that its reply needs.
 
-    A made-up sample is rendered twice, with every field and with only the needed ones. So a name
-    in a condition, the first chunk alone and an unused macro do not count as shown.
+    It renders a made-up sample twice, with all fields and with only the required ones. A field is
+    not shown if it is only used in a condition or an unused macro, or if only its first chunk is.
 
     Args:
         prompt: The template.
-        needs: Fields of a sample, `sentences` or `statements`.
-        render: Fills the template with the texts of each field.
-        reader: What needs the fields, such as the name of a response model.
-        way_out: Another way to fix the template, for the message.
+        needs: Required fields of a sample, `sentences` or `statements`.
+        render: Renders the template with the texts of each field.
+        reader: What requires the fields, such as the name of a response model.
+        way_out: Another fix to suggest in the message.
 
     Raises:
-        PromptError: Fields are missing or shown in part; the message says what to write.
+        PromptError: Fields are missing or only partly shown; the message suggests a fix.
     """
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
@@ -334,7 +335,7 @@ def check_shown(
             text = _squeezed(render({name: made_up(name) for name in fields}).casefold())
         except PromptError as error:
             opening = f"{error}; "
-            # It reads something that a made-up sample lacks, such as a chunk's metadata.
+            # The template uses something that a made-up sample lacks, such as a chunk's metadata.
             seen = {name: any(map(prompt.uses, _WHERE.get(name, (name,)))) for name in needs}
             faults |= {name: "does not show" for name in needs if not seen[name]}
             continue
@@ -357,13 +358,13 @@ def check_shown(
 
 
 def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | None]:
-    """Return whether a rendered prompt has each text of the data in full.
+    """Check whether a rendered prompt contains each text of the data in full.
 
-    White space and escaped signs may differ, sentences may be apart, and a text may be JSON. An
-    answer that is a part of a chunk must be there twice; of equal texts the first is found first.
+    Whitespace and escapes may differ, sentences may be separate, and a text may be JSON. If an
+    answer is also part of a chunk, it must occur twice.
 
     Returns:
-        For each name True, False if only the beginning is there, or None if not even that.
+        For each name: True, False if only the beginning is there, or None if not even that.
     """
     left = _squeezed(rendered)
     found: dict[str, bool | None] = {}
@@ -381,9 +382,9 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
 
 
 def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
-    """Return the names of texts whose end is not in a rendered prompt: the template cut them off.
+    """Return the names of texts that the template cut off: the prompt does not contain their ends.
 
-    Only letters are compared, without case, so that filters may change the rest.
+    Only letters are compared, ignoring case, so filters may change the rest.
     """
     left = {name: text for name, text in texts.items() if text[-_END:] not in rendered}
     for tags in (_TAG, None):
@@ -393,7 +394,7 @@ def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
 
 
 _END = 24
-# Fewer characters of a text may be in a prompt by chance.
+# A prompt may contain a shorter text by chance.
 _BEGIN = 40
 _TAG = re.compile(r"<[^<>]*>")
 _IN_JSON_TEXT = re.compile(r"\\(?:u([0-9a-f]{4})|[nrt])")
@@ -405,7 +406,7 @@ def _letters(text: str, without: re.Pattern[str] | None) -> str:
     return _NO_LETTER.sub("", without.sub(" ", plain) if without else plain).casefold()
 
 
-# Signs of HTML as JSON in a template writes them.
+# HTML characters as escaped by Jinja's `tojson` filter.
 _IN_JSON = {"\\u0026": "&", "\\u003c": "<", "\\u003e": ">", "\\u0027": "'"}
 
 

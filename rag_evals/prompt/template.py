@@ -1,7 +1,7 @@
 """Prompt templates: Jinja text, with YAML front matter if it comes from a file.
 
-A template is parsed once and its variables are checked against `VARIABLES`. Data enters it as
-values only. Templates that it extends are found in the user's folders, then among the shipped ones.
+A template is parsed once, and its variables are checked against `VARIABLES`. Data is only inserted
+as values. Parent templates are looked up in the user's folders, then among the shipped prompts.
 """
 
 import copy
@@ -28,15 +28,15 @@ from rag_evals.prompt.escaping import TAGS, ShownText, printed
 SUFFIX = ".jinja"
 
 FOLDERS_VARIABLE = "RAG_EVALS_PROMPTS"
-"""Environment variable with folders of prompts, searched before the shipped ones."""
+"""Environment variable with prompt folders, which are searched before the shipped prompts."""
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
-# Ten novels: a judge could not read more.
+# The length of ten novels, more than any judge can read.
 _MAX_BYTES = 10_000_000
 
 
 def _settings(given: Any) -> dict[str, Any]:
-    """Check settings; pydantic reports a ValueError with the name of the field."""
+    """Check settings; raise the `ValueError` that pydantic reports with the field's name."""
     try:
         return check_settings(given)
     except ConfigurationError as error:
@@ -48,15 +48,15 @@ class PromptHeader(BaseModel):
 
     Attributes:
         name: Name of the grader in results.
-        version: The author's own count of changes.
+        version: A version number or name chosen by the author.
         description: The task in one line, for lists and judges.
-        response_model: Catalog name of the reply's model.
-        language: Code of the language that the prompt is written in.
-        unit: What gets a verdict, for replies about statements.
-        settings: Settings of the call, such as temperature.
-        criteria: The criteria of a checklist, by name.
+        response_model: Name of the response model in the catalog.
+        language: Language code of the prompt itself.
+        unit: The unit of a verdict, for replies about statements.
+        settings: Judge settings, such as temperature.
+        criteria: A checklist's criteria, by name.
         examples: Few-shot examples.
-        receipt: What teaching gained, written by `judge teach`.
+        receipt: The measured gain from teaching, written by `judge teach`.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -74,7 +74,7 @@ class PromptHeader(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML without aliases: a few nested aliases can fill the memory."""
+    """Safe YAML without aliases, because a few nested aliases can exhaust the memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -84,7 +84,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
-    """Return the header, the template text and the number of lines before it."""
+    """Return the header, the template text, and the number of lines before the text."""
     found = _FRONT_MATTER.match(raw)
     if found is None:
         return PromptHeader(), raw, 0
@@ -102,7 +102,7 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
         said = first["msg"].removeprefix("Value error, ")
         raise PromptError(f"{origin}: {place}: {said}; keys are {known}") from error
     except (ValueError, TypeError, RecursionError) as error:
-        # A date such as 2024-99-99, a number of 5,000 digits, ten thousand brackets.
+        # For example, a date such as 2024-99-99, a number with 5,000 digits, or 10,000 brackets.
         raise PromptError(f"{origin}: front matter cannot be read: {error}") from error
     return header, raw[found.end() :], raw.count("\n", 0, found.end())
 
@@ -114,7 +114,7 @@ def shipped_folder() -> Traversable:
 
 
 def shipped_source(name: str) -> str:
-    """Return the whole file of a shipped prompt, with its front matter.
+    """Return the source of a shipped prompt, including its front matter.
 
     Args:
         name: Its stem, or `ru/STEM` for a version in another language.
@@ -139,7 +139,7 @@ def shipped_names(language: str | None = None) -> tuple[str, ...]:
 
 @cache
 def shipped_languages() -> tuple[str, ...]:
-    """Return the codes of the languages of shipped prompts, without English."""
+    """Return the language codes of shipped prompts, except English."""
     return tuple(sorted(entry.name for entry in shipped_folder().iterdir() if entry.is_dir()))
 
 
@@ -154,7 +154,7 @@ def search_folders(first: Sequence[Path] = ()) -> list[Path]:
 
 
 def read_template(file: Traversable, name: str) -> str:
-    """Read a template file; `PromptError` if it is not a file, too long or not UTF-8."""
+    """Read a template; raise `PromptError` if it is not a file, too long or not UTF-8."""
     fault = fault_of(file) if isinstance(file, Path) else None
     if fault is not None:
         raise PromptError(f"{name} {fault}; expected a Jinja text file")
@@ -182,25 +182,25 @@ def _find_parent(
     chain: Collection[str],
     child: str,
 ) -> _Parent:
-    """Find a template: in the user's folders, then among the shipped prompts.
+    """Find a template in the user's folders or among the shipped prompts.
 
     Args:
-        name: Name in the template's text.
+        name: Name used in the child's text.
         places: Folders to search before the shipped prompts, the prompt's own first.
-        language: The prompt's language; shipped prompts in it come before the English ones.
-        chain: Keys of the templates that lead here. A file never extends itself, so that a user's
-            `score_faithfulness.jinja` extends ours.
-        child: The template that asks; errors start with it.
+        language: The prompt's language, whose shipped prompts come before the English ones.
+        chain: Keys of the templates between the prompt and this one. A file never extends itself,
+            so a user's `score_faithfulness.jinja` can extend the shipped one.
+        child: The template that extends or includes it, for errors.
 
     Raises:
-        PromptError: There is none.
+        PromptError: There is no such template.
     """
     shipped = shipped_folder()
     files = [(str(place / name), place / name) for place in places]
     if language in shipped_languages():
         files.append((f"{language}/{name}", shipped / str(language) / name))
     files.append((name, shipped / name))
-    # The name comes from the template's text and must not lead out of the folders.
+    # The name comes from the template's text, and must not point outside the folders.
     for key, file in files if "/" not in name and "\\" not in name else ():
         if key not in chain and file.is_file():
             return _Parent(key, *split_front_matter(read_template(file, f"template {key!r}"), key))
@@ -211,15 +211,15 @@ def _find_parent(
 
 
 DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
-"""A template that uses one of these shows the data itself; any other is instructions."""
+"""A template that uses one of these shows the data itself; all others are instructions."""
 
 VARIABLES = DATA_VARIABLES | {
     "reference", "examples", "language", "criteria", "task", "hardened", "statement_settings",
     "unit",
 }  # fmt: skip
-"""The variables that a prompt may use."""
+"""The variables available in prompts."""
 
-# Errors of templates that need too much stack or memory, and of wrong expressions.
+# Raised by templates that need too much stack or memory, and by invalid expressions.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (
     jinja2.TemplateError,
@@ -234,7 +234,7 @@ _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox that knows which file a name means in each template."""
+    """A sandbox that resolves names differently for each template."""
 
     links: Mapping[tuple[str, str], str]
 
@@ -242,7 +242,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.links.get((parent, template), template)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return an attribute; a chunk has id, text and metadata, and no methods of `str`."""
+        """Return an attribute; a chunk has only id, text and metadata, not the methods of `str`."""
         if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
             return self.undefined(obj=obj, name=attribute)
         return super().getattr(obj, attribute)
@@ -252,13 +252,13 @@ class Prompt:
     """A template: its text, its header and its variables.
 
     Attributes:
-        text: The template as its author wrote it, without front matter.
-        header: The front matter; empty for a text that is not from a file.
-        origin: File name, or `<prompt>`; errors start with it.
-        task: The task in one line: its description, else that of a template that it extends.
-        tags: Names of the tags that the template writes; data must not forge them.
+        text: The template's source, without front matter.
+        header: The front matter; empty if the template is not from a file.
+        origin: File name, or `<prompt>`; used in errors.
+        task: The task in one line: its own description, or that of a template it extends.
+        tags: Names of the tags in the template, which data must not forge.
         places_data: True if the template shows question, answer or chunks itself.
-        is_same_for_all: True if it reads nothing of a sample but the language.
+        is_same_for_all: True if it uses nothing from a sample but the language.
     """
 
     def __init__(
@@ -270,14 +270,14 @@ class Prompt:
         places: Sequence[Traversable] = (),
         line_offset: int = 0,
     ) -> None:
-        """Parse the template and those that it extends or includes.
+        """Parse the template, and those that it extends or includes.
 
         Args:
             text: The template, without front matter.
             origin: Its name in errors.
             header: Its front matter.
-            places: Folders to search for parents, before the shipped prompts.
-            line_offset: Lines of front matter before the text.
+            places: Folders to search for parents before the shipped prompts.
+            line_offset: Number of lines of front matter before the text.
 
         Raises:
             PromptError: A syntax error, an unknown variable or an unknown parent.
@@ -285,7 +285,7 @@ class Prompt:
         self.text = text
         self.origin = origin
         self.header = header or PromptHeader()
-        # Parents travel inside the prompt, so that a pickled grader needs no files.
+        # The prompt contains its parents' texts, so that a pickled grader does not need files.
         self._sources: dict[str, tuple[str, int]] = {origin: (text, line_offset)}
         self._links: dict[tuple[str, str], str] = {}
         used: set[str] = set()
@@ -293,7 +293,7 @@ class Prompt:
         tags: set[str] = set()
         blocks: set[str] = set()
         tasks = [self.header.description]
-        # Each template with those that lead to it, which cannot be its parents.
+        # Each template with its descendants, which cannot be its parents.
         pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
         while pending:
             key, chain = pending.pop()
@@ -314,18 +314,18 @@ class Prompt:
                     self._sources[parent.key] = (parent.text, parent.line_offset)
                     pending.append((parent.key, chain | {parent.key}))
         self.task = next((task for task in tasks if task), "")
-        # With the tags that the variables print.
+        # Include the tags that variables render.
         self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
         self._used = frozenset(used)
         self._blocks = frozenset(blocks)
-        # The stem of a shipped prompt: it may have versions in other languages.
+        # The stem of a shipped prompt, which may have versions in other languages.
         self._stem: str | None = None
 
     @classmethod
     def load(cls, prompt: "str | Path | Prompt") -> "Prompt":
-        """Make a prompt from a template text or a `Path`; return a prompt unchanged."""
+        """Create a prompt from a template's text or `Path`; return a prompt unchanged."""
         if isinstance(prompt, Prompt):
             return prompt
         if isinstance(prompt, Path):
@@ -335,8 +335,8 @@ class Prompt:
         stem = _shipped_texts().get(prompt)
         if stem is None:
             return cls(prompt)
-        # The text of a shipped prompt is that prompt, with its other languages, but without its
-        # name: another response model may be meant.
+        # The text of a shipped prompt stands for that prompt, in all its languages, but without its
+        # name, because it may be used with another response model.
         known = cls.shipped(stem)
         known.header = known.header.model_copy(update={"name": None})
         return known
@@ -346,12 +346,12 @@ class Prompt:
         """Read a prompt file.
 
         Args:
-            path: A Jinja file, front matter optional.
-            folders: Further folders to search for its parents; None for those in
+            path: A Jinja file with optional front matter.
+            folders: Additional folders to search for parent templates; None for those in
                 `RAG_EVALS_PROMPTS`.
 
         Raises:
-            PromptError: The file cannot be read, or its front matter is not valid.
+            PromptError: The file cannot be read, or its front matter is invalid.
         """
         raw = read_template(path, f"prompt file {str(path)!r}")
         places = [path.parent, *(search_folders() if folders is None else folders)]
@@ -361,7 +361,7 @@ class Prompt:
 
     @classmethod
     def shipped(cls, name: str, language: str | None = None) -> "Prompt":
-        """Read a shipped prompt by the stem of its file; a language of None is English."""
+        """Load a shipped prompt by its file stem; None for English."""
         stem = name if language is None else f"{language}/{name}"
         prompt = cls._from_source(shipped_source(stem), origin=f"{stem}{SUFFIX}")
         prompt._stem = name if language is None else None
@@ -373,7 +373,7 @@ class Prompt:
         return cls(text, origin=origin, header=header, places=places, line_offset=offset)
 
     def in_language(self, language: str | None) -> "Prompt":
-        """Return the shipped version in a language, else the prompt itself."""
+        """Return the shipped version in a language, or the prompt itself if there is none."""
         code = (language or "").lower().replace("_", "-").partition("-")[0]
         if self._stem is None or code not in shipped_languages():
             return self
@@ -381,11 +381,11 @@ class Prompt:
 
     @property
     def shipped_name(self) -> str | None:
-        """The stem of a shipped English prompt; None for any other."""
+        """The file stem of a shipped English prompt; None for other prompts."""
         return self._stem
 
     def on_top_of(self, parent: "Prompt") -> "Prompt":
-        """Return this prompt with `parent` in place of the template that it extends."""
+        """Return a copy of this prompt that extends `parent` instead."""
         changed = copy.copy(self)
         changed.__dict__ = self.__getstate__()
         names = [name for child, name in self._links if child == self.origin]
@@ -399,19 +399,19 @@ class Prompt:
         return changed
 
     def uses(self, variable: str) -> bool:
-        """True if the template, or one that it extends, uses a variable."""
+        """True if the template or one of its parents uses a variable."""
         return variable in self._used
 
     def blocks(self) -> frozenset[str]:
-        """Return the names of the blocks that a child of this prompt may override."""
+        """Return the names of the blocks that a child prompt may override."""
         return self._blocks
 
     def fingerprint(self) -> str:
-        """Return a hash of its sources in every language."""
+        """Return a hash of the sources in every language."""
         return fingerprint(self.sources_by_language())
 
     def sources_by_language(self) -> dict[str, list[str]]:
-        """Return `sources` in each language of the prompt; the key of its own is `""`."""
+        """Return `sources` by language; the key of the prompt itself is `""`."""
         found = {"": self.sources()}
         for code in shipped_languages() if self._stem else ():
             version = self.in_language(code)
@@ -420,7 +420,7 @@ class Prompt:
         return found
 
     def examples_by_language(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the examples of the front matter in each language, as `sources_by_language`."""
+        """Return the front matter's examples by language, like `sources_by_language`."""
         codes = shipped_languages() if self._stem else ()
         return {"": self.header.examples} | {
             code: self.in_language(code).header.examples for code in codes
@@ -431,13 +431,13 @@ class Prompt:
         return [text for text, _ in self._sources.values()]
 
     def render(self, variables: Mapping[str, object]) -> str:
-        """Fill the template.
+        """Render the template.
 
         Args:
-            variables: A value for each name in `VARIABLES`; None if the sample lacks it.
+            variables: A value for each of `VARIABLES`; None if the sample does not have it.
 
         Raises:
-            PromptError: The template reads something that a value does not have.
+            PromptError: The template uses something that a value does not have.
         """
         self._compile()
         try:
@@ -465,7 +465,7 @@ class Prompt:
             loader=jinja2.FunctionLoader(lambda key: self._sources[key][0]),
         )
         environment.links = self._links
-        # It prints random words.
+        # `lipsum` generates random words.
         del environment.globals["lipsum"]
         return environment
 
@@ -475,7 +475,7 @@ class Prompt:
 
     @cached_property
     def kept(self) -> dict[Hashable, str]:
-        """Texts that `Rendering` made of it, if they are the same for all samples."""
+        """Rendered texts that are the same for all samples."""
         return {}
 
     def _parse(self, name: str) -> nodes.Template:
@@ -509,7 +509,7 @@ class Prompt:
         return PromptError(f"{place}: {message}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out compiled templates and stored texts: they are made again."""
+        """Omit compiled templates and rendered texts, which can be recreated."""
         dropped = ("_environment", "_template", "kept")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
@@ -521,7 +521,7 @@ def _shipped_in(stem: str, language: str) -> Prompt | None:
 
 @cache
 def _shipped_texts() -> dict[str, str]:
-    """Return the stem of each shipped prompt by its text."""
+    """Return the file stem of each shipped prompt by its text."""
     return {split_front_matter(shipped_source(stem), stem)[1]: stem for stem in shipped_names()}
 
 
@@ -529,12 +529,12 @@ def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError) and not isinstance(error.__context__, RecursionError):
         return "the template needs more memory than there is"
     if isinstance(error, _DEEP):
-        # Python's own message ("too many statically nested blocks") does not help an author.
+        # Python's message ("too many statically nested blocks") does not help authors.
         return "the template is nested too deeply, or calls itself without end"
     return str(error)
 
 
 def _template_line(error: Exception) -> int | None:
-    """Return the line of the template that raised, from the traceback."""
+    """Return the template line that raised the error."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == "<template>"]
     return frames[-1].lineno if frames else None
