@@ -516,11 +516,16 @@ _PHRASES = {
     ("up", "to"): "under", ("fewer", "than"): "under", ("less", "than"): "under",
     ("не", "менее"): "over", ("не", "более"): "under",
 }  # fmt: skip
+_USES = frozenset(map(stem, "use try apply employ используйте использовать применяйте".split()))
+_CLAUSE_OPENERS = frozenset(("that", "что"))
 _IN_PHRASES = frozenset(map(stem, "than least most up менее более".split()))
 
 
 def _denied(sentence: Sentence, language: str) -> list[str]:
-    """Return the key of the next content word after each negation."""
+    """Return the key of the next content word after each negation.
+
+    "Do not use a hose." negates the hose too: after "use", the next word counts as well.
+    """
     targets: list[str] = []
     sequence = sentence.sequence
     small = small_words(language) if language not in READ_WELL else ()
@@ -529,7 +534,9 @@ def _denied(sentence: Sentence, language: str) -> list[str]:
         if language not in READ_WELL and not following:
             # German and Japanese put the negation after the verb.
             following = sequence[max(0, position - _SCOPE) : position][::-1]
-        targets += [w.key for w in following if w.kind == "word" and w.key not in small][:1]
+        following = [word for word in following if word.kind == "word" and word.key not in small]
+        is_use = bool(following) and following[0].key in _USES
+        targets += [word.key for word in following[: 1 + is_use]]
     return targets
 
 
@@ -616,7 +623,11 @@ def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
         if not word.marks & WEAKENS or (word.low == _PURPOSE and not position):
             continue
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
-        if next((w.key for w in following if w.kind != "stop"), "") in ours.where:
+        opener = next((n for n, w in enumerate(following) if w.low in _CLAUSE_OPENERS), None)
+        # "They suspect in earnest that he left" also hedges the first word after "that".
+        heads = [following] if opener is None else [following, sequence[position + opener + 2 :]]
+        doubted = [next((w.key for w in head if w.kind != "stop"), "") for head in heads]
+        if any(key in ours.where for key in doubted):
             insists = frozenset(w.key for w in ours.sequence if w.marks & INSISTS)
             yield Clash("hedge", "", word.surface, insists)
             return

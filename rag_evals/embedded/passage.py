@@ -66,7 +66,8 @@ class Passage:
         for place in split_sentences(text):
             is_row = "|" in place.text
             head = head if is_row else []
-            for span in _pieces(text, place):
+            is_long = len(place.text) > _LONGEST_PIECE
+            for span in _pieces(text, place) if is_long else [place]:
                 keys = content_keys(span.text)
                 if is_row:
                     # A row is read with the header of its table.
@@ -91,7 +92,7 @@ class Passage:
 
 def _pieces(text: str, span: Span) -> list[Span]:
     # A text without full stops (a transcript, a table) is split, to keep the evidence short.
-    if len(span.text) <= _LONGEST_PIECE or len(read_words(span.text)) <= _LONGEST_SENTENCE:
+    if len(read_words(span.text)) <= _LONGEST_SENTENCE:
         return [span]
     pieces: list[Span] = []
     start = span.start

@@ -49,9 +49,9 @@ _WORD_BEFORE = re.compile(r"[^\W\d_](?:[\w’'-]|\.(?=[^\W\d_]))*$")
 _LIST_MARKER = re.compile(r"[ \t>]*(?:[-*+•–—▪◦·]|\(?\d{1,3}[.)]|\(?[a-zа-яA-ZА-Я][)])[ \t]+")
 # "## Opening hours" → "Opening hours".
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
-_MAY_BE_MARKED = re.compile(r"[ \t>]*(?:[^\w\s]|\d|[^\W\d_]\))")
 _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_SPACELESS_STOPS = "。！？｡"
 _LINE_ENDS = (":", ".", "!", "?", "…", "。", "！", "？", ";")
 # A line at least this long, without a full stop, was probably wrapped.
 _WRAPPED_LINE_CHARS = 60
@@ -82,11 +82,12 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     end = 0
     for line in _LINE.finditer(text):
         first, last = line.span()
-        if line.group().isspace():
+        initial = text[first]
+        if initial.isspace() and text[first:last].isspace():
             continue
         marker = heading = None
-        # A cheap test first: most lines begin with a letter.
-        if _MAY_BE_MARKED.match(text, first, last):
+        # A cheap test first: most lines begin with a word.
+        if not initial.isalpha() or text[first + 1 : first + 2] == ")":
             heading = _HEADING.match(text, first, last)
             marker = _LIST_MARKER.match(text, first, last) or heading
         if begin is not None and (marker or not _continues(text, begin, end, first)):
@@ -125,11 +126,12 @@ def _add_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
-    signs, behind = stop["stop"], stop.end()
-    if signs[0] in "。！？｡":
-        return True
+    behind = stop.end()
+    signs = stop[1]
     if not text[behind].isspace():
-        return False
+        return signs[0] in _SPACELESS_STOPS
+    if signs[0] in _SPACELESS_STOPS:
+        return True
     following = text[behind : min(end, behind + 80)].lstrip()
     opened = following.lstrip(_OPENERS)
     if not following or not opened:

@@ -143,9 +143,13 @@ def read_words(text: str) -> list[Word]:
 
 def content_keys(text: str) -> set[str]:
     """Return the keys of the words that `read_words` finds, without function words."""
-    keys = set[str]().union(*map(_KEYS.__getitem__, text.split()))
-    if _FIGURE_KEY in keys:
+    keys = set(map(_KEYS.__getitem__, text.split()))
+    if _WITH_FIGURE in keys:
         return {word.key for word in read_words(text) if word.kind != "stop"}
+    for several in [key for key in keys if " " in key]:
+        keys.remove(several)
+        keys.update(several.split())
+    keys.discard("")
     return keys
 
 
@@ -234,15 +238,16 @@ def _analyse(token: str) -> Word:
 
 _WORDS = _Cache(_analyse)
 _PIECES = _Cache(lambda piece: tuple(words(_expand_dates(piece))))
-# Stands for a word that must be read with its neighbours.
-_FIGURE_KEY = ""
+# Stands for a piece that must be read with its neighbours.
+_WITH_FIGURE = " "
 
 
-def _keys_of_piece(piece: str) -> frozenset[str]:
+def _keys_of_piece(piece: str) -> str:
+    """Return the content keys of a piece, separated by spaces."""
     found = _PIECES[piece]
     if any(word.marks & _FIGURE for word in found):
-        return frozenset((_FIGURE_KEY,))
-    return frozenset(word.key for word in found if word.kind != "stop")
+        return _WITH_FIGURE
+    return " ".join([word.key for word in found if word.kind != "stop"])
 
 
 _KEYS = _Cache(_keys_of_piece)
