@@ -47,7 +47,7 @@ class Marks:
     confidences: Mapping[str, Mapping[str, Confidence]]
 
     def people(self, record: Record, place: int) -> float | None:
-        """Return the share of people who say yes; None if nobody decided."""
+        """Return the share of people who label a finding as supported; None without labels."""
         lines = self.labels.get((record["sample_id"], record["grader"], place), ())
         values = [float(one["label"]) for one in lines if one.get("label") is not None]
         return sum(values) / len(values) if values else None
@@ -88,7 +88,7 @@ def rows_of_run(
     passage, and what differs), `support`, `decided_by`. A grading without findings has one row.
 
     If people labelled the run, a wide row also has `G_people`, the share of labelled findings that
-    people support, and a long row has `people`, the share of people who say yes, and `note`. With a
+    people support, and a long row has `people`, the share of people who agree, and `note`. With a
     tuned verifier, a long row has `confidence`.
 
     Raises:
@@ -149,7 +149,7 @@ def _own_columns(samples: Collection[StoredSample], ours: Set[str], say: Phrases
             if getattr(sample, field):
                 columns.setdefault(name, field)
     fields = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
-    # A column of the data with the name of one of ours gets an underscore.
+    # Append an underscore to a data column whose name is already used.
     others = dict.fromkeys(column for sample in samples for column in sample.columns)
     return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
 
@@ -305,7 +305,7 @@ def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
 
 Rows = Iterable[Mapping[str, Any]]
 
-# Spreadsheets read these as a formula (OWASP, CSV injection), full-width signs too.
+# Spreadsheets interpret these as formulas, also in full width (OWASP, CSV injection).
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 _MOST_EXCEL_CHARS = 32_767
 _NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -361,11 +361,11 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
 def with_own_cells(
     rows: Rows, columns: Mapping[str, str], *, language: str = "en"
 ) -> Iterator[dict[str, Any]]:
-    """Give wide rows the headers and cells of the original sheet: dates, and a chunk as text."""
+    """Restore the original sheet's headers and cell types in wide rows."""
     say = phrases(language)
     own = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
     for row in rows:
-        # `id` stays: labels in an exported table are matched by it.
+        # `id` stays, because labels in an exported table are matched by it.
         names = {name: own[name] for name in own if own[name] not in row}
         yield {names.get(name, name): _own_cell(value) for name, value in row.items()}
 
@@ -393,7 +393,7 @@ def safe_cell(value: object) -> object:
 
 
 def _write_csv(rows: Rows, file: IO[bytes], layout: Layout) -> None:
-    # Excel reads UTF-8 only with a byte order mark.
+    # Excel recognizes UTF-8 only with a byte order mark.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     writer = csv.writer(text, delimiter=layout.between, lineterminator="\r\n")
     for number, row in enumerate(rows):
@@ -433,7 +433,7 @@ def _write_excel(rows: Rows, file: IO[bytes], _: Layout) -> None:
         if not isinstance(value, str):
             return value
         made = cells.WriteOnlyCell(sheet, value=_NOT_IN_EXCEL.sub("\ufffd", _fitting(value)))
-        made.data_type = "s"  # text that looks like a formula stays text
+        made.data_type = "s"  # keep text that looks like a formula as text
         return made
 
     for number, row in enumerate(rows):

@@ -30,7 +30,7 @@ from rag_evals.run.record.store import (
     require_empty,
 )
 
-# Must be the same in all parts, or their scores mean different things.
+# These must be the same in all parts; otherwise their scores are not comparable.
 _COMMON = ("judge", "address", "models", "settings")
 
 
@@ -57,22 +57,22 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """Merge parts into one run: run folders, or files of outcome rows such as Parquet.
 
     Args:
-        parts: Run folders, and files, or folders of files, whose rows have the columns of
-            `Outcome.to_row`; the run has them in this order.
+        parts: Run folders, and files or folders of files whose rows have the columns of
+            `Outcome.to_row`; their order is kept.
         out: Folder to write; it must be empty.
 
     Returns:
-        The run, as `load_run` reads it. If a row and a grader have several outcomes, the last one
-        that did not fail counts; the summary reports how many gradings are in several parts.
+        The merged run. If a row has several outcomes from one grader, the last one that did not
+        fail counts; the summary reports how many gradings occur in several parts.
 
     Raises:
         ConfigurationError: There are no parts, `out` is not empty, the parts have different graders
-            or judges, or a part graded only a draw of its rows.
+            or judges, or a part graded only a sample of its rows.
         DataError: A part cannot be read, or two parts have different rows with the same id.
     """
     named = _checked_paths(parts, out)
     every = [_opened(file) for part in named for file in _files_of(part)]
-    # Engines write a file for each of their blocks, even for one without rows.
+    # Engines write a file for each block, even if it has no rows.
     opened = [part for part in every if part.identity["graders"]]
     if not opened:
         raise DataError(f"{str(every[0].path)!r} has no rows")
@@ -132,7 +132,7 @@ def _opened(path: Path) -> _Part:
     if path.is_dir():
         manifest = read_manifest(path)
         _require_all_rows(path, manifest)
-        # Runs of the first format do not say whether they are finished.
+        # The first format does not record whether a run is finished.
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
@@ -260,7 +260,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
     Raises:
         DataError: Two parts have different rows with the same id.
     """
-    # Hashes, because the ids of a million rows need too much memory.
+    # Hashes, because a million ids would take too much memory.
     rows: dict[int, int] = {}
     before: set[int] = set()
     overlaps: set[int] = set()
@@ -276,7 +276,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
                 )
             here_rows[key] = row
             grading = hash((key, record["grader"]))
-            # A folder also has earlier gradings of the same row.
+            # A folder may also contain earlier gradings of the same row.
             if grading in before or (grading in here and not part.path.is_dir()):
                 overlaps.add(grading)
             here.add(grading)

@@ -1,4 +1,4 @@
-"""A run and its numbers, the same after `evaluate` and when read from its folder."""
+"""A run and its numbers, whether returned by `evaluate` or loaded from a folder."""
 
 import os
 from abc import ABC, abstractmethod
@@ -144,13 +144,13 @@ R = TypeVar("R", bound=BaseModel)
 
 
 class Run(ScoreNumbers):
-    """A run, as `evaluate` returns it and as `load_run` reads it from its folder.
+    """A run, returned by `evaluate` or loaded from a folder by `load_run`.
 
-    A run from `evaluate` reads its folder only when needed.
+    A run returned by `evaluate` reads its folder only when necessary.
 
     Attributes:
-        folder: Its folder; None for a run in memory.
-        graded: Number of gradings that `evaluate` made now; 0 for a stored run.
+        folder: The run's folder; None for a run in memory.
+        graded: Number of gradings made by this call of `evaluate`; 0 for a loaded run.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class Run(ScoreNumbers):
         self._summary: Summary | None = None
         self._filled: Summary | None = None
         self._free: Run | None = None
-        # From the store that wrote the folder, so that the folder is not checked again.
+        # Set by the store that wrote the folder, so that it is not verified again.
         self.index: RunIndex | None = None
 
     @classmethod
@@ -186,14 +186,14 @@ class Run(ScoreNumbers):
         outcomes: Iterable[Outcome] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
     ) -> Self:
-        """Make the run that was just graded.
+        """Create the run that was just graded.
 
         Args:
             summary: Totals over its outcomes.
             folder: The run folder, or None.
             graded: Number of gradings made now.
             models: Classes of the results.
-            outcomes: All outcomes in order, for a run without a folder; None if they are not held.
+            outcomes: All outcomes in order, for a run without a folder; None if not in memory.
             samples: The samples by id, for a run without a folder.
         """
         run = cls(folder=folder, samples=samples, models=models)
@@ -226,7 +226,7 @@ class Run(ScoreNumbers):
         return self._records
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again."""
+        """Omit what can be recreated."""
         return self.__dict__ | {"_records": None, "_filled": None, "index": None}
 
     @property
@@ -271,19 +271,19 @@ class Run(ScoreNumbers):
     def left_out(self) -> int:
         """Number of graded rows that are not counted.
 
-        The data no longer has them, or they changed and were not graded again.
+        They are no longer in the data, or they changed and were not graded again.
         """
         return self._kept.index.left_out()
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """What identifies the run: data hash, judge, fingerprints of the graders, settings."""
+        """What identifies the run: data hash, judge, grader fingerprints and settings."""
         identity: Mapping[str, Any] = self.manifest.get("identity", {})
         return identity
 
     @property
     def judge(self) -> str | None:
-        """The judge; None if a stored run does not name it."""
+        """The judge; None if a stored run does not record it."""
         if self._summary is not None:
             return self._summary.judge
         judge: str | None = self.identity.get("judge")
@@ -291,7 +291,7 @@ class Run(ScoreNumbers):
 
     @property
     def stages(self) -> Stages:
-        """The verifiers of each grader and their labels; empty if judges decide."""
+        """Each grader's verifiers and their tuning; empty if judges decide."""
         if self._summary is not None:
             return self._summary.stages
         stages: Stages = self.manifest.get("stages", {})
@@ -301,21 +301,21 @@ class Run(ScoreNumbers):
     def outcomes(self) -> list[Outcome]:
         """The outcomes with their results, in the order of the data, then of the graders.
 
-        Results from a folder have the class that `grade` returned, found by its name, or
-        `StoredResult` if that class no longer exists.
+        Results loaded from a folder have the class that `grade` returned, or `StoredResult` if
+        that class no longer exists.
         """
         if self._outcomes is None:
             self._outcomes = [self._outcome(record) for record in self.records]
         return self._outcomes
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:
-        """Return the outcomes of one grader, with its type of results.
+        """Return one grader's outcomes, typed with its result class.
 
         Args:
             grader: A grader of this run, found by name.
         """
         found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
-        # The name identifies the grader, and so the type of its results.
+        # The name identifies the grader, and thus the type of its results.
         return cast("list[Outcome[R]]", found)
 
     def of_grader(self, grader: str) -> Sequence[Record]:
@@ -327,19 +327,19 @@ class Run(ScoreNumbers):
         return self._kept.index.scored_rows(grader)
 
     def answering(self) -> set[str]:
-        """Return the models that answered, each with its system's fingerprint behind a space."""
+        """Return the models that answered, each followed by a space and its system fingerprint."""
         return self._kept.index.answering()
 
     def column(self, name: str) -> dict[str, str | None]:
-        """Return a column of the data as text, by sample id; None if a row lacks it.
+        """Return a data column as text by sample id; None for rows that do not have it.
 
-        If this run graded a sample, the column has all rows of the data.
+        The column includes all rows of the data, even if the run graded only a sample of them.
 
         Args:
-            name: A column, or a dotted path into one; `question`, `context` and `language` too.
+            name: A column, or a dotted path into one; also `question`, `context` or `language`.
 
         Raises:
-            DataError: No row has it, or its values are lists.
+            DataError: No row has the column, or its values are lists.
         """
         source = self.samples if self.free is None else self.free.samples
         values = {
@@ -373,7 +373,7 @@ class Run(ScoreNumbers):
         A number or a slice selects outcomes by position, from 0.
 
         Raises:
-            DataError: The run has no such name, or it has two.
+            DataError: The name is unknown, or is both a grader and a sample id.
         """
         if isinstance(name, slice):
             return self.outcomes[name]
@@ -396,14 +396,14 @@ class Run(ScoreNumbers):
 
     def _at(self, given: Any) -> Outcome:
         try:
-            place = index(given)  # numpy's numbers are numbers too
+            place = index(given)  # also accepts numpy's numbers
         except TypeError:
             raise DataError(
                 f"a run is indexed by a place, a grader or a sample id, not by {given!r}"
             ) from None
         outcomes, as_id = self.outcomes, str(place)
         found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
-        # If ids count from 1, the caller may mean the id and would get the next row.
+        # If ids count from 1, the caller may mean the id, and would get the next row.
         if (found is None or found.sample_id != as_id) and any(
             outcome.sample_id == as_id for outcome in outcomes
         ):
@@ -432,7 +432,7 @@ class Run(ScoreNumbers):
 
         Args:
             shape: `"wide"` is one row per sample, `"long"` one row per finding.
-            language: Of names, labels and reasons, "en" or "ru"; the data's columns stay.
+            language: Language of names, labels and reasons, "en" or "ru".
         """
         marks = Marks(labels_by_finding(self.folder), self.confidences())
         return rows_of_run(
@@ -446,7 +446,7 @@ class Run(ScoreNumbers):
         )
 
     def confidences(self) -> dict[str, dict[str, Confidence]]:
-        """Return how sure tuned verdicts are, by grader and verifier."""
+        """Return the confidence of tuned verdicts, by grader and verifier."""
         found = {grader: stage_confidences(stages) for grader, stages in self.stages.items()}
         return {grader: of_stages for grader, of_stages in found.items() if of_stages}
 
@@ -483,18 +483,18 @@ class Run(ScoreNumbers):
         decimal: str = ".",
         delimiter: str | None = None,
     ) -> Path:
-        """Write the run to a file that only its owner can read; no cell is a formula.
+        """Write the run to a file that only its owner can read; formulas in cells are escaped.
 
         Args:
-            path: Ends with `.parquet`, `.csv`, `.xlsx` or `.jsonl`.
+            path: The file, with the suffix `.parquet`, `.csv`, `.xlsx` or `.jsonl`.
             shape: As for `rows`.
             language: As for `rows`.
-            decimal: Of numbers in CSV: `"."` or `","`.
-            delimiter: Between the cells of CSV; None: `","`, or `";"` where decimal is a comma.
+            decimal: Decimal separator in CSV: `"."` or `","`.
+            delimiter: Cell separator in CSV; None: `","`, or `";"` if the decimal is a comma.
 
         Raises:
-            ConfigurationError: Another suffix, invalid separators, a library that is not installed,
-                or a file that cannot be written.
+            ConfigurationError: The suffix or a separator is invalid, a library is not installed,
+                or the file cannot be written.
         """
         layout, rows = Layout(decimal, delimiter), self.rows(shape, language=language)
         if Path(path).suffix.lower() == ".xlsx" and shape == "wide":
@@ -505,9 +505,9 @@ class Run(ScoreNumbers):
         """Return means, counts, usage and cost.
 
         Args:
-            cluster: Column shared by rows of one document or conversation, for intervals and gates;
-                "none" treats rows as independent. None clusters by question, otherwise by context,
-                if more than 5 % of the rows share it with another row.
+            cluster: Column by which to cluster rows in intervals and gates, such as a document's
+                id; "none" treats rows as independent. None clusters by question, or else by
+                context, if more than 5 % of the rows share it with another row.
 
         Raises:
             DataError: The column is not in the data.
@@ -547,13 +547,14 @@ class Run(ScoreNumbers):
         return replace(summary, graders=graders)
 
     def shared(self, *, cluster: str | None = None) -> tuple[str | None, Mapping[str, Hashable]]:
-        """Return what rows are clustered by, and the cluster of each sample id.
+        """Return what rows are clustered by, and the cluster of each sample.
 
         Args:
             cluster: As for `summary`.
 
         Returns:
-            None and an empty mapping if rows are independent; other independent rows are left out.
+            None and an empty mapping if rows are independent. Rows that do not belong to a cluster
+            are left out.
         """
         if cluster == NOT_CLUSTERED:
             return None, {}
@@ -570,13 +571,13 @@ class Run(ScoreNumbers):
 
     @property
     def free(self) -> "Run | None":
-        """The cheap judge's run of all rows, if this run graded a sample; otherwise None."""
+        """The cheap judge's run over all rows if this run graded a sample; otherwise None."""
         if self._free is None and self.folder is not None and self.identity.get("sample"):
             self._free = load_run(self.folder / FREE_FOLDER)
         return self._free
 
     def beside(self, free: "Run") -> "Run":
-        """Attach the cheap judge's run of all rows to this run of a sample."""
+        """Attach the cheap judge's run over all rows to this run of a sample."""
         self._free = free
         return self
 
@@ -589,24 +590,24 @@ class Run(ScoreNumbers):
         count: Mapping[str, float] | None = None,
         cluster: str | None = None,
     ) -> GateDecision:
-        """Decide whether each grader's mean is shown to reach a gate; ask as often as you like.
+        """Decide whether each grader's mean reaches a gate; may be called any number of times.
 
         Args:
             mean: The required mean score, 0 to 1.
-            error: Chance of a wrong answer, above 0 and up to 0.5.
-            min_scored: Least share of the rows that must have a score, 0 to 1.
+            error: Accepted probability of a wrong decision, above 0 and up to 0.5.
+            min_scored: Minimum share of rows that must have a score, 0 to 1.
             count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
             cluster: As for `summary`.
 
         Raises:
-            ConfigurationError: A number is out of its range, or there is no such reason.
+            ConfigurationError: A number is out of range, or a reason is unknown.
             DataError: The column is not in the data.
         """
         summary = self.summary(cluster=cluster)
         return decide_gate(summary, mean, error=error, min_scored=min_scored, count=count)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return notes that a reader of the numbers needs, one per line."""
+        """Return notes needed to interpret the numbers."""
         tuned = any(stage["tuned"] for each in self.stages.values() for stage in each)
         chosen = tuned or self.manifest.get("stopped") or self.free
         return (self.summary() if chosen else self._unfilled()).notes(say=say)
@@ -618,7 +619,7 @@ class Run(ScoreNumbers):
         return [record["score"] for record in self.records]
 
     def lowest(self, most: int) -> list[Outcome]:
-        """Return the outcomes to look at first: failed ones, then low scores, then unscored rows.
+        """Return the outcomes to look at first: failed rows, then low scores, then unscored rows.
 
         Args:
             most: Maximum number.
@@ -626,11 +627,11 @@ class Run(ScoreNumbers):
         return [self._outcome(record) for record in self.lowest_records(most)]
 
     def lowest_records(self, most: int, begin: int = 0) -> Sequence[Record]:
-        """Return the records of `lowest`, from one of them on."""
+        """Like `lowest`, but return records, starting at `begin`."""
         return self._kept.read(self._kept.index.lowest(most, begin))
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens, cost and seconds of all outcomes, without zeros."""
+        """Return calls, tokens, cost and seconds of all outcomes, omitting zeros."""
         found = self._kept.index.usage()
         return found | {"seconds": round(found.get("seconds", 0.0), 1)}
 
@@ -669,14 +670,14 @@ class Run(ScoreNumbers):
 
 
 def load_run(run: str | os.PathLike[str] | Run) -> Run:
-    """Read a run folder.
+    """Load a run from its folder.
 
     Args:
         run: The folder; a `Run` is returned unchanged.
 
     Raises:
-        DataError: The folder has no run, or a broken one.
-        ConfigurationError: It is neither a path nor a run.
+        DataError: The folder does not contain a run, or the run is damaged.
+        ConfigurationError: `run` is neither a path nor a run.
     """
     if isinstance(run, Run):
         return run

@@ -20,7 +20,7 @@ class ReplyLog:
 
     Args:
         folder: The run folder; it must exist before the first reply.
-        grading: Returns the sample id and the grader of the current grading.
+        grading: Returns the current sample id and grader.
         store: Stores replies across runs; None without a cache.
     """
 
@@ -50,7 +50,7 @@ class ReplyLog:
             "messages": call.messages,
             "reply": reply.parsed,
         }
-        # One call writes a whole line: a run that is killed leaves at most a torn last one.
+        # A single call writes the whole line, so a killed run leaves at most one torn line.
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
         try:
             os.write(file, to_json(line) + b"\n")

@@ -21,7 +21,7 @@ from rag_evals.stats.intervals import MOST_REPEATED, interval_of_sums
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
 _SAYS_NOTHING: frozenset[NotScorableReason] = frozenset({"no_statements", "empty_answer"})
 NOT_CLUSTERED = "none"
-"""In place of a column's name: rows are independent."""
+"""Used in place of a column name to treat rows as independent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,11 @@ class RowFacts:
     """Facts about one row.
 
     Attributes:
-        question: Hash of the question, without case and spaces; None without one.
-        context: Hash of the texts of the chunks, in any order; None without one.
-        words: Words of the answer; None if the row could not be read.
-        statements: Statements with a verdict; None for a grader without statements.
-        supported: Supported statements; None too for a grader that decides something else, such as
-            correctness.
+        question: Hash of the question, ignoring case and whitespace; None if there is none.
+        context: Hash of the chunks' texts, in any order; None if there are none.
+        words: Number of words in the answer; None if the row could not be read.
+        statements: Number of statements with a verdict; None if the grader has no statements.
+        supported: Number of supported statements; None if the grader does not decide support.
     """
 
     question: int | None = None
@@ -57,13 +56,13 @@ class RowFacts:
     def with_findings(
         self, findings: Sequence[Finding], reason: NotScorableReason | None
     ) -> "RowFacts":
-        """Return the facts with the numbers of statements and of supported ones."""
+        """Return a copy with the numbers of statements and supported statements."""
         verdicts = [one.verdict for one in findings if one.about == "statement"]
         decided = [verdict for verdict in verdicts if verdict is not None]
-        # Verdicts of a row without a score do not count: only a part of it may have been read.
+        # Ignore verdicts on a row without a score, because only part of it may have been read.
         if reason not in _SAYS_NOTHING and (reason or not decided):
             return self
-        # If the grader also checks claims of the reference, a yes means "correct".
+        # If the grader also checks claims of the reference, True means correct, not supported.
         is_correctness = any(one.about == "reference" for one in findings)
         supported = None if is_correctness else sum(decided)
         return replace(self, statements=len(decided), supported=supported)
@@ -82,7 +81,7 @@ HASHES = FACTS[:2]
 
 
 def stable_hash(text: str) -> int:
-    """Return a 64-bit hash that is the same in every process and fits SQLite's integers."""
+    """Return a 64-bit signed hash that is the same in every process."""
     digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)
 
@@ -162,11 +161,11 @@ class StoredFacts:
 
 
 class RowTable:
-    """Facts about a grader's rows that did not fail, at a few bytes per row.
+    """Facts about a grader's rows that did not fail, stored in a few bytes per row.
 
     Attributes:
-        by: What to cluster rows by: None chooses question or context, "none" does not cluster;
-            otherwise the column whose hash replaces the question's.
+        by: What to cluster rows by. None chooses question or context, "none" means no clustering;
+            otherwise a column, whose hash replaces the question's.
         stored: Facts of rows in an index, read when needed.
     """
 
@@ -204,10 +203,10 @@ class RowTable:
         return code
 
     def clusters(self, count_as: Iterable[str] = ()) -> Clusters | None:
-        """Cluster the rows with a score, then those of each reason; None if independent.
+        """Cluster the rows with a score, then those with each reason; None if independent.
 
         Args:
-            count_as: Reasons whose rows count with a number, in the order of the numbers.
+            count_as: Reasons whose rows count as a number, in the order of the numbers.
         """
         if (whole := self.whole()) is None:
             return None

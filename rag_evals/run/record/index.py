@@ -1,8 +1,8 @@
 """The index of a run: one SQLite row for each line of its logs.
 
 `index.sqlite` may be deleted at any time: it is rebuilt from `results.jsonl` and `samples.jsonl`.
-It stores the hash of the lines that it covers, and a file next to it stores its own hash. If one of
-them does not fit, the index is rebuilt.
+It stores a hash of the lines that it covers, and a file next to it stores a hash of the index. If
+either does not match, the index is rebuilt.
 """
 
 import sqlite3
@@ -38,7 +38,7 @@ from rag_evals.run.record.stored_types import OUTCOME
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
 POSITIONS = "positions"
-"""Note: the hash of the data in which each line's `index` is the position of its row."""
+"""Name of the note with the hash of the data to which the positions in the index belong."""
 LOCK = ".lock"
 _SEAL = f"{INDEX}-seal"
 _DOUBTED = "doubted"
@@ -48,7 +48,7 @@ _COMMIT_ROWS = 200
 _FETCHED = 1_000
 _BETWEEN = ", "
 _SETTLED = "settled"
-# SQLite's own indexes cost 40 µs per added line, but 2 µs per line if built at the end.
+# Updating SQLite's indexes costs 40 µs per line; building them at the end, 2 µs.
 _MOST_ADDED = 10_000
 _USAGE = tuple(field.name for field in fields(Usage))
 _NUMBERS = (*_USAGE, *FACTS)
@@ -74,8 +74,9 @@ CREATE TABLE stale (place INTEGER PRIMARY KEY);
 CREATE TABLE shared (grader INTEGER, fact TEXT, rows INTEGER, within INTEGER, repeated INTEGER);
 PRAGMA user_version = {_VERSION};
 """
-# A line counts if it is the last one of its sample and grader with the sample's current content. A
-# sample without a line of its own cannot have changed. In most runs all lines count.
+# A line counts if it is the last one for its sample and grader, and the sample has not changed
+# since. A sample without a line in `samples.jsonl` cannot have changed. In most runs, all lines
+# count.
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS outcome_row ON outcome (sample, grader, content);
 CREATE INDEX IF NOT EXISTS sample_row ON sample (sample, content, in_data);
@@ -137,7 +138,7 @@ class IndexedLine(NamedTuple):
 
 
 class ScoredRow(NamedTuple):
-    """The fields of an outcome that comparisons use; `reason` may be the type of an error."""
+    """The fields of an outcome used by comparisons; `reason` may be an error type."""
 
     sample_id: str
     status: str
@@ -165,8 +166,8 @@ class Ended(NamedTuple):
     """Selects lines of earlier starts that did not fail.
 
     Attributes:
-        fingerprints: The fingerprint of each grader; other graders are left out.
-        only_current: Leave out rows that changed or that the data no longer has.
+        fingerprints: The fingerprint of each grader; other graders are excluded.
+        only_current: Exclude rows that changed or are no longer in the data.
     """
 
     fingerprints: Mapping[str, str]
@@ -240,7 +241,7 @@ class RunIndex:
         try:
             index._catch_up(hash_file)
         except BaseException:
-            # With an open transaction, the next reader waits five seconds and fails.
+            # An open transaction would make the next reader wait for five seconds and fail.
             database.close()
             raise
         return index
@@ -272,7 +273,7 @@ class RunIndex:
 
     @classmethod
     def in_memory(cls, outcomes: Iterable[Outcome]) -> Self:
-        """Index outcomes that are in no log; the place of each is its position."""
+        """Index outcomes that are not in a log; their positions serve as offsets."""
         index = cls(Path(), _prepared(sqlite3.connect("", check_same_thread=False)))
         for place, outcome in enumerate(outcomes):
             index.add(outcome, place)
@@ -281,10 +282,10 @@ class RunIndex:
 
     @classmethod
     def open_unchecked(cls, folder: Path) -> Self | None:
-        """Open a settled index without hashing the log, which takes a second for a million rows.
+        """Open a settled index without hashing the log; takes a second for a million rows.
 
         Returns:
-            None if there is no index, or if its files have another length.
+            None if there is no index, or if it covers files of another size.
         """
         try:
             path = (folder / INDEX).absolute().as_uri()
@@ -310,7 +311,7 @@ class RunIndex:
         self._marks = _marks(self.folder)
 
     def close(self) -> None:
-        """Close the file, unless a `RowTable` still reads it; `is_current` still works."""
+        """Close the file, unless a `RowTable` still needs it; `is_current` still works."""
         if not self._is_lent:
             self._database.close()
 
@@ -320,7 +321,7 @@ class RunIndex:
 
     @property
     def is_current(self) -> bool:
-        """True if no file of the run changed since `seal`."""
+        """True if no file of the run has changed since `seal`."""
         return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
@@ -331,7 +332,7 @@ class RunIndex:
 
     @property
     def is_due(self) -> bool:
-        """True if enough lines were added for a commit."""
+        """True if enough lines have been added for a commit."""
         return len(self._outcomes) >= _COMMIT_ROWS
 
     def commit(self, results: Written, samples: Written) -> None:
@@ -342,7 +343,7 @@ class RunIndex:
         self._database.commit()
 
     def note(self, name: str, value: str | None = None) -> None:
-        """Store a note about the run; a rebuild of the index loses it."""
+        """Store a note about the run; it is lost when the index is rebuilt."""
         self._break_seal()
         self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
         self._database.commit()
@@ -359,7 +360,7 @@ class RunIndex:
         return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
 
     def trust_positions(self, key: str | None) -> None:
-        """Record for which data the positions of lines are right; None for no data."""
+        """Record which data the positions of lines belong to; None if unknown."""
         self.note(POSITIONS, key)
         self.note(_DOUBTED)
 
@@ -374,28 +375,28 @@ class RunIndex:
         return Spent(Usage(*used), cost, lost or 0.0, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
-        """Yield the position in the data of each chosen line of a grader."""
+        """Yield the position in the data of each selected line of a grader."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
             f"AND grader = {self._find_word(grader)}"
         )
 
     def ended_places(self, chosen: Ended) -> Iterator[int]:
-        """Yield the offset of each chosen line, in the order of the log."""
+        """Yield the offset of each selected line, in log order."""
         where = self._where(chosen)
         return self._column(f"SELECT o.place FROM outcome o WHERE {where} ORDER BY o.place")
 
     def kept_without_outcome(self) -> Iterator[tuple[int, int]]:
-        """Yield the hashes of id and line of each sample that was not graded without failure."""
+        """Yield the hashes of the id and line of each sample whose gradings all failed."""
         return self._rows(
             "SELECT sample, line FROM main.sample WHERE sample NOT IN (SELECT sample FROM outcome "
             f"WHERE status > 0 AND sample NOT IN ({self._doubted_numbers()})) ORDER BY place"
         )
 
     def tallies(self, chosen: Ended | None = None) -> Iterator[Tally]:
-        """Add up the lines of each grader; without `chosen`, those that count."""
+        """Add up the selected lines of each grader; if None, those that count."""
         self._is_lent = True
-        # Facts are read later, when there may be lines of this start.
+        # Facts are read later, when the index may contain lines of this start.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(()):
             number = self._find_word(name)
@@ -416,7 +417,7 @@ class RunIndex:
                 yield Tally(name, ends, values, RowTable(stored=facts), noted)
 
     def _shared(self, grader: int) -> dict[str, Shared]:
-        """Count the rows that share a question or a context; empty if not known."""
+        """Count the rows that share a question or a context; empty if unknown."""
         if not self.is_settled:
             return {}
         found = self._rows(
@@ -440,7 +441,7 @@ class RunIndex:
         return f"{where} AND {_COUNTS}"
 
     def find(self, key: tuple[str, str, str, str]) -> IndexedLine | None:
-        """Return the last line of a grading from before this start."""
+        """Return a grading's last line from before this start."""
         sample_id, grader, sample_print, grader_print = key
         found = self._read(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE o.sample = ? AND o.grader = ? "
@@ -531,7 +532,7 @@ class RunIndex:
     def _doubted_numbers(self) -> str:
         return ", ".join(map(str, sorted(self.doubted())))
 
-    # For readers: only the lines that count, in the order of the data.
+    # The methods below read only the lines that count, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
         """Set the order of graders within a row."""
@@ -601,7 +602,7 @@ class RunIndex:
         )
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens, cost and seconds of the lines that count, without zeros."""
+        """Return calls, tokens, cost and seconds of the lines that count, omitting zeros."""
         names = (*_USAGE, "cost_usd", "seconds")
         sums = ", ".join(f"SUM({name})" for name in names)
         found = next(self._rows(f"SELECT {sums} FROM outcome o WHERE {_COUNTS}"))
@@ -616,7 +617,7 @@ class RunIndex:
         )
 
     def sample_places(self) -> Iterator[tuple[str, int]]:
-        """Yield the id and offset of each sample in the data, in the order of the log."""
+        """Yield the id and offset of each sample in the data, in log order."""
         return self._rows(
             f"SELECT sample_id, place FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
             "(SELECT MIN(place) FROM main.sample first WHERE first.sample = s.sample)"
@@ -635,7 +636,7 @@ class RunIndex:
         return self._number(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}")
 
     def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
-        """Count each grader's rows by the models that answered; empty if all rows agree."""
+        """Count each grader's rows by the models that answered; empty if they are all the same."""
         pairs = f"SELECT o.grader, o.judge, COUNT(*) AS count FROM outcome o WHERE {_COUNTS}"
         said = "JOIN word g ON g.number = c.grader JOIN word j ON j.number = c.judge"
         every = self._rows(
@@ -654,7 +655,7 @@ class RunIndex:
         return found
 
     def _catch_up(self, hash_file: Callable[[Path, int], str]) -> None:
-        """Index the lines since the last commit, or all lines if the index does not fit."""
+        """Index the lines since the last commit, or all if the index does not match the log."""
         sizes = self._fitting(hash_file)
         covered = dict(sizes)
         for name, added in ((RESULTS, self._new_outcomes), (SAMPLES, self._new_samples)):
@@ -672,7 +673,7 @@ class RunIndex:
             self.commit(results, samples)
 
     def _doubt(self, covered: Mapping[str, int]) -> None:
-        """Mark the new lines' samples as doubted; if they are too many, doubt all positions."""
+        """Mark the samples of new lines as doubted; with too many, distrust all positions."""
         if self.noted(POSITIONS) is None:
             return
         new = self._rows(
@@ -781,7 +782,7 @@ class RunIndex:
         while rows := cursor.fetchmany(_FETCHED):
             yield from rows
 
-    # `Any`: whatever the query asks for.
+    # `Any` depends on the query.
     def _column(self, query: str) -> Iterator[Any]:
         """Read one column without running Python for each row."""
         self._flush()
@@ -830,7 +831,7 @@ def _sample_row(key: SampleKey, place: int) -> tuple[Any, ...]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open the file; replace it if it is not an index of this version."""
+    """Open the file; replace it if it is not an index in this version's format."""
     path.touch(PRIVATE)
     try:
         return _prepared(sqlite3.connect(path, check_same_thread=False))
@@ -846,7 +847,7 @@ def remove_index(folder: Path) -> None:
 
 
 def _fits_seal(folder: Path) -> bool:
-    """True if the index has its sealed hash; a killed start leaves no seal."""
+    """True if the index matches its seal, or has none, as after a killed start."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()
@@ -867,11 +868,11 @@ def _marks(folder: Path) -> list[tuple[int, ...]]:
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # After a loss of power the index may lack lines; the log has them.
+        # After a power failure the index may lack lines that the log has.
         database.execute("PRAGMA synchronous = NORMAL")
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
-            # Fails, as it should, if there are tables of another version.
+            # Fails, as intended, if there are tables of another version.
             database.executescript(_SCHEMA)
     except BaseException:
         database.close()

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from rag_evals.errors import DataError
 
 PRIVATE = 0o600
-"""Only the owner may read the files of a run: they contain user data."""
+"""Only the owner may read a run's files, because they contain user data."""
 
 _MAX_LINE_BYTES = 256 * 2**20
 _BLOCK_BYTES = 65536
@@ -59,7 +59,7 @@ class LineLog:
         begins = self._size
         self._size += len(line)
         self._digest.update(line)
-        # One write call, so that a kill leaves a whole line or a torn last one, never a mix.
+        # A single write, so that a kill leaves a complete line or a torn last line.
         while line:
             line = line[os.write(self._file, line) :]
         return begins

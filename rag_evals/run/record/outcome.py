@@ -42,7 +42,7 @@ class StoredResult(Result):
 
     model_config = ConfigDict(extra="allow")
 
-    # Fields of its outcome: score, reason, findings, warnings, tallies and ranking score.
+    # The outcome's score, reason, findings, warnings, tallies and ranking score.
     _outcome: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
@@ -79,7 +79,7 @@ class StoredResult(Result):
 
 
 def type_name(model: type) -> str:
-    """Return a class's name as a run stores it, such as `my_graders:Strict`."""
+    """Return the stored name of a class, such as `my_graders:Strict`."""
     return f"{model.__module__}:{model.__qualname__}"
 
 
@@ -100,8 +100,8 @@ def read_result(
         return model.model_validate(fields)
     except ValidationError:
         if model.__module__.startswith("rag_evals."):
-            raise  # The line is damaged: our own classes can read what they wrote.
-        # A user's class of that name may have changed its fields.
+            raise  # Built-in classes can read what they wrote, so the line is damaged.
+        # The fields of a user's class may have changed.
         return None
 
 
@@ -113,15 +113,15 @@ def _find_class(name: str) -> type[BaseModel] | None:
             import_module(module_name)
     found: Any = sys.modules.get(module_name)
     for part in qualified.split("."):
-        # No `getattr`: a module's `__getattr__` may run any code.
+        # No `getattr`, because a module's `__getattr__` may run arbitrary code.
         found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
-# Nested values are JSON in their column: their form differs between graders.
+# Nested values become JSON, because their structure differs between graders.
 _AS_JSON = ("result", "findings", "tallies", "further_scores", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
-# In a table, `question` would look like the text of the question.
+# In a table, `question` would look like the question's text.
 _FACTS = dict(
     zip(FACTS, ("question_hash", "context_hash", "answer_words", *FACTS[3:]), strict=True)
 )
@@ -155,7 +155,7 @@ COLUMNS: Mapping[str, str] = {
     "grader_fingerprint": _TEXT,
     "sample": _TEXT,
 }
-"""The columns of an outcome's row with their Arrow types."""
+"""The columns of an outcome row, with their Arrow types."""
 
 
 def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
@@ -213,7 +213,7 @@ def outcome_schema() -> Any:
     return arrow.schema([(name, types[kind]) for name, kind in COLUMNS.items()])
 
 
-# The default allows `Outcome` without a parameter: its result is then any model.
+# The default allows `Outcome` without a parameter, whose result is then any model.
 R_co = TypeVar("R_co", bound=BaseModel, default=BaseModel, covariant=True)
 
 Status = Literal["scored", "not_scorable", "failed"]
@@ -232,24 +232,25 @@ class Outcome(Generic[R_co]):
     """The outcome of one grading: one sample, one grader.
 
     Attributes:
-        index: The sample's position in the data, from 0.
+        index: The row's position in the data, from 0.
         sample_id: The row's id, or a hash of its content.
-        grader: Name of the grader.
-        status: How the grading ended.
+        grader: The grader's name.
+        status: `scored`, `not_scorable` or `failed`.
         score: 0 to 1 if scored, otherwise None; never NaN.
-        ranking_score: 0 to 1 if the result ranks rows more finely than its score, or None.
-        reason: Why it is not scorable, or None.
+        ranking_score: 0 to 1, for ranking rows more finely than by score; None if the result has
+            none.
+        reason: Why the row is not scorable, or None.
         result: The grader's result; None if it failed.
-        result_type: Name of the result's class, used to load it again.
-        findings: The findings of the result; pages and tables read only these.
-        error: The error of a failed grading, or None.
-        attempts: Number of requested replies; 0 if no judge was needed.
+        result_type: Name of the result's class, for loading it again.
+        findings: The result's findings, which pages and tables show.
+        error: Why the grading failed, or None.
+        attempts: Number of replies requested; 0 if no judge was needed.
         seconds: Duration of the grading.
         usage: Tokens and calls.
         cost_usd: List price of the usage in US dollars; None if the model's price is not known.
         warnings: Oddities in the result.
-        tallies: Further counts of the result, by name, each as a part and its whole.
-        further_scores: Further numbers of the result, 0 to 1, by name.
+        tallies: The result's other counts by name, each as a part and its total.
+        further_scores: The result's other numbers by name, 0 to 1.
         repeats: The score of each repeat, or None; empty for a row graded once.
         answered_by: Models that the judge's replies name, with the provider's system fingerprint
             if there is one.
@@ -312,12 +313,12 @@ class Outcome(Generic[R_co]):
         return to_json(self) + b"\n"
 
     def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
-        """Return one flat row for a table, of texts, numbers and lists of texts.
+        """Return a flat row for a table, with texts, numbers and lists of texts.
 
-        `rag_evals.run.outcome_schema()` is its Arrow schema; `merge` makes a run of such rows.
+        Its Arrow schema is `rag_evals.run.outcome_schema()`; `merge` creates a run from such rows.
 
         Args:
-            sample: The graded sample, to include as JSON; a merged run can then show it.
+            sample: The graded sample; include it if a merged run should be able to show it.
         """
         if isinstance(sample, Sample):
             sample = NumberedSample(
@@ -331,12 +332,12 @@ class Outcome(Generic[R_co]):
         record: Mapping[str, Any],
         known: Mapping[str, type[BaseModel]] | None = None,
     ) -> "Outcome":
-        """Read what `to_line` wrote.
+        """Create an outcome from a line written by `to_line`.
 
         Args:
             record: The parsed line.
-            known: Result classes by `result_type`; others are looked up. None leaves out results
-                and findings, and imports nothing.
+            known: Result classes by `result_type`; others are looked up. None omits results and
+                findings, and imports nothing.
         """
         values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
         if values.get("error") is not None:
@@ -361,7 +362,7 @@ def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]]
     """Like `Outcome.from_record`.
 
     Raises:
-        DataError: The stored result does not fit its class.
+        DataError: The stored result does not match its class.
     """
     try:
         return Outcome.from_record(record, known)
@@ -373,23 +374,23 @@ def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]]
 
 
 def short_fingerprint(fingerprint: str) -> str:
-    """Return the part of a fingerprint that outcomes store; the manifest has all of it."""
+    """Return the part of a fingerprint stored in outcomes; the manifest contains all of it."""
     return fingerprint[:16]
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
-    """Return the score of a stored outcome, or the value of its reason; None for neither.
+    """Return the score of a stored outcome, or the value of its reason, or None.
 
     Args:
-        record: A line of `results.jsonl`, parsed.
-        count: The value of rows without a score, by reason.
+        record: A parsed line of `results.jsonl`.
+        count: Values of rows without a score, by reason.
     """
     score: float | None = record["score"]
     return score if score is not None else count.get(record.get("reason") or "")
 
 
 def reason_of(record: Mapping[str, Any]) -> str | None:
-    """Return why an outcome has no score: reason or error type; None if it has one."""
+    """Return the reason or error type of an outcome without a score; None if it has a score."""
     if record.get("score") is not None:
         return None
     error: Mapping[str, Any] = record.get("error") or {}
@@ -397,13 +398,10 @@ def reason_of(record: Mapping[str, Any]) -> str | None:
 
 
 def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
-    """Return the findings of a stored outcome; empty if it failed.
-
-    Args:
-        record: A line of `results.jsonl`, parsed.
+    """Return the findings of a parsed outcome; empty if it failed.
 
     Raises:
-        DataError: An earlier version wrote no findings, or they cannot be read.
+        DataError: An earlier version did not store findings, or they cannot be read.
     """
     stored = record.get("findings")
     if stored is None and record.get("result") is None:

@@ -1,7 +1,7 @@
 """The outcomes and samples of a run, read on demand.
 
-A run folder may have a million rows. The index answers most questions; a line of the log is read
-only for fields that the index lacks, such as findings.
+A run may have a million rows. Most queries are answered from the index; a line of the log is only
+read for fields that the index does not have, such as findings.
 """
 
 import weakref
@@ -29,7 +29,7 @@ _IN_INDEX = frozenset(
 
 
 class Log(Protocol):
-    """Reads whole lines by their place in the index."""
+    """Reads lines by their `place` in the index."""
 
     def outcome(self, place: int, /) -> Record: ...
 
@@ -62,7 +62,7 @@ class _ListLog:
 
 
 class IndexedRecord(Mapping[str, Any]):
-    """An outcome from the index; its line is read for fields that the index lacks."""
+    """An outcome from the index; its line is read for fields that the index does not have."""
 
     __slots__ = ("_fields", "_line", "_log")
 
@@ -169,7 +169,7 @@ class RunRecords:
 
     @classmethod
     def of_folder(cls, folder: Path, manifest: Mapping[str, Any], *, unchecked: bool) -> Self:
-        """Open the index of a folder; `unchecked` skips the comparison of hashes if it can.
+        """Open the index of a folder; `unchecked` skips the comparison of hashes if possible.
 
         Raises:
             DataError: A line of the log is broken.
@@ -186,7 +186,7 @@ class RunRecords:
         manifest: Mapping[str, Any],
         samples: Mapping[str, StoredSample],
     ) -> Self:
-        """Index records that are in no file; of equal sample and grader the last one counts."""
+        """Index records without a folder; the last record of each sample and grader counts."""
         index = RunIndex.in_memory(map(Outcome.from_record, records))
         return cls(index, manifest, _ListLog(records), samples)
 

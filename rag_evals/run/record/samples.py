@@ -1,4 +1,4 @@
-"""`samples.jsonl` stores each graded sample, so that a report needs only the run folder."""
+"""Stores each graded sample in `samples.jsonl`, so that a report needs only the run folder."""
 
 import hashlib
 import json
@@ -25,7 +25,7 @@ class StoredSample:
         metadata: Metadata of each chunk, aligned with `chunks`; may be empty.
         columns: The row's other columns.
         fingerprint: Hash of the sample, as in outcomes; may be empty.
-        in_data: False for a row that the data no longer has.
+        in_data: False if the row is no longer in the data.
     """
 
     sample_id: str
@@ -41,7 +41,7 @@ class StoredSample:
 
 
 def stored_sample(row: NumberedSample) -> StoredSample | None:
-    """Return the row as an in-memory run stores it; None if nothing could be read."""
+    """Return a row in the form stored by runs in memory; None if it could not be read."""
     sample = row.sample
     if not isinstance(sample, Sample):
         return StoredSample(row.name, columns=row.columns) if row.columns else None
@@ -83,7 +83,7 @@ class SampleKey(NamedTuple):
 
     Attributes:
         fingerprint: Hash of the sample; empty if it could not be read.
-        in_data: False for a row that the data no longer has.
+        in_data: False if the row is no longer in the data.
         line: Hash of the whole line.
     """
 
@@ -105,7 +105,7 @@ def read_sample_key(line: bytes) -> SampleKey:
 
 
 def sample_line(row: NumberedSample) -> bytes | None:
-    """Serialize a row for `samples.jsonl`; None if nothing could be read."""
+    """Serialize a row for `samples.jsonl`; None if it could not be read."""
     if isinstance(row.sample, Sample):
         return _packed(_fields(row, row.sample))
     if row.columns:
@@ -114,7 +114,7 @@ def sample_line(row: NumberedSample) -> bytes | None:
 
 
 def empty_line(sample_id: str, *, in_data: bool = True) -> bytes:
-    """Serialize a row that cannot be shown, or that the data no longer has."""
+    """Serialize a row that cannot be shown, or is no longer in the data."""
     return _packed({"sample_id": sample_id} | ({} if in_data else {"in_data": False}))
 
 
@@ -137,7 +137,7 @@ def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:
 
 
 def _packed(fields: Mapping[str, Any]) -> bytes:
-    # Columns and metadata may contain any object; a report needs text.
+    # Columns and metadata may contain arbitrary objects, but a report needs text.
     text = json.dumps(fields, ensure_ascii=False, default=str, skipkeys=True)
     return text.encode("utf-8", "replace") + b"\n"
 
@@ -163,11 +163,11 @@ def _stored(line: "_Line") -> StoredSample:
 
 
 GROUPING_FIELDS = ("language", "question", "context")
-"""Fields of a sample that group or cluster rows like columns."""
+"""Fields of a sample by which rows can be grouped or clustered, like columns."""
 
 
 def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
-    """Return a column of one row as text; None if the row lacks it.
+    """Return a row's column as text; None if the row does not have it.
 
     Raises:
         DataError: The value is a list or an object.

@@ -1,4 +1,4 @@
-"""The folder of a run: its manifest, and the logs of outcomes and samples.
+"""A run folder: its manifest, and its logs of outcomes and samples.
 
 Each outcome is one line, written when its grading ends. If a key (sample and grader, with their
 fingerprints) has several lines, the last one counts.
@@ -27,13 +27,13 @@ from rag_evals.run.record.stored_types import OUTCOME, RUN_MANIFEST
 MANIFEST = "manifest.json"
 DATA_CHECK = ".data-check.json"
 BATCH = "batch"
-"""Folder inside a run folder with the files of its batches."""
+"""Subfolder of a run folder with the files of its batches."""
 FORMAT = 2
-"""Version of a run's files; older versions can be read too."""
+"""Format version of a run's files; earlier versions can still be read."""
 
 
 class RunStore:
-    """The folder of one run, used by one process at a time."""
+    """A run folder, used by one process at a time."""
 
     index: RunIndex
 
@@ -98,8 +98,8 @@ class RunStore:
         return Outcome.from_record(self._reader.outcome(place), known)
 
     def keep_check(self, check: KeptCheck) -> None:
-        """Store the check of the data, so that the next start can skip it."""
-        # Without it the next start reads the data.
+        """Store that the data was checked, so that the next start can skip the check."""
+        # Without the file, the next start checks the data again.
         if (written := check.to_json()) is not None:
             with suppress(OSError):
                 replace_file(self.folder / DATA_CHECK, written, sync=False)
@@ -110,7 +110,7 @@ class RunStore:
 
     @property
     def versions(self) -> list[str]:
-        """The versions of rag_evals that graded here, oldest first."""
+        """The versions of rag_evals that graded rows of this run, oldest first."""
         versions: list[str] = self._manifest["versions"]
         return versions
 
@@ -135,7 +135,7 @@ class RunStore:
     ) -> None:
         """Record that every row has an outcome."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
-        # A finished run without new outcomes keeps its time.
+        # A finished run without new outcomes keeps its finish time.
         self._manifest["finished"] = self._finished or _now()
         self._manifest.pop("pending", None)
         self._write_manifest()
@@ -151,11 +151,11 @@ class RunStore:
                 raise ConfigurationError(f"{str(self.folder)!r} has results but no {MANIFEST}")
         else:
             stored = require_same_run(self.folder, self._manifest)
-            # Still true until this command replaces it.
+            # Still valid until this command replaces it.
             self._manifest |= {name: stored[name] for name in ("pending",) if name in stored}
             self._manifest["created"] = stored.get("created", self._manifest["created"])
             self._finished = stored.get("finished")
-            # Manifests of earlier versions name only the last one.
+            # Manifests written by earlier versions have only the last version.
             graded = [stored["rag_evals"]] if "rag_evals" in stored else []
             self._manifest["versions"] = stored.get("versions", graded)
         self._write_manifest()
@@ -191,7 +191,7 @@ def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
 
 
 def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that a folder has the run of a manifest, and return the stored manifest.
+    """Check that a folder has the same run as a manifest, and return the stored manifest.
 
     Raises:
         ConfigurationError: It has a different run.
@@ -214,7 +214,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
     Raises:
-        DataError: The folder has no run, or one written by a newer version.
+        DataError: The folder does not contain a run, or a newer version wrote it.
     """
     path = folder / MANIFEST
     try:
@@ -234,7 +234,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def read_records(folder: Path) -> Iterator[Record]:
-    """Read `results.jsonl` in the order in which gradings ended; skip a torn last line.
+    """Read `results.jsonl` in order of completion; skip a torn last line.
 
     Raises:
         DataError: A line is not an outcome.
@@ -243,7 +243,7 @@ def read_records(folder: Path) -> Iterator[Record]:
 
 
 def checked_record(line: bytes, where: str) -> Record:
-    """Check one outcome from outside a run folder; `DataError` if it is none."""
+    """Parse an outcome from outside a run folder; raise `DataError` if it is invalid."""
     try:
         return OUTCOME.validate_json(line)
     except ValueError as error:
@@ -253,8 +253,8 @@ def checked_record(line: bytes, where: str) -> Record:
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Describe each different setting with both values.
 
-    Changed rows are no difference, because they are graded again. The data differ only if both
-    their content and their name changed.
+    Changed rows do not count as a difference, because they are graded again. The data only differ
+    if both their content and their name changed.
     """
     if stored["format"] != wanted["format"]:
         return [f"its format is {stored['format']}, this version writes {wanted['format']}"]

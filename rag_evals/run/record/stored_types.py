@@ -1,4 +1,4 @@
-"""The types of a run's files; unknown fields, written by a newer version, are kept."""
+"""The types of a run's files; unknown fields written by a newer version are kept."""
 
 from typing import Annotated, Any, NotRequired
 
@@ -150,6 +150,6 @@ class _StoredManifest(TypedDict):
 
 
 OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
-"""Reads a line of `results.jsonl`."""
+"""Parses a line of `results.jsonl`."""
 RUN_MANIFEST = TypeAdapter(_StoredManifest)
-"""Reads `manifest.json`."""
+"""Parses `manifest.json`."""

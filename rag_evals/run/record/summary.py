@@ -1,4 +1,4 @@
-"""The numbers of a run: means, row counts, and why rows have no score."""
+"""Summary statistics of a run: means, row counts, and why rows have no score."""
 
 import math
 import re
@@ -40,7 +40,7 @@ def worst_mean(scores: Sequence[float], failed: int) -> float | None:
 
 
 def counted_words(counts: Mapping[str, int]) -> str:
-    """List counts, as in "3 empty_context, 1 JudgeOutputError"; the highest count comes first."""
+    """Format counts in descending order, as in "3 empty_context, 1 JudgeOutputError"."""
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return ", ".join(f"{count} {name}" for name, count in ordered)
 
@@ -103,7 +103,7 @@ class RepeatNumbers:
 
     @property
     def within_row_variance(self) -> float | None:
-        """Mean variance of a row's scores; None if no row has two."""
+        """Mean variance of a row's scores; None if no row has at least two."""
         return self.variances / self.compared if self.compared else None
 
     @property
@@ -141,33 +141,34 @@ class RepeatNumbers:
 
 
 def _warning_kind(warning: str) -> str:
-    """Remove what differs between rows from a warning: quotes, numbers, text after a colon."""
+    """Remove the row-specific parts of a warning: quotes, numbers, and text after a colon."""
     return shortened(_OF_A_ROW.sub("…", warning.partition(":")[0]), _MOST_WARNING_CHARS)
 
 
-# An apostrophe within a word does not open a quote.
+# An apostrophe within a word does not start a quote.
 _OF_A_ROW = re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|\d+(?:[.,]\d+)*")
 _MOST_WARNING_CHARS = 90
 
 Stages = Mapping[str, Sequence[Mapping[str, Any]]]
-"""For each grader its verifiers in order, as `Plan.stages` describes them."""
+"""Each grader's verifiers in order, as returned by `Plan.stages`."""
 
 
 def stage_lines(stages: Stages, say: Phrases) -> list[str]:
-    """Describe by which labels each verifier was tuned, and what each cascade promises."""
+    """Describe the labels that each verifier was tuned on, and what each cascade promises."""
     lines = [_line(stage, say) for of_grader in stages.values() for stage in of_grader]
     return list(dict.fromkeys(line for line in lines if line))
 
 
 Shifts = Mapping[tuple[str, str], SupportShift | None]
-"""How far the data are from a verifier's labels, by grader and verifier; None if not known."""
+"""How far the data are from a verifier's labels, by grader and verifier; None if unknown."""
 
 
 def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, Any]]]:
-    """Return each grader's verifiers as JSON values, in the order in which they are asked.
+    """Return each grader's verifiers as JSON values, in order.
 
-    Each has its name; `unsure`, the supports between which the next one is asked; and `tuned`, with
-    the expected error, the promised error, and how far the data are from the labels.
+    Each has a name; `unsure`, the range of support in which the next verifier is asked; and
+    `tuned`, with the expected error, the promised error, and the distance of the data from the
+    labels.
     """
     return {
         grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
@@ -192,7 +193,7 @@ def measure_shifts(
     stages: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[str, Sequence[Finding]]],
 ) -> Shifts:
-    """Compare the supports in a run with those of the labels for its tuned verifiers."""
+    """Compare the supports of tuned verifiers in a run with those in their labels."""
     shifts: dict[tuple[str, str], SupportShift | None] = {}
     for place, stage in enumerate(stages):
         if (tuned := stage["tuned"]) is None:
@@ -303,7 +304,7 @@ def _worst(of_grader: "GraderSummary", say: Phrases) -> str:
 
 
 def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> str:
-    """Show failed outcomes, then the lowest scores; a few of `count`."""
+    """Show failed outcomes and the lowest scores, a few out of `count`."""
     first = [one for one in lowest if one[0].status == "failed" or one[0].score not in (None, 1.0)]
     if not first:
         return ""
@@ -342,11 +343,11 @@ class GraderSummary:
         not_scorable: Number of outcomes that are not scorable, by reason.
         failed: Number of failed outcomes by error type.
         warned: Number of warnings by kind.
-        drift: Number of warnings that a judge's statements differ from the answer, by name.
-        tallies: Further counts of the results, by name, each as a part and its whole.
-        further: Further numbers of the results by name, one for each row that has it.
-        repeats: The numbers of repeated gradings.
-        rows: What rows share with other rows, and the length of their answers.
+        drift: Number of warnings that the judge's statements differ from the answer, by name.
+        tallies: Other counts by name, each as a part and its total.
+        further: Other numbers by name, one per row that has the number.
+        repeats: Statistics of repeated gradings.
+        rows: What rows share with each other, and the length of their answers.
         design: How the graded rows were chosen; None if all rows were graded.
     """
 
@@ -369,7 +370,7 @@ class GraderSummary:
 
     @property
     def warnings(self) -> int:
-        """Oddities in results."""
+        """Number of warnings."""
         return self.warned.total()
 
     @property
@@ -378,7 +379,7 @@ class GraderSummary:
         return self.scored + self.not_scorable.total() + self.failed.total()
 
     def values(self, count_as: Mapping[str, float] | None = None) -> Sequence[float]:
-        """Return the scores, and a number for each row whose reason counts as one.
+        """Return the scores, including rows whose reason counts as a number.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
@@ -428,18 +429,18 @@ class GraderSummary:
         return mean_interval(values, confidence=confidence) if values else None
 
     def clusters(self, count_as: Mapping[str, float] | None = None) -> Clusters | None:
-        """Return which rows are not independent, aligned with `values`; None if all are.
+        """Return the clusters of rows, aligned with `values`; None if all rows are independent.
 
         Args:
             count_as: As for `values`.
         """
         values = self.values(count_as)
         found = self.rows.clusters(count_as or ()) if values else None
-        # Scores that were added by hand belong to unknown rows.
+        # Scores added by hand do not belong to known rows.
         return None if found is None or len(found.keys) != len(values) else found
 
     def sizes(self) -> list[Size]:
-        """Return how many statements and words a row has; empty if not known."""
+        """Return the mean numbers of statements and words per row; empty if unknown."""
         return self.rows.sizes()
 
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
@@ -475,7 +476,7 @@ class GraderSummary:
             self.further.setdefault(name, array("d")).append(value)
 
     def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
-        """Return median, standard deviation, lowest, highest and count of the scores.
+        """Return the median, standard deviation, minimum, maximum and count of the scores.
 
         Args:
             count_as: As for `values`.
@@ -523,11 +524,11 @@ class GraderSummary:
         return [line for line in lines if line is not None]
 
     def further_means(self) -> dict[str, Interval]:
-        """Return the mean of each further number with its interval, by name."""
+        """Return the mean of each additional number with its interval, by name."""
         return {name: mean_interval(values) for name, values in self.further.items()}
 
     def further_lines(self, *, say: Phrases | None = None) -> list[str]:
-        """Describe each further number in a line: mean, interval and number of rows."""
+        """Describe each additional number in one line: mean, interval and number of rows."""
         say = say or phrases()
         return [
             say(
@@ -576,18 +577,18 @@ class GraderSummary:
     def clusters_words(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Describe the clusters, to follow an interval; empty if rows are independent."""
+        """Describe the clusters as a suffix to an interval; empty if rows are independent."""
         clusters = None if self.design is not None else self.clusters(count_as)
         return "" if clusters is None else clusters_words(clusters, say or phrases())
 
     def sizes_line(self, *, say: Phrases | None = None) -> str | None:
-        """Describe the sizes of answers in one line; None if not known."""
+        """Describe the sizes of answers in one line; None if unknown."""
         say = say or phrases()
         sizes = [size_words(size, say) for size in self.sizes()]
         return say("summary.sizes", sizes=", ".join(sizes)) if sizes else None
 
     def warnings_words(self, say: Phrases) -> str:
-        """Count the warnings, and name the most frequent kind; empty without warnings."""
+        """Count the warnings, and quote the most frequent one; empty without warnings."""
         if not self.warned:
             return ""
         (kind, _), *more = self.warned.most_common(2)
@@ -621,15 +622,15 @@ class Summary:
 
     Attributes:
         graders: The graders by name, in the order given.
-        usage: Usage of all starts of the run, including failed calls.
-        cost_usd: List price of the usage in US dollars, as far as prices are known; None if none
-            is.
+        usage: Usage over all starts of the run, including failed calls.
+        cost_usd: List price of the usage in US dollars, as far as prices are known; None if no
+            price is known.
         failed: Number of failed outcomes of all graders.
         seconds: Duration of the run.
         changed: Rows that were graded again because they changed.
-        left_out: Rows graded earlier that are not counted: the data no longer has them.
-        unfinished: Whether the run ended before all of its data was graded.
-        pending: Gradings without an outcome, because a batch has not returned their replies.
+        left_out: Rows graded earlier that are not counted, because they are no longer in the data.
+        unfinished: True if the run ended before all of its data was graded.
+        pending: Gradings that wait for a batch to return their replies.
         judge: The judge; None if a stored run does not name it.
         stages: The verifiers of each grader and their labels, as `Plan.stages`.
         first_failure: Message of the first failed outcome.
