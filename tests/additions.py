@@ -248,7 +248,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
                 '    dummy: Annotated[bool, typer.Option(help="Greet first.")] = False,\n',
             ),
             after(
-                '    rag-evals report runs/first --bands "pass=0.8,fail=0"\n    """\n',
+                '    rag-evals report runs/first --language ru\n    """\n',
                 '    if dummy:\n        echo("hello")\n',
             ),
         ),

@@ -158,9 +158,7 @@ def _missed(
         rules = Gate(least, at, min_scored, count)
         missed = [str(one) for one in rules.missed(Summary(graders={name: numbers}))]
         if running:
-            without = numbers.total - numbers.scored
-            rows = f"{numbers.total} rows" + (f", {without} without a score" if without else "")
-            running[-1].remember_run(name, numbers.mean(count), "; ".join([rows, *missed]))
+            running[-1].remember_mean(name, numbers.mean(count))
         yield from missed
         if missed:
             yield from _worst_lines(found, name)

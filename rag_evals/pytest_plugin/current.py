@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 MARKER = "rag_evals"
 _PROPERTY = "rag_evals."
-_LONGEST_WHY = 500
 _CONCURRENCY = 16
 _TIMEOUT_SECONDS = 120
-_ROWS_SHOWN = 20
 
 OPTIONS = {
     "judge": ("JUDGE", "Default judge of tests. Default: $RAG_EVALS_JUDGE, else embedded."),
@@ -28,7 +26,6 @@ OPTIONS = {
         "N", f"Largest number of concurrent gradings per process. Default: {_CONCURRENCY}."
     ),
     "timeout": ("SECONDS", f"Time for all calls of one grading. Default: {_TIMEOUT_SECONDS}."),
-    "rows": ("N", f"Rows of the final table; 0 shows none. Default: {_ROWS_SHOWN}."),
 }  # fmt: skip
 """Value and help text of each option, by its name after `--rag-evals-`."""
 
@@ -45,33 +42,31 @@ class PluginOptions:
             "concurrency": int(self._number("concurrency", _CONCURRENCY)),
             "timeout": self._number("timeout", _TIMEOUT_SECONDS, whole=False),
         }
-        self.rows = int(self._number("rows", _ROWS_SHOWN, least=0))
 
     def _text(self, name: str) -> str:
         option = self._config.getoption(f"rag_evals_{name}")
         return str(self._config.getini(f"rag_evals_{name}") if option is None else option).strip()
 
-    def _number(self, name: str, default: float, *, least: float = 1, whole: bool = True) -> float:
+    def _number(self, name: str, default: float, *, whole: bool = True) -> float:
         text = self._text(name)
         try:
             number = float(text or default)
         except ValueError:
             number = -1.0
-        if not least <= number < float("inf") or (whole and number != int(number)):
+        if not 1 <= number < float("inf") or (whole and number != int(number)):
             raise pytest.UsageError(
                 f"--rag-evals-{name} (in an ini file: rag_evals_{name}) is {text!r}; expected a "
-                f"{'whole ' if whole else ''}number, at least {least:g}"
+                f"{'whole ' if whole else ''}number, at least 1"
             )
         return number
 
 
 class GradedRow(TypedDict):
-    """A line of the final table, which xdist can send; a run's mean has no judge."""
+    """A graded row, as pytest-xdist can send it."""
 
     grader: str
     judge: str
     score: float | None
-    why: str
 
 
 @dataclass(slots=True)
@@ -172,12 +167,8 @@ class CurrentTest:
         outcome = session.grade(numbered, grader)
         done = Grading(outcome, chunks, self._judges.name(judge))
         self._gradings.append(done)
-        against = next((one for one in outcome.findings if one.counts_against), None)
-        why = "" if against is None else f"{against.label}: {against.text}"
-        if outcome.score is None:
-            why = outcome.words()
-        self._remember(outcome.grader, done.judge, outcome.score, why)
-        ended = why if outcome.score is None else f"{outcome.score:.4f}"
+        self._rows.append(GradedRow(grader=outcome.grader, judge=done.judge, score=outcome.score))
+        ended = outcome.words() if outcome.score is None else f"{outcome.score:.4f}"
         self._item.user_properties.append((f"{_PROPERTY}{outcome.grader}", ended))
         return done
 
@@ -189,15 +180,9 @@ class CurrentTest:
         own = (done for done in self._gradings if done.outcome is case)
         return next(own, None) or Grading(case, (), "not known here")
 
-    def remember_run(self, grader: str, mean: float | None, why: str) -> None:
-        self._remember(grader, "", mean, why)
+    def remember_mean(self, grader: str, mean: float | None) -> None:
         ended = "no score" if mean is None else f"{mean:.4f}"
         self._item.user_properties.append((f"{_PROPERTY}{grader}.mean", ended))
-
-    def _remember(self, grader: str, judge: str, score: float | None, why: str) -> None:
-        self._rows.append(
-            GradedRow(grader=grader, judge=judge, score=score, why=why[:_LONGEST_WHY])
-        )
 
     def taken_rows(self) -> list[GradedRow]:
         rows, self._rows = self._rows, []

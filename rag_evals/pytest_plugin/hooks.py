@@ -1,7 +1,6 @@
 """The hooks that pytest calls; they use the old wrapper style that every supported version has."""
 
 import math
-import shutil
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
@@ -17,11 +16,6 @@ from rag_evals.pytest_plugin.current import (
 )
 
 _MARKED = ("judge", "graders", "at_least")
-_TEST_WIDTH = 50
-_GRADER_WIDTH = 24
-_LEAST_WIDTH = 20
-# `score`, and two spaces after each of three columns.
-_SCORE_WIDTH = 11
 
 
 class GradingHooks:
@@ -71,14 +65,11 @@ class GradingHooks:
             self._rows.setdefault(report.nodeid, []).extend(rows)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        rows = [(test, row) for test, own in self._rows.items() for row in own]
-        if not rows or not self._options.rows:
-            return
-        terminalreporter.write_sep("=", f"rag_evals: {len(rows)} graded")
-        for line in _table(rows, self._options.rows, shutil.get_terminal_size().columns):
-            terminalreporter.write_line(line)
-        for line in _means([row for _, row in rows if row["judge"]]):
-            terminalreporter.write_line(line)
+        rows = [row for own in self._rows.values() for row in own]
+        if rows:
+            terminalreporter.write_sep("=", f"rag_evals: {len(rows)} graded")
+            for line in _means(rows):
+                terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
         self._judges.close()
@@ -99,37 +90,8 @@ def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
         )
 
 
-def _table(rows: Sequence[tuple[str, GradedRow]], most: int, width: int) -> Iterator[str]:
-    from rag_evals.text import shortened  # noqa: PLC0415 - loaded when first used
-
-    def rank(pair: tuple[str, GradedRow]) -> float:
-        score = pair[1]["score"]
-        return -1.0 if score is None else score
-
-    shown = sorted(rows, key=rank)[:most]
-    tests = [_end_of(shortened(test, 2000), _TEST_WIDTH) for test, _ in shown]
-    graders = [shortened(row["grader"], _GRADER_WIDTH) for _, row in shown]
-    test_width = max(len("test"), *map(len, tests))
-    grader_width = max(len("grader"), *map(len, graders))
-    rest = max(_LEAST_WIDTH, width - _SCORE_WIDTH - test_width - grader_width)
-    yield f"score  {'grader':{grader_width}}  {'test':{test_width}}  against"
-    for (_, row), test, grader in zip(shown, tests, graders, strict=True):
-        score = "none" if row["score"] is None else f"{row['score']:.2f}"
-        why = shortened(row["why"], rest) if row["why"] else ""
-        line = f"{score:>5}  {grader:{grader_width}}  {test:{test_width}}  {why}"
-        yield line.rstrip()
-    if len(rows) > most:
-        yield f"and {len(rows) - most} more with scores no lower than these"
-
-
-def _end_of(test: str, most: int) -> str:
-    # The names of tests differ at the end.
-    return test if len(test) <= most else f"…{test[1 - most :]}"
-
-
 def _means(rows: Sequence[GradedRow]) -> Iterator[str]:
-    kinds = dict.fromkeys((row["grader"], row["judge"]) for row in rows)
-    for grader, judge in kinds:
+    for grader, judge in dict.fromkeys((row["grader"], row["judge"]) for row in rows):
         own = [row["score"] for row in rows if (row["grader"], row["judge"]) == (grader, judge)]
         scores = [score for score in own if score is not None]
         mean = f"{math.fsum(scores) / len(scores):.2f}" if scores else "no score"

@@ -6,10 +6,10 @@ An unsupported statement is shown with the reason and with the nearest chunk.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from rag_evals.core import Finding
 from rag_evals.embedded import evidence_words
 from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
@@ -18,9 +18,6 @@ REPORT_URL = "RAG_EVALS_REPORT_URL"
 """Environment variable with the URL where a build publishes its report."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
-# GitHub shows at most ten warnings of a step.
-_MOST_WARNINGS = 10
-_MOST_WARNING_CHARS = 2000
 # Looking for the nearest chunk takes a millisecond a statement.
 _MOST_NEAREST = 200
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -36,32 +33,23 @@ def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
 
 
 def outcome_lines(outcome: Outcome, chunks: Sequence[str] = ()) -> list[str]:
-    return list(_lines(outcome.findings, chunks, f"{outcome.grader}: {outcome.words()}"))
+    lines = [f"{outcome.grader}: {outcome.words()}"]
+    against = [finding for finding in outcome.findings if finding.counts_against]
+    for finding in against[:_MOST_FINDINGS]:
+        lines.append(f"  {finding.label}: {shortened(finding.text, _MOST_CHARS)}")
+        if finding.reasoning:
+            lines.append(f"    why: {shortened(finding.reasoning, _MOST_CHARS)}")
+        lines += [f"    {line}" for line in evidence_words(finding, chunks, most=_MOST_CHARS)]
+    if len(against) > _MOST_FINDINGS:
+        lines.append(f"  and {len(against) - _MOST_FINDINGS} more")
+    return lines
 
 
 def record_lines(record: Record, run: Run | None = None) -> list[str]:
+    """Describe a stored outcome, with the nearest passages if its run is given."""
     chunks = () if run is None else run.chunks(record["sample_id"])
-    score = record["score"]
-    error: Mapping[str, str] = record.get("error") or {}
-    why = f"{error['type']}: {error['message']}" if error else reason_of(record)
-    ended = (
-        f"{record['status'].replace('_', ' ')}: {shortened(why or '', _MOST_CHARS)}"
-        if score is None
-        else f"scored {score:.2f}"
-    )
-    return list(_lines(findings_in(record), chunks, f"{record['grader']}: {ended}"))
-
-
-def _lines(findings: Sequence[Finding], chunks: Sequence[str], head: str) -> Iterator[str]:
-    yield head
-    against = [finding for finding in findings if finding.counts_against]
-    for finding in against[:_MOST_FINDINGS]:
-        yield f"  {finding.label}: {shortened(finding.text, _MOST_CHARS)}"
-        if finding.reasoning:
-            yield f"    why: {shortened(finding.reasoning, _MOST_CHARS)}"
-        yield from (f"    {line}" for line in evidence_words(finding, chunks, most=_MOST_CHARS))
-    if len(against) > _MOST_FINDINGS:
-        yield f"  and {len(against) - _MOST_FINDINGS} more"
+    outcome = replace(Outcome.from_record(record), findings=findings_in(record))
+    return outcome_lines(outcome, chunks)
 
 
 def row_link(run: Run, sample_id: str) -> str | None:
@@ -107,15 +95,6 @@ def junit_xml(
     yield "</testsuites>"
 
 
-def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    return [
-        f"::warning title={_property(title)}::{_command(text)}"
-        for record in worst_records(run, _MOST_WARNINGS, under)
-        for title in [f"rag-evals: {record['grader']}, row {record['sample_id'][:60]}"]
-        for text in ["\n".join(record_lines(record, run))[:_MOST_WARNING_CHARS]]
-    ]
-
-
 def _kind(record: Record, under: float, count: Mapping[str, float]) -> str:
     score = score_of(record, count)
     if record["status"] == "failed":
@@ -150,11 +129,3 @@ def _attribute(text: str) -> str:
 def _valid(text: str) -> str:
     # XML cannot represent these characters.
     return _NO_XML.sub("\ufffd", text)
-
-
-def _command(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _command(text).replace(":", "%3A").replace(",", "%2C")

@@ -4,10 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import quote
-
-from pydantic_core import to_json
 
 from rag_evals.analysis import (
     Comparison,
@@ -15,7 +12,6 @@ from rag_evals.analysis import (
 )
 from rag_evals.core import Finding, Phrases, phrases
 from rag_evals.embedded import evidence_words
-from rag_evals.embedded.evidence import find_passages
 from rag_evals.report.failures import row_link, worst_records
 from rag_evals.run import GraderSummary, Record, Run, findings_in, load_run, reason_of
 from rag_evals.run.plan.sampling import SampledMean
@@ -164,47 +160,6 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
             lines.append(f"- {markdown_text(told)}")
     lines += [f"- {markdown_text(note)}" for note in comparison.notes(say=say)]
     return "\n".join(lines) + "\n"
-
-
-def report_json(run: RunInput, *, view: View | None = None) -> str:
-    stored, view = load_run(run), view or View()
-    graders = [
-        {
-            "grader": numbers.counted.grader,
-            "mean": numbers.mean,
-            "worst_mean": numbers.counted.worst_mean(),
-            "scored": numbers.counted.scored,
-            "total": numbers.counted.total,
-            "unscored": numbers.unscored,
-            "bands": numbers.bands,
-            "warnings": numbers.counted.warnings,
-            "repeats": numbers.counted.repeats.numbers(),
-            "clusters": numbers.clusters
-            and {"by": numbers.clusters.by, "units": numbers.clusters.units},
-            "sizes": {size.name: size.mean for size in numbers.sizes},
-            "groups": numbers.groups,
-        }
-        for numbers in grader_numbers(stored, view)
-    ]
-    told = {
-        "graders": graders,
-        "worst": [_worst_record(stored, record) for record in worst_records(stored, _WORST_ROWS)],
-        "notes": stored.notes(),
-        "usage": stored.usage(),
-        "identity": stored.identity,
-    }
-    return to_json(told, indent=2).decode() + "\n"
-
-
-def _worst_record(run: Run, record: Record) -> dict[str, Any]:
-    chunks = run.chunks(record["sample_id"])
-    against = [
-        {"text": one.text, "label": one.label, "passages": find_passages(one, chunks)}
-        for one in findings_in(record)
-        if one.counts_against
-    ]
-    told = {name: record[name] for name in ("sample_id", "grader", "score")}
-    return {**told, "reason": reason_of(record), "against": against}
 
 
 def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from pydantic_core import to_json
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,7 @@ from rag_evals.embedded import evidence_words
 from rag_evals.embedded.evidence import find_passages
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import cell, echo, echo_json, show_table, show_text
+from rag_evals.report.tables import View, grader_numbers
 from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, findings_in
 from rag_evals.run.record.extras import read_replies
 from rag_evals.run.record.summary import stage_numbers
@@ -47,47 +49,52 @@ def show_run(
 
 
 def show_json(
-    run: Run, *, count: Mapping[str, float] | None = None, cluster: str | None = None
+    run: Run, *, count: Mapping[str, float] | None = None, view: View | None = None
 ) -> None:
-    summary = run.summary(cluster=cluster)
-    graders = {
-        name: {
-            "mean": of_grader.mean(count),
-            "worst_mean": of_grader.worst_mean(count),
-            "interval": _ends(of_grader, count),
-            "clusters": _clusters(of_grader, count),
-            "sizes": {name: _rounded(mean) for name, mean in of_grader.sizes()},
-            **of_grader.spread(count),
-            "bands": of_grader.bands(),
-            "scored": of_grader.scored,
-            "total": of_grader.total,
-            "not_scorable": dict(of_grader.not_scorable),
-            "failed": dict(of_grader.failed),
-            "warnings": of_grader.warnings,
-            "drift": dict(of_grader.drift),
-            "tallies": of_grader.tallies,
-            "further_scores": {
-                name: _rounded(mean) for name, mean in of_grader.further_means().items()
-            },
-            "repeats": of_grader.repeats.numbers(),
-        }
-        for name, of_grader in summary.graders.items()
-    }
+    """Print the numbers as one JSON object, and notes on standard error."""
+    view = view or View()
+    summary = run.summary(cluster=view.cluster)
+    graders = {name: _grader_json(one, count) for name, one in summary.graders.items()}
+    for each in grader_numbers(run, view) if view.by is not None else ():
+        graders[each.counted.grader]["groups"] = each.groups
     numbers = {
         "judge": summary.judge,
         "graders": graders,
-        "usage": asdict(summary.usage),
+        "usage": summary.usage,
         "cost_usd": summary.cost_usd,
         "changed": summary.changed,
         "left_out": summary.left_out,
         "pending": summary.pending,
-        "folder": None if run.folder is None else str(run.folder),
+        "folder": run.folder,
         "stages": stage_numbers(summary.stages, summary.shifts or {}),
         "notes": (notes := summary.notes()),
     }
-    echo_json(json.dumps(numbers, ensure_ascii=False))
+    echo_json(to_json(numbers).decode())
     for note in notes:
         echo(note, err=True)
+
+
+def _grader_json(one: GraderSummary, count: Mapping[str, float] | None) -> dict[str, Any]:
+    interval = one.interval(count_as=count)
+    clusters = None if one.design is not None else one.clusters(count)
+    return {
+        "mean": one.mean(count),
+        "worst_mean": one.worst_mean(count),
+        "interval": interval and [round(interval.low, 4), round(interval.high, 4)],
+        "clusters": clusters and {"by": clusters.by, "units": clusters.units},
+        "sizes": {name: _rounded(mean) for name, mean in one.sizes()},
+        **one.spread(count),
+        "bands": one.bands(),
+        "scored": one.scored,
+        "total": one.total,
+        "not_scorable": one.not_scorable,
+        "failed": one.failed,
+        "warnings": one.warnings,
+        "drift": one.drift,
+        "tallies": one.tallies,
+        "further_scores": {name: _rounded(mean) for name, mean in one.further_means().items()},
+        "repeats": one.repeats.numbers(),
+    }
 
 
 def show_row(
@@ -167,18 +174,8 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
             echo(f"\n--- {grader}\n{text}")
 
 
-def _ends(of_grader: GraderSummary, count: Mapping[str, float] | None) -> list[float] | None:
-    interval = of_grader.interval(count_as=count)
-    return None if interval is None else [round(interval.low, 4), round(interval.high, 4)]
-
-
 def _rounded(mean: Interval) -> list[float]:
     return [round(number, 4) for number in (mean.estimate, mean.low, mean.high)]
-
-
-def _clusters(of_grader: GraderSummary, count: Mapping[str, float] | None) -> dict[str, Any] | None:
-    clusters = None if of_grader.design is not None else of_grader.clusters(count)
-    return None if clusters is None else {"by": clusters.by, "units": clusters.units}
 
 
 def announce_columns(checked: CheckedFile, data: str, *, language: str = "en") -> None:

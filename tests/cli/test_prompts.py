@@ -50,7 +50,6 @@ def test_a_good_file_is_described_and_shown(command: Command) -> None:
     for line in (
         "grader          politeness",
         "response model  PassFailResult (reasoning, passed)",
-        "settings        {'temperature': 0.5, 'max_tokens': 300}",
         "examples        1, valid",
         "You judge the tone of an answer.",
         "The Eiffel Tower stands in Paris [1]. It was completed in 1923 [2].",
@@ -168,15 +167,6 @@ def test_a_wrong_file_is_refused_with_the_place(
     assert message in ended.err
     assert "polite.jinja" in ended.err or "response model" in ended.err or "example" in ended.err
     assert ended.err.count("\n") == 1
-
-
-def test_a_template_that_places_the_data_is_told_what_it_lacks(command: Command) -> None:
-    """Nothing is added to such a prompt, so its author must say that data is data."""
-    path = write("own.jinja", "---\nresponse_model: pass_fail\n---\n<a>{{ answer }}</a> Polite?")
-
-    assert (
-        "note            the prompt places the data itself" in command("prompts", "check", path).out
-    )
 
 
 def test_tokens_are_counted_where_the_counter_is_installed(

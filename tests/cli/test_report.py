@@ -43,21 +43,16 @@ def test_other_formats_are_printed_or_written(graded: str) -> None:
     assert "| faithfulness | 0." in Path("run.md").read_text()
 
 
-def test_bands_can_be_named(graded: str) -> None:
-    """Names and limits of one's own; Russian labels for the usual ones."""
-    own = call("report", graded, "--format", "md", "--bands", "pass=0.8,fail=0").output
+def test_a_report_can_be_russian(graded: str) -> None:
+    """Labels of bands in Markdown."""
     russian = call("report", graded, "--format", "md", "--language", "ru").output
 
-    assert " pass, " in own
-    assert " fail |" in own
     assert "Средняя достоверность" in russian
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--bands", "high=x"), "band 'high=x' is not NAME=LIMIT"),
-        (("--bands", "high=0.9"), "no band starts at 0"),
         (("--by", "theme"), "no column 'theme'"),
     ],
 )

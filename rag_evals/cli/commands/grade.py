@@ -114,7 +114,7 @@ def _grade(
     if not (run.graded or run.summary().pending or outputs.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if outputs.json_output:
-        show_json(run, count=gates.counts, cluster=view.cluster)
+        show_json(run, count=gates.counts, view=view)
     else:
         show_run(run, count=gates.counts, cluster=view.cluster, language=view.language)
     if failed := run.summary().failed:

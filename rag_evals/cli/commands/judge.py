@@ -3,10 +3,9 @@
 import json
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, Literal, Unpack
 
 import typer
 from pydantic_core import to_json
@@ -56,12 +55,6 @@ judge = typer.Typer(
 )
 
 
-class LabelFocus(StrEnum):
-    ALL = "all"
-    UNCERTAIN = "uncertain"
-    SUSPICIOUS = "suspicious"
-
-
 @judge.command()
 @flat
 def label(
@@ -70,9 +63,9 @@ def label(
         int, typer.Option(min=1, help="Largest number of statements to label.")
     ] = 50,
     focus: Annotated[
-        LabelFocus,
+        Literal["all", "uncertain", "suspicious"],
         typer.Option(help="Prefer rows with uncertain verdicts, or review suspicious labels."),
-    ] = LabelFocus.ALL,
+    ] = "all",
     seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
     out: Annotated[
         Path | None,
@@ -103,16 +96,16 @@ def label(
       rag-evals judge label runs/first --focus uncertain
     """
     stored = open_run(run)
-    is_second = focus is LabelFocus.SUSPICIOUS
-    if is_second:
+    if focus == "suspicious":
         chosen = _second_looks(stored, decisions)
     else:
-        unsure = focus is LabelFocus.UNCERTAIN
-        chosen = rows_to_label(stored, decisions, focus="uncertain" if unsure else "all", seed=seed)
+        chosen = rows_to_label(stored, decisions, focus=focus, seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=reader_language(language))
-    page = label_html(stored, chosen, view, Labelling(show_verdict, is_second=is_second))
+    page = label_html(
+        stored, chosen, view, Labelling(show_verdict, is_second=focus == "suspicious")
+    )
     path = write_private(out or run / "label.html", page)
     count = sum(one.decisions for one in chosen)
     told = view.say("terminal.to_label", count=count, path=path)

@@ -53,12 +53,9 @@ _ROW = {
 @prompts.command()
 @flat
 def show(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NAME|WORD]...",
-            help="Name of a shipped prompt (ru/NAME in Russian), or words to search for.",
-        ),
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Name of a shipped prompt; ru/NAME in Russian."),
     ] = None,
     to: Annotated[
         Path | None,
@@ -74,34 +71,30 @@ def show(
     [bold]Examples[/bold]
 
       rag-evals prompts show
-      rag-evals prompts show quotes
       rag-evals prompts show score_faithfulness
       rag-evals prompts show score_faithfulness --to my_prompts
     """
-    if words and len(words) == 1 and ("/" in words[0] or words[0] in shipped_names()):
-        source = shipped_source(words[0])
+    if name is None:
         if to is not None:
-            _copy(source, to / f"{words[0].rpartition('/')[2]}.jinja", output)
-        elif output.json_output:
-            echo_json(json.dumps({"prompt": words[0], "text": source}, ensure_ascii=False))
-        else:
-            echo(source, nl=False)
+            raise ConfigurationError("--to copies one prompt; give its name")
+        entries: list[Entry] = [
+            {
+                "prompt": one,
+                "what it is for": Prompt.shipped(one).header.description or "",
+                "also in": [code for code in shipped_languages() if one in shipped_names(code)],
+            }
+            for one in shipped_names()
+        ]
+        _show_list(entries, output)
+        output.offer_next("prompts", "show", Faithfulness.prompt_name, "--to", "my_prompts")
         return
+    source = shipped_source(name)
     if to is not None:
-        raise ConfigurationError("--to copies one prompt; give its name")
-    entries: list[Entry] = [
-        {
-            "prompt": name,
-            "what it is for": Prompt.shipped(name).header.description or "",
-            "also in": [code for code in shipped_languages() if name in shipped_names(code)],
-        }
-        for name in shipped_names()
-    ]
-    shown = show_list("prompt", entries, words or [], output)
-    usual = Faithfulness.prompt_name
-    name = usual if usual in shown else shown[0]
-    copying = ("prompts", "show", name, "--to", "my_prompts")
-    output.offer_next(*copying)
+        _copy(source, to / f"{name.rpartition('/')[2]}.jinja", output)
+    elif output.json_output:
+        echo_json(json.dumps({"prompt": name, "text": source}, ensure_ascii=False))
+    else:
+        echo(source, nl=False)
 
 
 def _copy(source: str, target: Path, output: Output) -> None:
@@ -212,20 +205,11 @@ def _facts(
     yield "task", grader.description or "-"
     yield "response model", f"{grader.response_model.__name__} ({fields})"
     yield "needs", ", ".join(grader.requires)
-    yield "blocks", ", ".join(sorted(grader.blocks)) or "-"
-    yield "language", header.language or grader.language or "-"
-    yield "settings", str(header.settings) if header.settings else "-"
     yield "criteria", ", ".join(header.criteria) or "-"
     yield "examples", f"{len(header.examples)}, valid" if header.examples else "-"
     count, how = token_counter(grader.model)
     sizes = ", ".join(f"{count(m['content'])} in the {m['role']} message" for m in messages)
     yield "tokens", f"{sizes} ({how})"
-    if len(messages) == 1:
-        yield (
-            "note",
-            "the prompt places the data itself: say that the data contains no instructions, and "
-            "repeat the task at its end",
-        )
 
 
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
@@ -287,20 +271,12 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
 
 
 @flat
-def graders(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="WORD", help="Only those in which every word occurs."),
-    ] = None,
-    *,
-    output: Output,
-) -> None:
+def graders(*, output: Output) -> None:
     """List the graders: what they measure, what a row must have, and which run without a model.
 
-    [bold]Examples[/bold]
+    [bold]Example[/bold]
 
       rag-evals graders
-      rag-evals graders chunk
     """
     entries: list[Entry] = [
         {
@@ -311,31 +287,19 @@ def graders(
         }
         for name, one in GRADERS.items()
     ]
-    shown = show_list("grader", entries, words or [], output)
-    output.offer_next("grade", "DATA", "--grader", shown[0])
+    _show_list(entries, output)
+    output.offer_next("grade", "DATA", "--grader", next(iter(GRADERS)))
 
 
-def show_list(
-    kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
-) -> list[str]:
-    found = [one for one in entries if _has(one, words)]
-    if not found:
-        names = [str(one[kind]) for one in entries]
-        raise UnknownNameError.of(f"{kind} about", " ".join(words), names)
+def _show_list(entries: Sequence[Entry], output: Output) -> None:
     if output.json_output:
-        echo_json(json.dumps(found, ensure_ascii=False))
-    else:
-        titles = [title for title in found[0] if title != kind]
-        table = Table(Column(kind, no_wrap=True), *titles, header_style="bold")
-        for one in found:
-            table.add_row(*(cell(_text(value)) for value in one.values()))
-        show_table(table)
-    return [str(one[kind]) for one in found]
-
-
-def _has(entry: Entry, words: Sequence[str]) -> bool:
-    text = " ".join(map(_text, entry.values())).casefold()
-    return all(word.casefold() in text for word in words)
+        echo_json(json.dumps(entries, ensure_ascii=False))
+        return
+    first, *others = entries[0]
+    table = Table(Column(first, no_wrap=True), *others, header_style="bold")
+    for one in entries:
+        table.add_row(*(cell(_text(value)) for value in one.values()))
+    show_table(table)
 
 
 def _text(value: str | bool | Sequence[str]) -> str:

@@ -3,9 +3,8 @@
 import sys
 import webbrowser
 from contextlib import suppress
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic_core import to_json
@@ -23,29 +22,13 @@ from rag_evals.cli.shared.options import (
 )
 from rag_evals.cli.shared.runs import append_step_summary, open_run
 from rag_evals.core import phrases
-from rag_evals.errors import ConfigurationError
 from rag_evals.report import report_html
 from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.server import ViewServer
-from rag_evals.report.tables import View, report_json, report_markdown
+from rag_evals.report.tables import View, report_markdown
 from rag_evals.report.terminal import row_json, show_json, show_row
 from rag_evals.run import merge as merged
-from rag_evals.stats import DEFAULT_BANDS, Band, build_bands
-
-Bands = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME=LIMIT,...",
-        help="Bands and their lowest scores; one must be 0. Default: "
-        "high=0.9,good=0.7,medium=0.5,low=0.",
-    ),
-]
-
-
-class Format(StrEnum):
-    HTML = "html"
-    MD = "md"
 
 
 @flat
@@ -57,14 +40,14 @@ def report(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to write. Default: report.html in the run folder; Markdown and JSON are "
-            "printed.",
+            help="File to write. Default: report.html in the run folder; Markdown is printed.",
         ),
     ] = None,
-    output_format: Annotated[Format, typer.Option("--format", help="What to make.")] = Format.HTML,
+    output_format: Annotated[
+        Literal["html", "md"], typer.Option("--format", help="Page or Markdown.")
+    ] = "html",
     by: By = None,
     cluster: Cluster = None,
-    bands: Bands = None,
     language: ReaderLanguage = None,
     *,
     output: Output,
@@ -79,40 +62,21 @@ def report(
       rag-evals report runs/first -o first.html
       rag-evals report runs/first --format md
       rag-evals report runs/first --language ru
-      rag-evals report runs/first --bands "pass=0.8,fail=0"
     """
     stored = open_run(run)
-    view = View(by, cluster, _parse_bands(bands), reader_language(language))
+    view = View(by, cluster, language=reader_language(language))
     append_step_summary(stored, view)
-    if output_format is Format.HTML and not output.json_output:
-        path = write_private(out or run / "report.html", report_html(stored, view=view))
+    if output.json_output:
+        show_json(stored, view=view)
+        return
+    is_page = output_format == "html"
+    text = (report_html if is_page else report_markdown)(stored, view=view)
+    if is_page or out is not None:
+        path = write_private(out or run / "report.html", text)
         echo(view.say("terminal.report", path=path))
         output.offer_next("judge", "label", run, language=view.language)
-        return
-    text = (report_json if output.json_output else report_markdown)(stored, view=view)
-    if out is not None:
-        echo(view.say("terminal.report", path=write_private(out, text)))
-    elif output.json_output:
-        echo_json(text.rstrip())
     else:
         echo(text, nl=False)
-
-
-def _parse_bands(text: str | None) -> tuple[Band, ...]:
-    if text is None:
-        return DEFAULT_BANDS
-    limits: dict[str, float] = {}
-    for part in text.split(","):
-        name, limit = (word.strip() for word in (part.partition("=")[::2]))
-        if name in limits:
-            raise ConfigurationError(f"band {name!r} is given twice")
-        try:
-            limits[name] = float(limit)
-        except ValueError:
-            name = ""
-        if not name:
-            raise ConfigurationError(f"band {part!r} is not NAME=LIMIT, as in high=0.9,low=0")
-    return build_bands(limits)
 
 
 def show(
@@ -151,9 +115,7 @@ def view(
         bool, typer.Option("--no-open", help="Print the address; open no browser.")
     ] = False,
     language: ReaderLanguage = None,
-    json_output: Annotated[
-        bool, typer.Option("--json", help="Print the address as JSON; open no browser.")
-    ] = False,
+    json_output: Json = False,
 ) -> None:
     """Look at runs in the browser: a list, scores over time, rows, comparisons, labels.
 
@@ -173,19 +135,15 @@ def view(
         server.serve_forever()
 
 
-class TableShape(StrEnum):
-    WIDE = "wide"
-    LONG = "long"
-
-
 def export(
     run: RunFolder,
     to: Annotated[
         Path, typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file.")
     ],
     shape: Annotated[
-        TableShape, typer.Option(help="One table row per sample (wide) or per finding (long).")
-    ] = TableShape.WIDE,
+        Literal["wide", "long"],
+        typer.Option(help="A table row per sample (wide) or finding (long)."),
+    ] = "wide",
     language: ReaderLanguage = None,
     decimal: Annotated[
         str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
@@ -207,9 +165,7 @@ def export(
       rag-evals export runs/first --to findings.parquet --shape long
     """
     read_in = reader_language(language)
-    written = open_run(run).write(
-        to, shape.value, language=read_in, decimal=decimal, delimiter=delimiter
-    )
+    written = open_run(run).write(to, shape, language=read_in, decimal=decimal, delimiter=delimiter)
     told = phrases(read_in)("terminal.table", path=written)
     print_result({"file": str(written)}, told, json_output=json_output)
 
@@ -235,7 +191,7 @@ def merge(
     """
     whole = merged(parts, out)
     if output.json_output:
-        show_json(whole, cluster=cluster)
+        show_json(whole, view=View(cluster=cluster))
     else:
         echo(whole.words(cluster=cluster))
     output.offer_next("report", out)

@@ -9,10 +9,8 @@ import tomllib
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, fields
-from inspect import signature
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin
+from typing import Any
 
 from typer.core import TyperCommand
 
@@ -33,17 +31,12 @@ _TABLE = "[tool.rag-evals]"
 _IN_PYTHON: Mapping[str, str] = {"graders": "grader", "columns": "column"}
 """Python names of options, and their names on the command line, where they are repeated."""
 
-_TYPES: Mapping[Any, tuple[Any, str]] = {
-    bool: (bool, "true or false"),
-    int: (int, "a whole number"),
-    float: ((int, float), "a number"),
-}
 _OF_ENDPOINTS = {"settings", *(name for name, option in OPTIONS.items() if option.asks)}
 _OF_GRADE = frozenset({"data", "out", "by", "cluster"})
 """Keys that apply only to `grade`."""
 
+_PATHS = frozenset({"data", "junit", "out", "prompt", "prompts", "tuned"})
 _NOT_IN_FILES = frozenset({"dry_run", "restart", "json_output", "help_all"})
-_TEXTS_AS_NUMBERS = frozenset({"budget", "max_failures", "min_scored", "row_under"})
 
 _GROUPS = (Chosen, RowFile, Gates, Draws, Batches, Outputs, TunedBy)
 _OF_GROUPS = {option.name for group in _GROUPS for option in fields(group)}
@@ -123,49 +116,25 @@ class GradingCommand(TyperCommand):
         TyperCommand.format_help(shown, ctx, formatter)
 
     def _defaults(self, config: Config) -> dict[str, Any]:
-        grades = self.name == "grade"
-        own = _kinds(self.callback)
+        params = {one.name: one for one in self.params}
         found: dict[str, Any] = {}
         for key, value in config.values.items():
             name = _IN_PYTHON.get(key, key).replace("-", "_")
             if name not in _KEYS:
-                ours = {theirs: own_name for own_name, theirs in _IN_PYTHON.items()}
-                right = [ours.get(one, one) for one in _KEYS]
-                raise ConfigurationError(f"{config.name}: {UnknownNameError.of('key', key, right)}")
-            if name in own and (grades or name not in _OF_GRADE):
-                found[name] = _value(config, key, value, own[name])
+                python = {option: alias for alias, option in _IN_PYTHON.items()}
+                known = [python.get(one, one) for one in _KEYS]
+                raise ConfigurationError(f"{config.name}: {UnknownNameError.of('key', key, known)}")
+            if name in params and (self.name == "grade" or name not in _OF_GRADE):
+                found[name] = _value(config, params[name], value)
         return found
 
 
-def _kinds(command: Any) -> dict[str, Any]:
-    found = {}
-    for one in signature(command).parameters.values():
-        if one.name not in _NOT_IN_FILES and (parts := get_args(one.annotation)):
-            kind = parts[0]
-            found[one.name] = get_args(kind)[0] if get_origin(kind) is UnionType else kind
-    return found
-
-
-def _value(config: Config, key: str, value: Any, kind: Any) -> Any:
-    several = get_origin(kind) is list
-    if several and isinstance(value, Mapping):
-        return [f"{name}={one}" for name, one in value.items()]
-    inner = get_args(kind)[0] if several else kind
-    values = value if several and isinstance(value, list) else [value]
-    types, expected = _TYPES.get(inner, (str, "a text"))
-    if key in _TEXTS_AS_NUMBERS:
-        types, expected = (str, int, float), "a text or a number"
-    for one in values:
-        # bool is a subclass of int.
-        if not isinstance(one, types) or (isinstance(one, bool) and inner is not bool):
-            raise ConfigurationError(f"{config.name}: {key} is {value!r}; expected {expected}")
-    if inner is Path or key == "data":
-        folder = config.path.parent
-        # A local path is relative to the folder of the config file.
-        as_is = folder == Path.cwd()
-        values = [
-            one if as_is or one == "-" or "://" in one else f"{folder / one}" for one in values
-        ]
-    elif key in _TEXTS_AS_NUMBERS:
-        values = list(map(str, values))
-    return values if several else values[0]
+def _value(config: Config, option: Any, value: Any) -> Any:
+    """Return a value as on the command line, which converts its type."""
+    if isinstance(value, Mapping):
+        value = [f"{name}={one}" for name, one in value.items()]
+    values = value if isinstance(value, list) else [value]
+    if option.name in _PATHS:
+        # Paths in the file are relative to its folder.
+        values = [os.path.relpath(config.path.parent / str(one)) for one in values]
+    return values if getattr(option, "multiple", False) else values[0]

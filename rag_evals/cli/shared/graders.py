@@ -161,14 +161,9 @@ def _own_grader(spec: str) -> Grader[Any]:
                 f"{', '.join(known) or 'none'}"
             )
         found = getattr(found, part)
-    if isinstance(found, type) and issubclass(found, Grader):
-        raise ConfigurationError(
-            f"grader {spec!r} is a class; name an instance, such as one that the module makes with "
-            f"strict = {found.__name__}(...)"
-        )
     if not isinstance(found, Grader):
         raise ConfigurationError(
-            f"grader {spec!r} is not a grader but {type(found).__name__}; expected an object such "
+            f"grader {spec!r} is a {type(found).__name__}; expected an instance of a grader, such "
             "as ContextEvaluation(prompt=..., response_model=...)"
         )
     return found.with_source(_source_hash(module, found))

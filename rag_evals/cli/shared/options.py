@@ -12,11 +12,10 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
 from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 from pydantic_core import to_json
@@ -33,13 +32,8 @@ _limit_option = partial(typer.Option, rich_help_panel="Limits")
 _file_option = partial(typer.Option, rich_help_panel="Reading the data")
 
 
-class Language(StrEnum):
-    EN = "en"
-    RU = "ru"
-
-
 ReaderLanguage = Annotated[
-    Language | None,
+    Literal["en", "ru"] | None,
     typer.Option(
         "--language", help="Language of the output. Default: $RAG_EVALS_LANGUAGE, else en."
     ),
