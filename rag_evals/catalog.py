@@ -103,7 +103,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
             for stem in STEP_PROMPTS
             if (place / f"{stem}.jinja").is_file()
         }
-        return shipped.with_prompts(prompts) if prompts else shipped
+        return shipped.with_parts(prompts=prompts) if prompts else shipped
     return shipped
 
 

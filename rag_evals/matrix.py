@@ -28,7 +28,6 @@ from rag_evals.core import (
     Result,
     Sample,
     SampleField,
-    Step,
     Verdict,
     Verifier,
     VerifierChanges,
@@ -43,6 +42,7 @@ from rag_evals.grading import (
     language_warning,
     require_fields,
 )
+from rag_evals.grading.grader import side_by_side
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import ByStatement, StatementEvaluation
 from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
@@ -61,7 +61,6 @@ _ONLY_CHUNK = {
 # For claims of the answer, and for claims of the reference.
 _OTHER_TEXT = (("the reference", "эталон"), ("the answer", "ответ"))
 R = TypeVar("R", bound="MatrixResult")
-T = TypeVar("T")
 
 
 class ComparedStatement(StatementEvaluation):
@@ -281,30 +280,6 @@ def _in_other(rows: Iterable[MatrixClaim]) -> list[bool]:
 
 def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
     return [bool(one.chunk_ids) for one in rows]
-
-
-def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Run flows in the same rounds; return their results in order."""
-    ended: dict[int, T] = {}
-    steps: dict[int, Sequence[Step]] = {}
-
-    def advance(place: int, replies: Sequence[Any] | None) -> None:
-        flow = flows[place]
-        try:
-            steps[place] = next(flow) if replies is None else flow.send(replies)
-        except StopIteration as stop:
-            steps.pop(place, None)
-            ended[place] = stop.value
-
-    for place in range(len(flows)):
-        advance(place, None)
-    while steps:
-        waiting = {place: len(own) for place, own in steps.items()}
-        replies = list((yield [step for own in steps.values() for step in own]))
-        for place, count in waiting.items():
-            own, replies = replies[:count], replies[count:]
-            advance(place, own)
-    return [ended[place] for place in range(len(flows))]
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):

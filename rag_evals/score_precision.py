@@ -1,6 +1,5 @@
 """Is each retrieved chunk relevant to the question? One label for each chunk."""
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import ChunkId, JudgeModel, Reasoning, SampleField
 from rag_evals.prompt import Prompt
-from rag_evals.response_models.rubrics import LabelledChunk, PerChunkResult
+from rag_evals.response_models.rubrics import PerChunkResult
 
 __all__ = ["ChunkPrecision", "ChunkPrecisionResult", "GradedChunk"]
 
@@ -28,12 +27,9 @@ class ChunkPrecisionResult(PerChunkResult):
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
     word: ClassVar[str] = "relevant"
+    labels_in: ClassVar[tuple[str, str, str]] = ("graded_chunks", "id_chunk", "score")
 
     graded_chunks: list[GradedChunk] = Field(description="Every chunk exactly once.")
-
-    def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        for chunk in self.graded_chunks:
-            yield LabelledChunk(chunk.id_chunk, chunk.score, chunk.reasoning)
 
     @property
     def avg_score(self) -> float:

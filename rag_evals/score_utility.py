@@ -1,6 +1,5 @@
 """Whether the answer uses each retrieved chunk."""
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import ChunkId, JudgeModel, Reasoning, SampleField
 from rag_evals.prompt import Prompt
-from rag_evals.response_models.rubrics import LabelledChunk, PerChunkResult
+from rag_evals.response_models.rubrics import PerChunkResult
 
 __all__ = ["ChunkUse", "ChunkUtility", "ChunkUtilityResult"]
 
@@ -27,12 +26,9 @@ class ChunkUtilityResult(PerChunkResult):
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
     word: ClassVar[str] = "used"
+    labels_in: ClassVar[tuple[str, str, str]] = ("chunks", "chunk_id", "is_used")
 
     chunks: list[ChunkUse] = Field(description="Every chunk exactly once.")
-
-    def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        for chunk in self.chunks:
-            yield LabelledChunk(chunk.chunk_id, chunk.is_used, chunk.reasoning)
 
 
 ChunkUtility = ContextEvaluation(

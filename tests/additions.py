@@ -147,7 +147,7 @@ class DummyVerifier:
 
 _VERIFIER_TEST = '''"""Letters decide."""
 
-from rag_evals.verify import DummyVerifier, from_string
+from rag_evals.verify import DummyVerifier, read_judge
 
 
 def test_letters_decide() -> None:
@@ -155,7 +155,7 @@ def test_letters_decide() -> None:
     verdicts = DummyVerifier().verify(["It is.", "It was."], ["It is."])
 
     assert [verdict.is_supported for verdict in verdicts] == [True, False]
-    assert isinstance(from_string("dummy"), DummyVerifier)
+    assert isinstance(read_judge("dummy").verifier, DummyVerifier)
 '''
 
 _READER = """

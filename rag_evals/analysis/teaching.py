@@ -33,7 +33,7 @@ from rag_evals.prompt import Prompt, shipped_names
 from rag_evals.run import RunOptions, StoredSample, evaluate, findings_in, load_run
 from rag_evals.stats import Interval, compare_paired, fit_support_map
 from rag_evals.text import words_of
-from rag_evals.verify import from_string
+from rag_evals.verify import read_judge
 
 SIZES = (8, 4, 12)
 """Numbers of examples to try; the first is used if the budget allows no search."""
@@ -408,7 +408,7 @@ def prepare_teaching(
         raise ConfigurationError("the run does not say which judge graded it; grade the rows again")
     with suppress(ConfigurationError):
         # The name of a user's own client is not a judge string.
-        if from_string(judge) is not None:
+        if read_judge(judge).verifier is not None:
             raise DataError(
                 f"the run's judge {judge!r} reads no prompt that could be taught; grade the rows "
                 "with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"

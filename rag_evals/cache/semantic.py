@@ -24,7 +24,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.judge.clients.build import embed_texts
 from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
 from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
-from rag_evals.verify import from_string
+from rag_evals.verify import read_judge
 
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns one vector for each text; all vectors have the same length."""
@@ -72,7 +72,7 @@ class SemanticCache(StatementCache):
     ) -> None:
         self.threshold = require_fraction("threshold", threshold)
         self._embedder, self._embed = _named(embed)
-        verifier = from_string(equivalence) if isinstance(equivalence, str) else equivalence
+        verifier = read_judge(equivalence).verifier if isinstance(equivalence, str) else equivalence
         if (
             not isinstance(verifier, _LocalVerifier)
             or verifier.traits.asks_judge

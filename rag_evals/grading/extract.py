@@ -16,7 +16,6 @@ from rag_evals.core import (
     Sample,
     SentenceId,
     StatementText,
-    Verdict,
     VerifierChanges,
     facts_of,
     fingerprint,
@@ -57,17 +56,6 @@ class Extraction:
     passed_over: tuple[PassedOverSentence, ...] = ()
     drift: tuple[str, ...] = ()
     left_out: tuple[int, ...] = ()
-
-
-def unclear_sentences(
-    extraction: Extraction, verdicts: Sequence[Verdict]
-) -> list[PassedOverSentence]:
-    """Return the sentences that say yes or no to a question nobody could interpret."""
-    return [
-        PassedOverSentence(sentence_id=one.sentence_id, reason="unclear_yes_no", text=one.span.text)
-        for one, verdict in zip(extraction.statements, verdicts, strict=True)
-        if verdict.doubt == "yes_no"
-    ]
 
 
 class Extractor(ABC):

@@ -6,7 +6,7 @@ import sys
 import threading
 import warnings
 from abc import ABC, ABCMeta, abstractmethod
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import (
@@ -123,32 +123,7 @@ class _Finished(ABCMeta):
             return made
 
 
-class _FixedOnceMade(ABC, metaclass=_Finished):
-    """Base of objects that cannot change after construction."""
-
-    name: str
-
-    # Hidden from type checkers, which would otherwise allow setting any attribute.
-    if not TYPE_CHECKING:
-
-        def __setattr__(self, name: str, value: object) -> None:
-            """Raise `FixedGraderError` for a finished grader; the shipped ones are shared.
-
-            A user's own grader may change its own attributes.
-            """
-            shipped = type(self).__module__.startswith("rag_evals.")
-            is_new = not hasattr(self, name)
-            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
-            super().__setattr__(name, value)
-
-    def _copy_with(self, **values: object) -> Self:
-        changed = copy.copy(self)
-        changed.__dict__.update(values)
-        return changed
-
-
-class Grader(_FixedOnceMade, Generic[R]):
+class Grader(ABC, Generic[R], metaclass=_Finished):
     """Base of every grader; a subclass defines what to ask and how to read the reply.
 
     Attributes:
@@ -184,6 +159,25 @@ class Grader(_FixedOnceMade, Generic[R]):
     result_model: type[R]
     model: str | None = None
     settings: Mapping[str, Any] = MappingProxyType({})
+
+    # Hidden from type checkers, which would otherwise allow setting any attribute.
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Raise `FixedGraderError` for a finished grader; the shipped ones are shared.
+
+            A user's own grader may change its own attributes.
+            """
+            shipped = type(self).__module__.startswith("rag_evals.")
+            is_new = not hasattr(self, name)
+            if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
+                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
+            super().__setattr__(name, value)
+
+    def _copy_with(self, **values: object) -> Self:
+        changed = copy.copy(self)
+        changed.__dict__.update(values)
+        return changed
 
     def fingerprint(self) -> str:
         """Return a hash of the attributes in `shapes`.
@@ -263,23 +257,16 @@ class Grader(_FixedOnceMade, Generic[R]):
         return self._copy_with(source=source)
 
     def __repr__(self) -> str:
-        named = repr(str(getattr(self, "name", None) or type(self).__name__))
         *first, last = self.requires or ("nothing",)
         needs = f"{', '.join(first)} and {last}" if first else last
-        own = (f"{name} {value}" for name, value in self._own_parts())
-        return f"{type(self).__name__}({', '.join([named, f'needs {needs}', *own])})"
-
-    def _own_parts(self) -> Iterator[tuple[str, str]]:
-        if self.model:
-            yield "model", self.model
-        verifier = getattr(self, "verifier", None)
-        if verifier is not None:
-            yield "verifier", str(getattr(verifier, "name", verifier))
-        language = getattr(self, "language", None)
-        if language:
-            yield "language", language
-        if self.settings:
-            yield "settings", ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        own = {
+            "model": self.model,
+            "verifier": getattr(getattr(self, "verifier", None), "name", None),
+            "language": getattr(self, "language", None),
+            **self.settings,
+        }
+        changed = [f"{name} {value}" for name, value in own.items() if value]
+        return f"{type(self).__name__}({', '.join([repr(self.name), f'needs {needs}', *changed])})"
 
     def check(self) -> None:
         """Check before the first call that the grader can work.
@@ -513,7 +500,7 @@ def _warn_caller(text: str) -> None:
     warnings.warn(text, stacklevel=level)
 
 
-def _how_to_change(grader: _FixedOnceMade, name: str, *, is_new: bool) -> str:
+def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
     ways = f"the constructor of {type(grader).__name__} for one of your own"
     if hasattr(grader, f"with_{name}"):
         ways = f"with_{name}(...), which returns a changed copy"
@@ -591,6 +578,39 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
         texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
         if not any(text.strip() for text in texts):
             raise NotScorableError(_EMPTY[name])
+
+
+def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
+    """Run flows in the same rounds; return their results in order."""
+    ended: dict[int, T] = {}
+    replies: dict[int, Sequence[Any] | None] = dict.fromkeys(range(len(flows)))
+    while True:
+        steps: dict[int, Sequence[Step]] = {}
+        for place, own in replies.items():
+            try:
+                steps[place] = next(flows[place]) if own is None else flows[place].send(own)
+            except StopIteration as stop:
+                ended[place] = stop.value
+        if not steps:
+            return [ended[place] for place in range(len(flows))]
+        answered = iter((yield [step for own in steps.values() for step in own]))
+        replies = {place: [next(answered) for _ in own] for place, own in steps.items()}
+
+
+def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]) -> Flow[T]:
+    """Run a flow whose steps are changed, or counted, by a function."""
+    try:
+        steps = next(flow)
+        while True:
+            try:
+                replies = yield change(steps)
+            except Exception as error:  # noqa: BLE001 - the flow handles whatever the driver throws
+                steps = flow.throw(error)
+            else:
+                steps = flow.send(replies)
+    except StopIteration as stop:
+        result: T = stop.value
+        return result
 
 
 # Two drivers run flows, one for sync and one for async clients. Graders know neither.

@@ -1,9 +1,9 @@
-"""Sentence-by-sentence grading, and the guard that compares each reply with the answer.
+"""Grading by sentence, and the guard that compares each reply with the answer.
 
-The judge sees the answer as numbered sentences, at most 40 in one call. Code compares every reply
-with the answer; if they differ, the judge is asked again once and told what is wrong. If it
-repeats the error, the statement is marked unverified and does not count; if it leaves a sentence
-out, the answer has no score.
+The judge sees the answer as numbered sentences, at most 40 in one call. Code compares its reply
+with the answer; if they differ, the judge is told what is wrong and asked again, once. If it
+insists, the statement is unverified and does not count; if it leaves a sentence out, the answer has
+no score.
 """
 
 import json
@@ -21,7 +21,6 @@ from rag_evals.errors import NotScorableError
 from rag_evals.response_models import ByStatement, KeyedReply, VerdictUnit
 from rag_evals.response_models.statements import (
     MOST_SENTENCES,
-    JudgedClaim,
     ReplyShape,
     keyed_reply,
 )
@@ -147,10 +146,10 @@ class Guard:
         else:
             placed, left_out = self._placed(statements)
         found = [
-            fault
+            Fault(name, told, place)
             for place, one in enumerate(placed)
             if not self._is_word_for_word(one)
-            for fault in self._of_statement(place, one, is_named=bool(statements[place][1]))
+            for name, told in self._of_statement(one, is_named=bool(statements[place].sentence_ids))
         ]
         by_sentence: dict[int, list[Stated]] = {}
         for one in placed:
@@ -164,17 +163,12 @@ class Guard:
                 told = f"sentence {number} has {len(own)}; at most {MOST_STATEMENTS}"
                 found.append(Fault("too many statements", told, None, number))
             if not any(map(self._is_word_for_word, own)):
-                found += _of_sentence(number, self.sentences[number], own, every)
-        if left_out:
-            found += [
-                Fault(
-                    "left out",
-                    f"sentence {number} claims something; say what, with a verdict",
-                    None,
-                    number,
-                )
-                for number in sorted(left_out.intersection(self.claiming()))
-            ]
+                lost = _of_sentence(number, self.sentences[number], own, every)
+                found += [Fault(name, told, None, number) for name, told in lost]
+        # Which sentences claim something takes long to find out.
+        for number in sorted(left_out.intersection(self.claiming())) if left_out else ():
+            told = f"sentence {number} claims something; say what, with a verdict"
+            found.append(Fault("left out", told, None, number))
         return found
 
     def are_sentences(self, statements: Sequence[Stated]) -> bool:
@@ -231,37 +225,41 @@ class Guard:
     def _is_word_for_word(self, one: Stated) -> bool:
         return any(one.text == self.sentences[number] for number in one.sentence_ids)
 
-    def _of_statement(self, place: int, one: Stated, *, is_named: bool) -> Iterator[Fault]:
+    def _of_statement(self, one: Stated, *, is_named: bool) -> Iterator[tuple[str, str]]:
+        """Yield the name and the description of each fault of a statement."""
         named = " ".join(self.sentences[number] for number in one.sentence_ids)
         ids = ", ".join(map(str, one.sentence_ids))
         whose = f"sentence {ids}" if is_named else "the answer"
         this = f"statement {one.text!r}"
         known = self._numbers if not is_named else numbers_of(f"{named} {self.question or ''}")
         if numbers := sorted(numbers_of(one.text) - known - _ARTICLES):
-            yield Fault(
-                "changed number",
-                f"{this} has {', '.join(numbers)}, which {whose} does "
-                "not say; keep the answer's numbers, right or wrong",
-                place,
-            )
+            told = f"{this} has {', '.join(numbers)}, which {whose} does not say"
+            yield "changed number", f"{told}; keep the answer's numbers, right or wrong"
         script, expected = script_of(one.text), script_of(named)
         if script and expected and script != expected:
-            yield Fault(
-                "other language",
-                f"{this} is in another script than {whose}; keep its language",
-                place,
-            )
+            yield "other language", f"{this} is in another script than {whose}; keep its language"
             return
         if names := self._added_names(one.text):
-            yield Fault(
-                "changed name",
-                f"{this} has {', '.join(names)}, which the answer does not "
-                "say; keep the answer's names, right or wrong",
-                place,
-            )
+            told = f"{this} has {', '.join(names)}, which the answer does not say"
+            yield "changed name", f"{told}; keep the answer's names, right or wrong"
         if _denies(one.text) and named and not _denies(named):
-            yield Fault("added negation", f"{this} denies what {whose} says", place)
-        yield from self._other_words(place, one, named, this, whose)
+            yield "added negation", f"{this} denies what {whose} says"
+        own = _content(one.text)
+        missing = len(own - self._known)
+        shared = len(own & _content(f"{named} {self.question or ''}"))
+        if own and not shared:
+            yield "other words", f"{this} shares no word with {whose}"
+        elif len(own) >= _FEW_WORDS and len(own) - missing < _LEAST_SHARED * len(own):
+            yield "other words", f"{this} says hardly anything of what {whose} says"
+        elif (
+            shared < _LEAST_OF_TRANSLATED * len(own)
+            and _stops(one.text) < _FEW_STOPS
+            and _stops(named) >= _MANY_STOPS
+        ):
+            yield "other language", f"{this} has no small words of {whose}; keep its language"
+        elif self._is_of_context(own, missing, shared):
+            told = f"{this} says what a chunk says, and not what {whose} says"
+            yield "of the context", f"{told}; give the answer's own claims"
 
     def _added_names(self, text: str) -> list[str]:
         sequence = words(text)
@@ -274,33 +272,6 @@ class Guard:
             and is_name_at(sequence, place)
             and not any(key.startswith(word.key[:_ROOT]) for key in self._keys)
         ]
-
-    def _other_words(
-        self, place: int, one: Stated, named: str, this: str, whose: str
-    ) -> Iterator[Fault]:
-        own = _content(one.text)
-        missing = own - self._known
-        asked = _content(f"{named} {self.question or ''}")
-        shared = len(own & asked)
-        if own and not shared:
-            yield Fault("other words", f"{this} shares no word with {whose}", place)
-        elif len(own) >= _FEW_WORDS and len(own) - len(missing) < _LEAST_SHARED * len(own):
-            yield Fault("other words", f"{this} says hardly anything of what {whose} says", place)
-        elif (
-            shared < _LEAST_OF_TRANSLATED * len(own)
-            and _stops(one.text) < _FEW_STOPS
-            and _stops(named) >= _MANY_STOPS
-        ):
-            yield Fault(
-                "other language", f"{this} has no small words of {whose}; keep its language", place
-            )
-        elif self._is_of_context(own, len(missing), shared):
-            yield Fault(
-                "of the context",
-                f"{this} says what a chunk says, and not what {whose} "
-                "says; give the answer's own claims",
-                place,
-            )
 
     def _is_of_context(self, own: frozenset[str], missing: int, shared: int) -> bool:
         """True if a statement is copied from a chunk instead of the answer.
@@ -319,15 +290,15 @@ class Guard:
         return lacks and most >= _SHARE_OF_CONTEXT * len(own)
 
 
-def _of_sentence(number: int, sentence: str, own: Sequence[Stated], every: str) -> Iterator[Fault]:
+def _of_sentence(
+    number: int, sentence: str, own: Sequence[Stated], every: str
+) -> Iterator[tuple[str, str]]:
     sentence = _MARKS.sub("", sentence)
     said = " ".join(one.text for one in own)
     if script_of(said) != script_of(sentence):
         return
     if lost := sorted(numbers_of(sentence) - numbers_of(f"{said} {every}") - _ARTICLES):
-        yield Fault(
-            "lost number", f"no statement of sentence {number} has {', '.join(lost)}", None, number
-        )
+        yield "lost number", f"no statement of sentence {number} has {', '.join(lost)}"
     keys = {word.key for word in words(f"{said} {every}")}
     # Part of a name may be missing ("Ann Field" becomes "Field"), but not the whole name.
     names = _names(sentence)
@@ -338,19 +309,10 @@ def _of_sentence(number: int, sentence: str, own: Sequence[Stated], every: str) 
         & keys
     ]
     if missing:
-        yield Fault(
-            "lost name",
-            f"no statement of sentence {number} has {', '.join(missing[:3])}",
-            None,
-            number,
-        )
+        yield "lost name", f"no statement of sentence {number} has {', '.join(missing[:3])}"
     if _denies(sentence) and not _denies(said):
-        yield Fault(
-            "lost negation",
-            f"sentence {number} denies something, and no statement of it does",
-            None,
-            number,
-        )
+        told = f"sentence {number} denies something, and no statement of it does"
+        yield "lost negation", told
 
 
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
@@ -419,12 +381,9 @@ _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class GuardedCall(Generic[M]):
-    """A judge call and the guard for its reply.
+    """A judge call and the guard for its reply; None skips the comparison.
 
-    Attributes:
-        call: The call.
-        guard: The text to compare with; None skips the comparison.
-        stated: Returns the statements of a reply and the ids of sentences without statements.
+    `stated` returns a reply's statements and the ids of sentences without statements.
     """
 
     call: JudgeCall[M]
@@ -451,14 +410,9 @@ class GuardedCall(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class GuardedReply(Generic[M]):
-    """A reply and its differences from the text.
+    """A reply and its differences from the text, after asking again.
 
-    Attributes:
-        reply: The judge's last reply.
-        stated: Statements of the reply.
-        places: Indexes of statements without repetitions, in order.
-        faults: Faults that remain after asking again.
-        merged: Faults for repeated statements.
+    `places` are the indexes of statements without repetitions, and `merged` the repetitions.
     """
 
     reply: M
@@ -474,9 +428,7 @@ class GuardedReply(Generic[M]):
     @property
     def left_out(self) -> list[int]:
         """Sentences that claim something but are missing from the reply."""
-        return [
-            n for fault in self.faults if fault.name == "left out" for n in [fault.sentence or 0]
-        ]
+        return [fault.sentence or 0 for fault in self.faults if fault.name == "left out"]
 
     @property
     def unverified(self) -> Mapping[int, str]:
@@ -507,18 +459,15 @@ def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
 
 def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
     told = "\n".join(f"- {fault}" for fault in found.faults[:_MOST_NAMED])
-    said: Message = {"role": "assistant", "content": _as_said(found.reply)}
+    # As the judge wrote it, without the fields that code fills.
+    reply: Any = found.reply
+    said: Message = {"role": "assistant", "content": reply.model_dump_json(exclude_unset=True)}
     asked: Message = {
         "role": "user",
         "content": f"A program compared your reply with the text:\n{told}\nCorrect this, and give "
         "the whole reply again, in the same form.",
     }
     return replace(call, messages=(*call.messages, said, asked))
-
-
-def _as_said(reply: Any) -> str:
-    written: str = reply.model_dump_json(exclude_unset=True)
-    return written
 
 
 def claiming_sentences(answer: str) -> list[int]:
@@ -543,11 +492,55 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 """Creates the call for some sentences and a reply model."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(NamedTuple):
+    """The sentences of one call; `first` is the number of the first one in the text."""
+
     first: int
     spans: Sequence[Span]
     guard: Guard
+
+    def stated(self, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
+        """Return the statements of a reply and the ids of the sentences it skips."""
+        stated = []
+        for one in reply.claims:
+            ids = () if one.sentence_id is None else (one.sentence_id,)
+            text = one.text or "".join(self.spans[number].text for number in ids)
+            stated.append(Stated(text, ids, one.is_supported))
+        said = {one.sentence_id for one in reply.claims}
+        return stated, [number for number in range(len(self.spans)) if number not in said]
+
+    def fields(self, found: GuardedReply[KeyedReply], verdict_name: str) -> dict[str, list[Any]]:
+        """Return the fields of a result, with sentence numbers of the whole text."""
+        claims, unverified, left_out = found.reply.claims, found.unverified, found.left_out
+        statements = []
+        for place in found.places:
+            claim, text, fault = claims[place], found.stated[place].text, unverified.get(place)
+            number = claim.sentence_id
+            if number is None:
+                number = self.guard.place(text)
+            span = None if number is None else self.spans[number]
+            one = {
+                "statement": text,
+                "reasoning": claim.reasoning,
+                "supporting_chunk_ids": [] if fault else list(claim.chunk_ids),
+                "sentence_id": None if number is None else self.first + number,
+                "start": span and span.start,
+                "end": span and span.end,
+                "fault": fault,
+                "because": claim.because,
+            }
+            statements.append(one | {verdict_name: claim.is_supported and fault is None})
+        passed_over = [
+            {"sentence_id": self.first + number, "reason": reason, "text": self.spans[number].text}
+            for number, reason in found.reply.passed_over.items()
+            if number not in left_out
+        ]
+        return {
+            "statements": statements,
+            "no_claim_sentences": passed_over,
+            "drift": found.drift,
+            "left_out": [self.first + number for number in left_out],
+        }
 
 
 def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: Ask) -> Flow[R]:
@@ -561,44 +554,35 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
     """
     kind: Any = result
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
-    spans = [Span(0, len(text), text)] if unit == "answer" else split_sentences(text)
     if not any(map(str.isalnum, text)):
         return result(statements=[])
+    spans = [Span(0, len(text), text)] if unit == "answer" else split_sentences(text)
     parts = _parts(spans, sample, text)
-    chunks = len(sample.context)
-    calls = [
-        ask(
-            [span.text for span in part.spans],
-            keyed_reply(result, ReplyShape(unit, len(part.spans), chunks)),
-        )
-        for part in parts
-    ]
     replies = yield from ask_guarded(
         [
-            GuardedCall(call, None if unit == "answer" else part.guard, partial(_stated_in, part))
-            for call, part in zip(calls, parts, strict=True)
+            GuardedCall(
+                ask(
+                    part.guard.sentences,
+                    keyed_reply(result, ReplyShape(unit, len(part.spans), len(sample.context))),
+                ),
+                None if unit == "answer" else part.guard,
+                part.stated,
+            )
+            for part in parts
         ]
     )
-    gathered = _Gathered(kind)
-    for part, found in zip(parts, replies, strict=True):
-        gathered.add(part, found)
-    # Without validation, because code and not a judge made these values.
-    return result.model_validate(
-        {
-            "statements": gathered.statements,
-            "no_claim_sentences": gathered.passed_over,
-            "drift": [*gathered.drift, *(() if unit == "answer" else _long_sentences(spans))],
-            "left_out": gathered.left_out,
-            "calls": len(parts),
-        }
-    )
-
-
-def _long_sentences(spans: Sequence[Span]) -> Iterator[str]:
-    for number, span in enumerate(spans):
-        # Quick check: most sentences are shorter than that.
-        if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS:
-            yield f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
+    pairs = zip(parts, replies, strict=True)
+    each = [part.fields(found, kind.verdict_name) for part, found in pairs]
+    fields: dict[str, Any] = {name: [one for own in each for one in own[name]] for name in each[0]}
+    if unit != "answer":
+        fields["drift"] += [
+            f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
+            for number, span in enumerate(spans)
+            # Quick check: most sentences are shorter than that.
+            if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS
+        ]
+    # Validated without facts, because code and not a judge made these values.
+    return result.model_validate(fields | {"calls": len(parts)})
 
 
 def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
@@ -609,72 +593,16 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
     parts = []
     for first in range(0, len(spans), size):
         own = spans[first : first + size]
-        texts = [span.text for span in own]
-        claiming = partial(_claiming, text, first, len(own))
-        parts.append(_Stretch(first, own, Guard(texts, known, chunks, claiming)))
+        claiming = partial(_claiming, text, range(first, first + len(own)))
+        parts.append(
+            _Stretch(first, own, Guard([one.text for one in own], known, chunks, claiming))
+        )
     return parts
 
 
-def _claiming(text: str, first: int, count: int) -> set[int]:
-    return {number - first for number in claiming_sentences(text)}.intersection(range(count))
-
-
-def _stated_in(part: _Stretch, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
-    claims = reply.claims
-    said = {one.sentence_id for one in claims}
-    return [_stated(one, part) for one in claims], [
-        number for number in range(len(part.spans)) if number not in said
-    ]
-
-
-def _stated(claim: JudgedClaim, part: _Stretch) -> Stated:
-    if claim.sentence_id is None:
-        return Stated(claim.text or "", (), claim.is_supported)
-    text = claim.text or part.spans[claim.sentence_id].text
-    return Stated(text, (claim.sentence_id,), claim.is_supported)
-
-
-class _Gathered:
-    """The combined replies for one answer, with sentence numbers of the whole answer."""
-
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
-        self.statements: list[dict[str, Any]] = []
-        self.passed_over: list[dict[str, Any]] = []
-        self.drift: list[str] = []
-        self.left_out: list[int] = []
-
-    def add(self, part: _Stretch, found: GuardedReply[KeyedReply]) -> None:
-        claims, unverified = found.reply.claims, found.unverified
-        for place in found.places:
-            claim = claims[place]
-            number = claim.sentence_id
-            if number is None:
-                number = part.guard.place(claim.text or "")
-            self.statements.append(self._one(part, claim, number, unverified.get(place)))
-        self.left_out += [part.first + number for number in found.left_out]
-        self.drift += found.drift
-        self.passed_over += [
-            {"sentence_id": part.first + n, "reason": reason, "text": part.spans[n].text}
-            for n, reason in found.reply.passed_over.items()
-            if n not in found.left_out
-        ]
-
-    def _one(
-        self, part: _Stretch, claim: JudgedClaim, number: int | None, fault: str | None
-    ) -> dict[str, Any]:
-        span = None if number is None else part.spans[number]
-        return {
-            "statement": claim.text or (span.text if span else ""),
-            "reasoning": claim.reasoning,
-            "supporting_chunk_ids": [] if fault else list(claim.chunk_ids),
-            "sentence_id": None if number is None else part.first + number,
-            "start": span.start if span else None,
-            "end": span.end if span else None,
-            "fault": fault,
-            "because": claim.because,
-            self._kind.verdict_name: claim.is_supported and fault is None,
-        }
+def _claiming(text: str, numbers: range) -> set[int]:
+    """Return the ids of sentences that claim something, counted from the first of `numbers`."""
+    return {number - numbers.start for number in claiming_sentences(text) if number in numbers}
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:

@@ -4,8 +4,9 @@ Calls of different repeats carry different numbers, so that a cache never answer
 the same reply, and they share no verdicts. A grader that asks no model is not repeated.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -25,7 +26,13 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.grading.grader import Grader, require_fields, sample_flow
+from rag_evals.grading.grader import (
+    Grader,
+    require_fields,
+    sample_flow,
+    side_by_side,
+    with_steps,
+)
 from rag_evals.stats import majority
 
 if TYPE_CHECKING:
@@ -152,37 +159,19 @@ class Repeated(Grader[RepeatedResult]):
 
     def flow(self, sample: Sample) -> Flow[RepeatedResult]:
         require_fields(sample, self.requires)
-        flows = {place: sample_flow(self.grader, sample) for place in range(self.times)}
-        results: dict[int, BaseModel] = {}
-        replies: Mapping[int, Sequence[Any] | None] = dict.fromkeys(flows)
-        while True:
-            rounds = _rounds(flows, replies, results)
-            if not rounds:
-                return RepeatedResult.of([results[place] for place in sorted(results)])
-            steps = [_apart(step, place) for place, own in rounds.items() for step in own]
-            answered = iter((yield steps))
-            replies = {place: [next(answered) for _ in own] for place, own in rounds.items()}
+        flows = [sample_flow(self.grader, sample) for _ in range(self.times)]
+        numbered = [with_steps(flow, partial(_apart, place)) for place, flow in enumerate(flows)]
+        results = yield from side_by_side(numbered)
+        return RepeatedResult.of(results)
 
 
-def _rounds(
-    flows: Mapping[int, Flow[Any]],
-    replies: Mapping[int, Sequence[Any] | None],
-    results: dict[int, BaseModel],
-) -> dict[int, Sequence[Step]]:
-    """Send each flow its replies; store finished results and return the steps of the others."""
-    steps: dict[int, Sequence[Step]] = {}
-    for place, own in replies.items():
-        try:
-            steps[place] = next(flows[place]) if own is None else flows[place].send(own)
-        except StopIteration as stop:
-            results[place] = stop.value
-    return steps
-
-
-def _apart(step: Step, place: int) -> Step:
-    if not isinstance(step, JudgeCall):
-        return step
-    return replace(step, sample_index=step.sample_index + place * _CALLS_APART)
+def _apart(place: int, steps: Sequence[Step]) -> list[Step]:
+    return [
+        replace(step, sample_index=step.sample_index + place * _CALLS_APART)
+        if isinstance(step, JudgeCall)
+        else step
+        for step in steps
+    ]
 
 
 def _unscored(scores: Sequence[float | None]) -> list[str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from pydantic import Field
@@ -17,6 +17,7 @@ from rag_evals.core import (
     JudgeSettings,
     OptionalList,
     Sample,
+    Step,
     Tallies,
     Verdict,
     VerifiedTexts,
@@ -32,21 +33,20 @@ from rag_evals.grading.extract import (
     Extractor,
     SentenceExtractor,
     StatementExtractor,
-    unclear_sentences,
 )
-from rag_evals.grading.grader import Grader, require_fields
+from rag_evals.grading.grader import Grader, require_fields, with_steps
 from rag_evals.prompt import Prompt, check_language
-from rag_evals.response_models import FaithfulnessResult, StatementEvaluation
+from rag_evals.response_models import (
+    FaithfulnessResult,
+    PassedOverSentence,
+    StatementEvaluation,
+)
 from rag_evals.text import language_in
 from rag_evals.verify import LLMVerifier
 from rag_evals.verify.cascade import described_stages, with_tunings
 
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
-
-
-_CallsMade = Counter[str | None]
-"""Number of calls by endpoint; None means the run's judge."""
 
 
 class VerifiedStatement(StatementEvaluation):
@@ -104,10 +104,6 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
     verification_calls: int = Field(
         default=0, description="Judge calls made to verify, re-asks left out."
     )
-    stage_calls: dict[str, int] = Field(
-        default_factory=dict,
-        description="Those calls by the verifier of a cascade, where more than one makes any.",
-    )
     calls_saved: int = Field(
         default=0, description="Judge calls that a cascade or a cache made unnecessary."
     )
@@ -142,7 +138,6 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
             similar = sum(s.taken_from is not None for s in self.statements)
             counted["by a similar statement"] = (similar, total)
         made = self.verification_calls
-        counted |= {f"calls of {name}": (n, made) for name, n in self.stage_calls.items()}
         calls = made + self.calls_saved
         return counted | ({"calls saved": (self.calls_saved, calls)} if calls else {})
 
@@ -265,20 +260,13 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         extractor: Extractor | None = None,
         verifier: Verifier | None = None,
         name: str | None = None,
+        prompts: Mapping[str, Prompt] | None = None,
     ) -> Self:
-        """Return a copy with a different extractor, verifier or name; None keeps the old one."""
+        """Return a copy with different parts; None keeps the old one."""
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
-        parts = {"extractor": extractor, "verifier": verifier, "name": name}
+        parts = {"extractor": extractor, "verifier": verifier, "name": name, "prompts": prompts}
         return self._changed(**{part: value for part, value in parts.items() if value is not None})
-
-    def with_prompts(self, prompts: Mapping[str, Prompt]) -> Self:
-        """Return a copy with different prompts for its default parts.
-
-        Args:
-            prompts: By the stem of the shipped file: `extract_statements`, `verify_statements`.
-        """
-        return self._changed(prompts=prompts)
 
     def with_language(self, language: str) -> Self:
         check_language(language)
@@ -302,30 +290,25 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """Extract, then verify; an answer without claims needs no verdict."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
-        passed_over = list(extraction.passed_over)
         if not extraction.statements:
             return VerifiedFaithfulnessResult(
                 statements=[],
-                no_claim_sentences=passed_over,
+                no_claim_sentences=list(extraction.passed_over),
                 drift=list(extraction.drift),
                 left_out=list(extraction.left_out),
             )
         claims = [one.claim for one in extraction.statements]
-        made = _CallsMade()
+        made: list[Step] = []
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
         language = sample.language or language_in(sample.answer or "", sample.question, chunks)
-        verdicts = yield from _counting(verifier.flow(claims, chunks), made)
+        verdicts = yield from with_steps(verifier.flow(claims, chunks), partial(_counted, made))
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits
         clear = (one.support for one in verdicts if one.doubt != "yes_no")
         answer_support = traits.answer_support(clear) if traits.answer_support else None
         return VerifiedFaithfulnessResult(
-            statements=self._evaluations(extraction, verdicts),
-            no_claim_sentences=sorted(
-                passed_over + unclear_sentences(extraction, verdicts),
-                key=lambda one: one.sentence_id,
-            ),
+            **_evaluated(extraction, verdicts, self.verifier.name),
             answer_support=answer_support,
             language=language,
             language_warning=language_warning(verifier, sample, language, chunks),
@@ -335,9 +318,8 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             verifier=self.verifier.name,
             deciders=traits.deciders,
             cache=traits.cache_mode,
-            verification_calls=made.total(),
-            stage_calls=_calls_by_stage(made, [name for name, _ in traits.batches]),
-            calls_saved=max(0, traits.calls_for(len(claims)) - made.total()),
+            verification_calls=len(made),
+            calls_saved=max(0, traits.calls_for(len(claims)) - len(made)),
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
@@ -363,16 +345,6 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         VerifiedFaithfulness.__init__(changed, **given)
         return changed._copy_with(_finished=True)
 
-    def _evaluations(
-        self, extraction: Extraction, verdicts: Sequence[Verdict]
-    ) -> list[VerifiedStatement]:
-        pairs = zip(extraction.statements, verdicts, strict=True)
-        return [
-            _evaluation(statement, one, self.verifier.name)
-            for statement, one in pairs
-            if one.doubt != "yes_no"
-        ]
-
 
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
@@ -395,6 +367,21 @@ def _require_kind(name: str, part: object, kind: type, example: str) -> None:
         )
 
 
+def _evaluated(extraction: Extraction, verdicts: Sequence[Verdict], name: str) -> dict[str, Any]:
+    """Return the statements, and the sentences without any."""
+    statements, passed_over = [], list(extraction.passed_over)
+    for one, verdict in zip(extraction.statements, verdicts, strict=True):
+        if verdict.doubt == "yes_no":
+            id, text = one.sentence_id, one.span.text
+            passed_over.append(
+                PassedOverSentence(sentence_id=id, reason="unclear_yes_no", text=text)
+            )
+        else:
+            statements.append(_evaluation(one, verdict, name))
+    passed_over.sort(key=lambda one: one.sentence_id)
+    return {"statements": statements, "no_claim_sentences": passed_over}
+
+
 def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:
     return VerifiedStatement(
         statement=statement.text,
@@ -414,39 +401,7 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
     )
 
 
-def _counting(flow: Flow[list[Verdict]], made: _CallsMade) -> Flow[list[Verdict]]:
-    """Pass on a flow's steps and count its judge calls in `made`."""
-    try:
-        steps = next(flow)
-        while True:
-            made.update(step.endpoint for step in steps if isinstance(step, JudgeCall))
-            try:
-                replies = yield steps
-            except Exception as error:  # noqa: BLE001 - the flow handles whatever the driver throws
-                steps = flow.throw(error)
-            else:
-                steps = flow.send(replies)
-    except StopIteration as stop:
-        verdicts: list[Verdict] = stop.value
-        return verdicts
-
-
-def _calls_by_stage(made: _CallsMade, callers: Sequence[str]) -> dict[str, int]:
-    """Count the calls of each stage of a cascade.
-
-    Args:
-        made: Number of calls by endpoint.
-        callers: Names of the stages that make calls, in order; only the last one asks the run's
-            judge.
-
-    Returns:
-        Calls by stage; empty if fewer than two stages make calls.
-    """
-    if len(callers) < 2:
-        return {}
-    counted = dict.fromkeys(callers, 0)
-    for endpoint, calls in made.items():
-        # The name of a stage is its endpoint or ends with it.
-        named = (name for name in callers if endpoint is not None and name.endswith(endpoint))
-        counted[next(named, callers[-1])] += calls
-    return counted
+def _counted(made: list[Step], steps: Sequence[Step]) -> Sequence[Step]:
+    """Add the judge calls among the steps to `made`."""
+    made += [step for step in steps if isinstance(step, JudgeCall)]
+    return steps

@@ -1,8 +1,6 @@
 """Response models for any rubric, and the base of models with one label for each chunk."""
 
-from abc import abstractmethod
-from collections.abc import Iterator
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -87,22 +85,25 @@ class ChecklistResult(Result):
         )
 
 
-class LabelledChunk(NamedTuple):
-    """A chunk and its label; `verdict` is True if it counts towards the score."""
-
-    chunk_id: int
-    verdict: bool
-    reasoning: str | None
-
-
 class PerChunkResult(Result):
-    """A label for each chunk; `word` names the label that counts, such as `relevant`."""
+    """A label for each chunk, in a list that the subclass declares.
+
+    Attributes:
+        word: The label that counts towards the score, such as `relevant`.
+        labels_in: Names of the list, and of a label's chunk id and verdict.
+    """
 
     word: ClassVar[str]
+    labels_in: ClassVar[tuple[str, str, str]]
 
-    @abstractmethod
-    def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        """Yield the labels in the order of the reply."""
+    @property
+    def _labels(self) -> list[tuple[int, bool, str | None]]:
+        """The chunk id, verdict and reasoning of each label."""
+        labels, chunk_id, verdict = self.labels_in
+        return [
+            (getattr(one, chunk_id), getattr(one, verdict), one.reasoning)
+            for one in getattr(self, labels)
+        ]
 
     @model_validator(mode="after")
     def _every_chunk_once(self, info: ValidationInfo) -> Self:
@@ -110,7 +111,7 @@ class PerChunkResult(Result):
         if facts is not None:
             check_each_once(
                 "chunks",
-                sorted(chunk.chunk_id for chunk in self.labelled_chunks()),
+                sorted(chunk_id for chunk_id, *_ in self._labels),
                 range(facts["chunk_count"]),
                 missing="are not graded",
                 repeated="are graded twice",
@@ -121,21 +122,21 @@ class PerChunkResult(Result):
     @property
     def score(self) -> float:
         """Chunks that count divided by all, 0 to 1; 0.0 if there are none."""
-        verdicts = [chunk.verdict for chunk in self.labelled_chunks()]
+        verdicts = [verdict for _, verdict, _ in self._labels]
         return sum(verdicts) / len(verdicts) if verdicts else 0.0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         return tuple(
             Finding(
-                text=f"chunk {chunk.chunk_id}",
-                verdict=chunk.verdict,
-                label=yes_or_no(self.word, chunk.verdict),
-                reasoning=chunk.reasoning,
-                chunk_ids=(chunk.chunk_id,),
+                text=f"chunk {chunk_id}",
+                verdict=verdict,
+                label=yes_or_no(self.word, verdict),
+                reasoning=reasoning,
+                chunk_ids=(chunk_id,),
                 about="chunk",
             )
-            for chunk in self.labelled_chunks()
+            for chunk_id, verdict, reasoning in self._labels
         )
 
 
@@ -151,9 +152,6 @@ class ChunkLabelsResult(PerChunkResult):
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "reference")
     word: ClassVar[str] = "passed"
+    labels_in: ClassVar[tuple[str, str, str]] = ("labels", "chunk_id", "passed")
 
     labels: list[ChunkLabel] = Field(description="Every chunk exactly once.")
-
-    def labelled_chunks(self) -> Iterator[LabelledChunk]:
-        for label in self.labels:
-            yield LabelledChunk(label.chunk_id, label.passed, label.reasoning)

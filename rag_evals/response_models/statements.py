@@ -175,7 +175,7 @@ class ByStatement(Result):
 
     @property
     def score(self) -> float:
-        """Share of statements that raise the score, 0 to 1; 0.0 without statements.
+        """Supported statements divided by all, 0 to 1; 0.0 without statements.
 
         A sentence that was left out counts as a statement without support.
         """

@@ -8,7 +8,6 @@ NAMES = {
     "judge_string": (
         "EMBEDDED",
         "EMBEDDED_GRADERS",
-        "from_string",
         "read_judge",
         "verifier_from_string",
     ),

@@ -8,7 +8,6 @@ from rag_evals.verify.confidence import sureness as sureness
 from rag_evals.verify.decisions import DecisionVerifier as DecisionVerifier
 from rag_evals.verify.judge_string import EMBEDDED as EMBEDDED
 from rag_evals.verify.judge_string import EMBEDDED_GRADERS as EMBEDDED_GRADERS
-from rag_evals.verify.judge_string import from_string as from_string
 from rag_evals.verify.judge_string import read_judge as read_judge
 from rag_evals.verify.judge_string import verifier_from_string as verifier_from_string
 from rag_evals.verify.llm import LLMVerifier as LLMVerifier

@@ -17,14 +17,12 @@ _MOST_ODDS = 0.99
 
 
 class Confidence(BaseModel):
-    """A fitted map from signals to the probability that a verdict is right, with its figures.
+    """A fitted map from signals to the probability that a verdict is right.
 
     Attributes:
-        auroc: How often a wrong verdict is less sure than a right one, on left-out rows.
-        auroc_low: Lower end of its 95 % interval.
-        auroc_high: Upper end of its 95 % interval.
+        auroc: How often a wrong verdict is less sure than a right one, on left-out rows;
+            `auroc_low` and `auroc_high` are its 95 % interval.
         weights: Weight of each signal, in log-odds; empty if the interval includes 0.5.
-        intercept: Intercept of the map.
         limit: Confidence below which a verdict is one of the least sure.
         skipped: Share of the labelled verdicts below the limit.
         error: Share of wrong verdicts, on left-out rows.

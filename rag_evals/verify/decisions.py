@@ -65,17 +65,14 @@ class DecisionVerifier:
 
     Args:
         endpoint: The model, such as `"decisions:openai/gpt-6-luna"`.
-        chunks: How chunk ids are found: `"choice"` asks for each statement which chunk supports it;
-            `"none"` does not ask, which is cheaper.
+        chunks: `"choice"` asks which chunk supports each statement; `"none"` does not ask, which
+            is cheaper.
         threshold: Support from which a statement counts as supported, 0 to 1; None is 0.5, and runs
             report that it was not tuned.
-        name: Name in results; empty for the endpoint.
+        name: Name in results; empty uses the endpoint.
         is_hardened: Escape the data.
         may_decline: A statement that the model declines gets a verdict with `doubt` and does not
             fail its row; for the first verifier of a cascade.
-
-    Raises:
-        ConfigurationError: A setting is invalid.
     """
 
     endpoint: str
@@ -131,7 +128,7 @@ class DecisionVerifier:
         )
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Ask about all claims at once; the embedded verifier finds the reasons meanwhile.
+        """Ask about all claims at once; the embedded verifier explains the verdicts.
 
         Raises:
             JudgeRefusedError: The model declines a statement, and no other verifier follows.

@@ -136,11 +136,6 @@ def read_judge(spec: str) -> JudgeSpec:
     return JudgeSpec(CascadeVerifier(cheap, second), rest.endpoint)
 
 
-def from_string(spec: str) -> Verifier | None:
-    """Return the verifier that a judge string names; None if it only names an endpoint."""
-    return read_judge(spec).verifier
-
-
 def verifier_from_string(spec: str) -> Verifier:
     """Return the verifier that `--verifier` names; an endpoint becomes an `LLMVerifier`."""
     verifier, endpoint = read_judge(spec)

@@ -35,13 +35,10 @@ class _TunedPart(BaseModel):
 
 
 class AgreementFigures(_TunedPart):
-    """How well verdicts agree with human labels.
+    """How well verdicts agree with human labels, all from 0 to 1.
 
-    Attributes:
-        balanced_accuracy: Mean of sensitivity and specificity, 0 to 1.
-        low: Lower end of its 95 % interval.
-        high: Upper end of its 95 % interval.
-        calibration_error: Expected calibration error of the support, 0 to 1.
+    `low` and `high` are the 95 % interval of the balanced accuracy, and `calibration_error` is the
+    expected calibration error of the support.
     """
 
     balanced_accuracy: float = _Share
@@ -58,7 +55,7 @@ class Promise(_TunedPart):
         confidence: How often that holds for both sides together, over all draws of labels. Among
             the draws that decide anything, it may fail more often.
         supported_from: Support from which it decides "supported"; None if it never does.
-        unsupported_up_to: Support up to which it decides "not supported"; None as above.
+        unsupported_up_to: Support up to which it decides "not supported"; None if it never does.
         expected_error: Share of wrong verdicts among the labels it decides; None if it decides
             none.
         decided_share: Share of the labels that it decides.
@@ -81,27 +78,20 @@ class Tuning(_TunedPart):
     """A verifier's map and threshold, learned from labels by `judge tune`.
 
     Attributes:
-        format: Version of this file.
         stage: Name of the verifier, such as `embedded`.
         judge: Its fingerprint when it was tuned.
         prompt: Fingerprint of what found the statements.
-        languages: Languages of the answers, as two-letter codes; empty if unknown.
-        before: Fingerprints of the verifiers that decided before it in a cascade, in order.
-        map_kind: How supports become probabilities: Platt's map.
-        slope: Slope of the map, above 0.
-        intercept: Intercept of the map.
+        languages: Two-letter codes of the answers' languages; empty if unknown.
+        before: Fingerprints of the verifiers before it in a cascade, in order.
         threshold: Support, before the map, from which a statement counts as supported.
-        objective: What the threshold maximizes on the labels.
-        labels: Number of labels.
-        rows: Number of rows that they belong to.
         level: Whether people labelled statements, or rows, where the weakest statement counts.
         labels_from: Files or columns that the labels come from.
         agreement_before: With the verifier's own threshold and support.
         agreement_after: With the tuned ones, on rows that were left out of tuning.
-        promise: Where a cascade may rely on it; None if only rows are labelled.
+        promise: None if only rows are labelled.
         spread: Quantiles of the labelled supports, before the map.
         worth: Number of independent rows that the labels are worth.
-        confidence: How sure each verdict is; None if there are too few labels to learn it.
+        confidence: None if there are too few labels to learn it.
     """
 
     format: Literal[1] = 1
@@ -148,11 +138,7 @@ class Tuning(_TunedPart):
         return fingerprint(self.model_dump_json(exclude=_CHANGES_NOTHING))
 
     def write(self, path: str | Path) -> None:
-        """Write it to a file, for `--tuned`.
-
-        Raises:
-            ConfigurationError: The file cannot be written.
-        """
+        """Write it to a file, for `--tuned`."""
         with private_file(Path(path)) as file:
             file.write(self.model_dump_json(indent=1, exclude_none=True).encode() + b"\n")
 
@@ -219,8 +205,8 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     """Read the value of `tuned=`.
 
     Raises:
-        DataError: A file is no tuning.
-        ConfigurationError: The value is neither, or two tunings are for one stage.
+        DataError: A file is not a tuned file.
+        ConfigurationError: The value is something else, or two tunings are for one stage.
     """
     if given is None:
         return ()
@@ -263,13 +249,12 @@ _TUNED = {
 
 @dataclass(frozen=True, eq=False)
 class TunedVerifier:
-    """Turns the support of another verifier into a probability; decides by a tuned threshold.
+    """Maps the support of a verifier to a probability, and decides by a tuned threshold.
 
     Args:
         verifier: The verifier that was tuned.
         tuning: Its map and threshold; unused for answers in languages without labels.
-        goes_first: Another verifier follows and gets the statements that the promise does not
-            cover.
+        goes_first: Another verifier gets the statements that the promise does not cover.
 
     Raises:
         ConfigurationError: It goes first, and the promise holds on neither side.
@@ -343,7 +328,7 @@ class TunedVerifier:
         return fingerprint("tuned", own, self.tuning.fingerprint(), self.goes_first)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Let the verifier decide, then map its supports and apply the tuned threshold."""
+        """Let the verifier decide, then apply the map and the tuned threshold."""
         verdicts = yield from self.verifier.flow(claims, chunks)
         language = language_of(" ".join(claim.text for claim in claims))
         if not self._knows(language):

@@ -24,7 +24,6 @@ NAMES = (
     "columns",
     "settings",
     "stages",
-    "stage_calls",
     "identity",
 )
 NEW = {"kind": [1, {"x": None}]}

@@ -9,7 +9,7 @@ import pytest
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.verify import from_string
+from rag_evals.verify import read_judge
 from tests.work import work_of
 
 CHUNKS = [
@@ -247,7 +247,7 @@ def test_weights_of_ones_own(tmp_path: Path) -> None:
     document["intercept"] = -40.0
     own = tmp_path / "mine.json"
     own.write_text(json.dumps(document), encoding="utf-8")
-    verifier = from_string(f"embedded:{own}")
+    verifier = read_judge(f"embedded:{own}").verifier
 
     assert isinstance(verifier, EmbeddedVerifier)
     assert verifier.name == f"embedded:{own}"
@@ -271,15 +271,15 @@ def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: s
         own.write_text(content, encoding="utf-8")
 
     with pytest.raises(ConfigurationError, match=fault):
-        from_string(f"embedded:{own}")
+        read_judge(f"embedded:{own}")
     with pytest.raises(ConfigurationError, match="names no file"):
-        from_string("embedded:")
+        read_judge("embedded:")
 
 
 def test_the_judge_string_names_it() -> None:
     """`embedded` is a verifier; anything else is for an endpoint."""
-    assert isinstance(from_string("embedded"), EmbeddedVerifier)
-    assert from_string("openai/gpt-4o-mini") is None
+    assert isinstance(read_judge("embedded").verifier, EmbeddedVerifier)
+    assert read_judge("openai/gpt-4o-mini").verifier is None
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_the_judge_string_names_it() -> None:
 )
 def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | None) -> None:
     """A number or a name behind `@`; another threshold is another verifier."""
-    verifier = from_string(spec)
+    verifier = read_judge(spec).verifier
 
     assert isinstance(verifier, EmbeddedVerifier)
     assert threshold is None or verifier.threshold == threshold
@@ -305,4 +305,4 @@ def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | No
 def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:
     """Out of range, or no such name."""
     with pytest.raises(ConfigurationError, match=message):
-        from_string(spec)
+        read_judge(spec)

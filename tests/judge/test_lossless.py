@@ -15,7 +15,7 @@ from rag_evals.grading import two_step as verified
 from rag_evals.grading.extract import ExtractionReply
 from rag_evals.judge.wire.exchange import validated, validated_json
 from rag_evals.response_models.rubrics import RatingResult
-from rag_evals.score_faithfulness_audited import AuditReply, VerdictsReply
+from rag_evals.score_faithfulness_audited import AuditReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import llm
 from tests.conftest import EIFFEL, MODES, statement
@@ -122,7 +122,7 @@ def models() -> list[type[BaseModel]]:
     waiting: list[Any] = [
         *catalog.RESPONSE_MODELS.values(),
         *(grader.result_model for grader in catalog.GRADERS.values()),
-        *(AuditReply, VerdictsReply, ExtractionReply, llm.VerifierReply),
+        *(AuditReply, ExtractionReply, llm.VerifierReply),
         verified.VerifiedFaithfulnessResult,
     ]
     while waiting:

@@ -16,7 +16,6 @@ from rag_evals.verify import (
     CascadeVerifier,
     ClassifierVerifier,
     LLMVerifier,
-    from_string,
     read_judge,
     verifier_from_string,
 )
@@ -196,8 +195,8 @@ def test_the_second_is_asked_in_the_language_of_the_sample(
 
 def test_strings_name_verifiers() -> None:
     """`embedded`, `hf:MODEL`, `A>B`; anything else is a model endpoint."""
-    assert isinstance(from_string("embedded"), EmbeddedVerifier)
-    assert from_string("openai/gpt-4o-mini") is None
+    assert isinstance(read_judge("embedded").verifier, EmbeddedVerifier)
+    assert read_judge("openai/gpt-4o-mini").verifier is None
     chained = read_judge("embedded>hf:a/b>openai/m")
     assert chained.endpoint == "openai/m"
     assert chained.verifier is not None
@@ -209,12 +208,12 @@ def test_strings_name_verifiers() -> None:
 
 def test_classifier_options_stand_in_the_string() -> None:
     """`?device=...&batch_size=...` reaches the classifier and nobody else."""
-    cascade = from_string("embedded>hf:a/b?device=cuda:0&batch_size=4")
+    cascade = read_judge("embedded>hf:a/b?device=cuda:0&batch_size=4").verifier
 
     assert isinstance(cascade, CascadeVerifier)
     assert isinstance(cascade.then, ClassifierVerifier)
     assert (cascade.then.device, cascade.then.batch_size) == ("cuda:0", 4)
-    labelled = from_string("hf:a/b?entailment=LABEL_0&device=auto")
+    labelled = read_judge("hf:a/b?entailment=LABEL_0&device=auto").verifier
     assert isinstance(labelled, ClassifierVerifier)
     assert labelled.entailment == "LABEL_0"
 
@@ -235,7 +234,7 @@ def test_classifier_options_stand_in_the_string() -> None:
 def test_a_wrong_string_says_what_would_be_right(spec: str, message: str) -> None:
     """Checked before anything runs."""
     with pytest.raises(ConfigurationError, match=message.replace("?", r"\?")):
-        from_string(spec)
+        read_judge(spec)
 
 
 def test_a_model_is_refused_where_none_is_asked() -> None:
