@@ -41,12 +41,12 @@ class CallCache:
         if not rows:
             return None
         try:
-            # A faulty reply that a last attempt accepted is accepted again.
+            # Last attempts accept some faults, so a stored reply may have them.
             context = facts_for(call.facts, is_last=True)
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
             check_chunk_ids(parsed, context)
         except (ValueError, TypeError):
-            # Damaged, or from another version of the model: the judge is asked again.
+            # The entry is damaged, or from another version of the model.
             return None
         return JudgeReply(parsed, Usage(cache_hits=1))
 
@@ -59,7 +59,6 @@ class CallCache:
             )
 
     def _key(self, call: JudgeCall[Any]) -> str | None:
-        """Return a call's key; None if its model is unknown."""
         model = self.model or call.model or self.default_model
         if model is None:
             return None

@@ -15,10 +15,10 @@ from rag_evals.core import cache_variables
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
-"""Environment variable with the folder of the cache file."""
+"""Environment variable with the cache folder."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "answers", "statements"
-"""Names of the tables with answers of judges and with verdicts."""
+"""Tables of replies and verdicts."""
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
@@ -68,7 +68,7 @@ class Database:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[tuple[int, sqlite3.Connection]] = []
-        # Connections that nobody closed are closed with the object.
+        # Closes forgotten connections.
         weakref.finalize(self, _close, self._opened).atexit = False
         self._memory = None if path is not None else self._connect(":memory:")
         if path is not None:
@@ -100,7 +100,7 @@ class Database:
         """
         try:
             connection = self._connection()
-            # One writer per process; SQLite's own lock separates processes.
+            # SQLite's own lock separates processes.
             with self._lock, connection:
                 connection.executemany(statement, rows)
                 _forget_oldest(connection, self._max_bytes)
@@ -122,7 +122,7 @@ class Database:
         if self._memory is not None:
             return self._memory
         kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        # A connection must not cross a fork: two processes would share its file handle.
+        # Two processes must not share a connection after a fork.
         if kept is None or self._local.process != os.getpid():
             kept = self._local.connection = self._connect(str(self.path))
             self._local.process = os.getpid()
@@ -131,11 +131,11 @@ class Database:
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
         self._opened.append((os.getpid(), connection))
-        # An entry with invalid UTF-8 must reach its reader, if it is a miss.
+        # Invalid UTF-8 is a miss, not an error.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             _write_ahead(connection)
-            # A crash of the machine may lose the last answers, but never damages the file.
+            # A crash may lose the last replies but never damages the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
@@ -194,7 +194,7 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
 
 def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
     for process, connection in opened:
-        # A connection from before a fork belongs to the parent process.
+        # The parent process owns connections from before a fork.
         if process == os.getpid():
             connection.close()
     opened.clear()

@@ -10,7 +10,6 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -21,7 +20,6 @@ from rag_evals.core import Claim, Verdict, Verifier, fingerprint, require_fracti
 from rag_evals.core.flow import LocalVerifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.judge.clients.build import embed_texts
 from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
 from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
 from rag_evals.verify import read_judge
@@ -29,7 +27,7 @@ from rag_evals.verify import read_judge
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns one vector for each text; all vectors have the same length."""
 
-# Only the newest with the same frame, so that the time of a look-up has a bound.
+# Limits the time of a look-up.
 _MOST_CANDIDATES = 32
 _MOST_COMPARED = 4
 
@@ -39,8 +37,6 @@ class _LocalVerifier(Verifier, LocalVerifier, Protocol): ...
 
 
 class _Candidate(NamedTuple):
-    """A stored statement with the same frame as the one that is looked up."""
-
     name: str
     text: str
     verdict: str
@@ -52,8 +48,7 @@ class SemanticCache(StatementCache):
     """Stores verdicts, and also finds them for reworded statements that depend on no question.
 
     Args:
-        embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`,
-            or a model's name, such as `"openai/text-embedding-3-small"`.
+        embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`.
         threshold: Least cosine of the vectors, 0 to 1.
         path: As for `StatementCache`.
         equivalence: Verifier that must find each of two statements in the other: an NLI
@@ -64,14 +59,14 @@ class SemanticCache(StatementCache):
 
     def __init__(
         self,
-        embed: Embed | str,
+        embed: Embed,
         threshold: float = 0.95,
         path: str | Path | None = None,
         *,
         equivalence: Verifier | str = "embedded@strict",
     ) -> None:
         self.threshold = require_fraction("threshold", threshold)
-        self._embedder, self._embed = _named(embed)
+        self._embedder, self._embed = _embedder_name(embed), embed
         verifier = read_judge(equivalence).verifier if isinstance(equivalence, str) else equivalence
         if (
             not isinstance(verifier, _LocalVerifier)
@@ -83,7 +78,7 @@ class SemanticCache(StatementCache):
                 "'embedded@strict' or 'hf:MODEL' for an NLI classifier"
             )
         self._verifier = verifier
-        # It counts words: it cannot tell who bit whom, nor a lake that grew from one that rose.
+        # It counts words, so it cannot tell who bit whom.
         self._is_blind_to_order = isinstance(verifier, EmbeddedVerifier)
         super().__init__(path)
 
@@ -125,7 +120,7 @@ class SemanticCache(StatementCache):
         return not self._is_blind_to_order or _written_out(one) == _written_out(other)
 
     def _frame(self, key: StatementKey) -> str | None:
-        # A statement that depends on its question is only found by its own words.
+        # Statements that depend on a question only match exactly.
         return None if key.setting else frame_of(key.text)
 
     def _candidates(self, group: str, key: StatementKey) -> list[_Candidate]:
@@ -179,23 +174,19 @@ class SemanticCache(StatementCache):
         return None
 
 
-def _named(embed: Any) -> tuple[str, Embed]:
-    """Return the name under which vectors are stored, and the function that makes them."""
-    if isinstance(embed, str) and embed.startswith("openai/") and embed != "openai/":
-        return embed, partial(embed_texts, embed)
-    if isinstance(embed, str) or not callable(embed):
+def _embedder_name(embed: Any) -> str:
+    """Return the name under which vectors are stored: the function's and its object's model."""
+    if not callable(embed):
         raise ConfigurationError(
             f"embed is {embed!r}; expected a function from texts to vectors, such as a library's "
-            "`embeddings.embed_documents`, or 'openai/MODEL', such as "
-            "'openai/text-embedding-3-small'"
+            "`embeddings.embed_documents`"
         )
-    # A method of an object with a model is named by both.
     kind, owner = type(embed), getattr(embed, "__self__", embed)
     name = f"{getattr(embed, '__module__', kind.__module__)}."
     name += getattr(embed, "__qualname__", kind.__qualname__)
     models = (getattr(owner, one, None) for one in ("model", "model_name"))
     model = next((value for value in models if isinstance(value, str)), "")
-    return f"{name} {model}".rstrip(), embed
+    return f"{name} {model}".rstrip()
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:
@@ -221,13 +212,7 @@ _PIECE = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)
 _CONTRACTIONS = (
     (re.compile(r"\b(c)an't\b", re.IGNORECASE), r"\1annot"),
     (re.compile(r"\b(w)on't\b", re.IGNORECASE), r"\1ill not"),
-    (
-        re.compile(
-            r"\b(is|are|was|were|do|does|did|has|have|had|could|would|should|must|need)n't\b",
-            re.IGNORECASE,
-        ),
-        r"\1 not",
-    ),
+    (re.compile(r"(?<=\w)n't\b", re.IGNORECASE), " not"),
 )
 
 

@@ -14,11 +14,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
-from rag_evals.cache.database import (
-    STATEMENTS_TABLE,
-    Database,
-    default_path,
-)
+from rag_evals.cache.database import STATEMENTS_TABLE, Database, default_path
 from rag_evals.core import (
     CacheMode,
     Claim,
@@ -138,7 +134,7 @@ class StatementCache:
 def unpack(text: object) -> Verdict | None:
     """Parse a stored verdict; None for a damaged entry or one of another version."""
     try:
-        # pydantic raises TypeError for what is not text.
+        # pydantic raises TypeError for other types.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         return None
@@ -149,7 +145,7 @@ def _verdicts() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
 
 
-# Raise it when the meaning of a verdict changes.
+# Increase it when the meaning of a verdict changes.
 _VERSION = 4
 
 
@@ -189,7 +185,7 @@ class CachedVerifier:
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         with_question = self.verifier.traits.reads_question
         keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
-        # Equal statements of an answer are decided once.
+        # Decide equal statements once.
         first = {key.name: place for place, key in reversed(list(enumerate(keys)))}
         places = [first[key.name] for key in keys]
         distinct = sorted(first.values())
@@ -226,7 +222,6 @@ class CachedVerifier:
             self.cache.store(group, decided)
 
     def _group(self, chunks: Sequence[str], judge: str | None) -> str | None:
-        """Return the group of usable verdicts; None if the judge is unknown."""
         if self.verifier.traits.asks_judge and judge is None:
             return None
         own = [endpoint_of(endpoint) for endpoint in self.verifier.traits.endpoints]
@@ -271,7 +266,7 @@ def configured_cache(
     path = path or default_path()
     with _lock:
         cache = _opened.get(path)
-        # The file may be deleted meanwhile; SQLite would continue to write to the deleted one.
+        # SQLite would keep writing to a deleted file.
         if cache is None or not path.exists():
             cache = _opened[path] = StatementCache(path)
         return cache

@@ -6,21 +6,11 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "clients.build": (
-        "endpoint_of",
-        "judge_for",
-        "model_of",
-    ),
+    "clients.build": ("endpoint_of", "judge_for", "model_of"),
     "clients.decisions": ("DecisionCall",),
     "clients.sdks": ("Client", "as_instructor"),
     "pace.row_time": ("DEFAULT_TIMEOUT_SECONDS",),
-    "wire.ask": (
-        "DEFAULT_REASKS",
-        "AskOptions",
-        "AsyncJudge",
-        "model_in",
-        "wanted_settings",
-    ),
+    "wire.ask": ("DEFAULT_REASKS", "AskOptions", "AsyncJudge", "model_in", "wanted_settings"),
 }
 """The public names of this package, by the file that defines them."""
 

@@ -34,27 +34,21 @@ from rag_evals.judge.clients.build import endpoint_of, own_async_judge
 from rag_evals.judge.clients.sdks import client_for_files
 from rag_evals.judge.clients.strings import OPENAI_HOSTS, read_endpoint
 from rag_evals.judge.pace import retry
-from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, read_fault, try_again
 from rag_evals.judge.wire.ask import AskOptions, AsyncJudge, JudgeHost
-from rag_evals.judge.wire.direct import (
-    ChatReply,
-    DirectJudge,
-    read_reply,
-    status_error,
-)
-from rag_evals.judge.wire.exchange import address_name, no_reply, usable
+from rag_evals.judge.wire.direct import StatusError, read_chat
+from rag_evals.judge.wire.exchange import address_name, no_reply
 from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")
-# Number of the newest files or batches to search.
+# Search only this many recent files or batches.
 _NEWEST = 1000
 _SHOWN_CHARS = 80
 _NO_REPLY = "the batch has no reply to it"
 _FAULTS_SHOWN = 3
 _OK = 200
 _NOT_FOUND = 404
-# HTTP statuses of Anthropic's error types, from its page "Errors".
+# From Anthropic's page "Errors".
 _ANTHROPIC_STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -116,7 +110,7 @@ class BatchResult(NamedTuple):
     def read(cls, line: bytes) -> "BatchResult | None":
         """Parse a line of a result file; None if it is not a result."""
         try:
-            # Some programs begin a file with a byte order mark.
+            # Files may start with a byte order mark.
             found = from_json(line.removeprefix(BOM_UTF8))
             key = found["custom_id"]
         except (ValueError, KeyError, TypeError):
@@ -135,21 +129,13 @@ class BatchResult(NamedTuple):
         words = error.get("message") if isinstance(error, dict) else error
         return cls(key, None, None, str(words or _NO_REPLY))
 
-    def body(self) -> str:
-        """Return the reply's body, or raise as a client would have."""
-        if self.reply is not None:
-            return self.reply
-        if self.status is not None:
-            raise status_error(self.status, self.fault.encode())
-        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
-
-    def chat(self) -> ChatReply:
-        return usable(read_reply(self.body().encode()))
-
     def answered(self) -> Answered:
+        """Return the HTTP reply; raise `JudgeUnavailableError` if there is none."""
+        if self.reply is not None:
+            return Answered(_OK, self.reply.encode())
         if self.status is not None:
             return Answered(self.status, self.fault.encode())
-        return Answered(_OK, self.body().encode())
+        raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
 
 
 def _of_anthropic(key: str, result: Mapping[str, Any]) -> BatchResult:
@@ -190,14 +176,13 @@ class BatchHost(NamedTuple):
         endpoint = read_endpoint(spec)
         if endpoint.decides:
             raise ConfigurationError(
-                f"judge {spec!r} takes no batches here: a decision model is asked at once, one "
-                "request at a time; leave out --batch, or name a chat model, such as "
-                "'openai/gpt-4o-mini'"
+                f"judge {spec!r} takes no batches; leave out --batch, or name a chat model, such "
+                "as 'openai/gpt-4o-mini'"
             )
         if endpoint.provider not in _HOSTS:
             named = ", ".join(f"'{name}/MODEL'" for name in _HOSTS)
             raise ConfigurationError(
-                f"judge {spec!r} takes no batches here; those of {named} do, and any host with "
+                f"judge {spec!r} takes no batches; those of {named} do, and any host with "
                 "OpenAI's batch interface does as 'openai/MODEL@https://HOST/v1'"
             )
         return _HOSTS[endpoint.provider]
@@ -213,7 +198,7 @@ class BatchHost(NamedTuple):
             asked |= {"method": "POST", "url": self.url, "body": body}
         else:
             asked["params"] = body
-        # Letters are not escaped: providers limit the bytes.
+        # Escapes would take more of the provider's byte limit.
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -307,7 +292,7 @@ class BatchApi(ABC):
             yield
         except RagEvalsError:
             raise
-        # Libraries below the SDK may raise too, in the middle of a file.
+        # Libraries below the SDK may raise in the middle of a file.
         except Exception as error:  # noqa: BLE001 - whatever it is, a user reads one line
             if unknown and read_fault(error).status == _NOT_FOUND:
                 raise UnknownBatchError(unknown) from None
@@ -369,7 +354,7 @@ class _OpenAIBatches(BatchApi):
             return _state(made)
 
         def find() -> BatchState | None:
-            # By file, which belongs to one batch: not every host keeps metadata.
+            # Not every host keeps metadata, but a file belongs to one batch.
             batches = self._newest(self._sdk.batches, limit=100)
             return next((_state(b) for b in batches if b.input_file_id == file_id), None)
 
@@ -383,7 +368,7 @@ class _OpenAIBatches(BatchApi):
             yield from self._cut(response)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
-        # Groq's library returns one page and takes no arguments.
+        # Groq's `list` takes no arguments and returns one page.
         has_pages = self._endpoint.provider in OPENAI_HOSTS
         return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
 
@@ -404,13 +389,13 @@ def _state(batch: Any) -> BatchState:
 
 
 def _first_words(faults: Any) -> str:
-    """Join the first different faults of a file."""
     words = list(dict.fromkeys(str(getattr(fault, "message", fault)) for fault in faults))
     more = f" (and {len(words) - _FAULTS_SHOWN} more)" if len(words) > _FAULTS_SHOWN else ""
     return "; ".join(words[:_FAULTS_SHOWN]) + more
 
 
 _BETWEEN = " "
+_ENDS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 class _AnthropicBatches(BatchApi):
@@ -432,11 +417,9 @@ class _AnthropicBatches(BatchApi):
         )
 
     def _send(self, path: Path) -> BatchState:
-        from anthropic.types.messages import (  # noqa: PLC0415 - an optional library
-            MessageBatch,
-        )
+        from anthropic.types.messages import MessageBatch  # noqa: PLC0415 - an optional library
 
-        # As bytes: objects would be many times larger.
+        # Bytes take far less memory than objects.
         content = b'{"requests":[' + b",".join(path.read_bytes().splitlines()) + b"]}"
         made = self._sdk.post(
             "/v1/messages/batches",
@@ -453,7 +436,7 @@ class _AnthropicBatches(BatchApi):
         for batch in islice(self._batches.list(limit=100), _NEWEST):
             if batch.id == file_id:
                 break
-            if _count(batch) == count:
+            if sum(getattr(batch.request_counts, name) for name in _ENDS) == count:
                 found.append(batch.id)
         return self._retrieve(_BETWEEN.join(found)) if found else None
 
@@ -465,7 +448,7 @@ class _AnthropicBatches(BatchApi):
         return BatchState(
             batch,
             waits[0].status if waits else states[0].status,
-            # The batch is not identified yet.
+            # It is not known which of them is ours.
             None,
             None,
             () if waits else tuple(state.name for state in states),
@@ -477,13 +460,6 @@ class _AnthropicBatches(BatchApi):
             raise UnknownBatchError(_gone(batch, file))
         with self._batches.with_streaming_response.results(file) as response:
             yield from self._cut(response)
-
-
-def _count(batch: Any) -> int:
-    counts = batch.request_counts
-    return int(
-        counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
-    )
 
 
 def _message_state(batch: Any) -> BatchState:
@@ -526,12 +502,10 @@ class BatchReplay:
         used = Meter()
         token = _asked_now.set(requests)
         try:
-            if isinstance(judge, DirectJudge):
-                judge = judge.posting(requests.post)
             return await judge.ask(call, used)
         finally:
             _asked_now.reset(token)
-            # Equal calls of several rows are sent once, and only one row counts the cost.
+            # Equal calls are sent once, and only one row counts their cost.
             mine = requests.first is None or self.answers.is_paid_here(requests.first)
             counted = used.total if mine else Usage(cache_hits=1)
             meter.add(
@@ -542,46 +516,40 @@ class BatchReplay:
         self, model: str | None, options: AskOptions
     ) -> AbstractAsyncContextManager[JudgeHost]:
         BatchHost.of(self.spec)
-        use = ClientUse(_SECONDS, RequestLimiter(1), _answer)
-        return own_async_judge(self.spec, model, options, use)
+        return own_async_judge(self.spec, model, options, ClientUse(_SECONDS, answer=_answer))
 
 
 class _Requests:
-    """The requests of one call, answered by replies that have arrived."""
-
     def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
         self._spec = spec
         self._answers = answers
         self._sample_index = sample_index
         self.first: str | None = None
 
-    async def post(self, **body: Any) -> ChatReply:
-        """Answer a request in OpenAI's format."""
-        return self._arrived(body | body.pop("extra_body", {}), BatchResult.chat).chat()
-
     async def answer(self, content: bytes) -> Answered:
-        """Answer a request of a provider's own SDK."""
-        return self._arrived(from_json(content), BatchResult.body).answered()
-
-    def _arrived(self, body: dict[str, Any], read: Callable[[BatchResult], object]) -> BatchResult:
-        """Return a request's final result; raise `PendingError` if there is none yet."""
+        """Return the final reply to a request; raise `PendingError` if there is none yet."""
+        body = from_json(content)
         key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
         self.first = self.first or key
         found = self._answers.attempt(key)
-        if found is not None:
-            try:
-                read(found)
-            except Exception as error:  # noqa: BLE001 - whatever a client would have raised
-                is_ours = isinstance(error, JudgeUnavailableError)
-                passes = is_ours or retry.may_pass(error, read_fault(error))
-                if not passes or found.number > retry.WAITS.retries:
-                    return found
-            else:
-                return found
+        if found is not None and (found.number > retry.WAITS.retries or self._is_final(found)):
+            return found.answered()
         pending = PendingError("the reply has not come yet")
-        # A copy of the body: re-asks continue with the same list of messages.
-        pending.endpoint, pending.key, pending.body = self._spec, key, dict(body)
+        pending.endpoint, pending.key, pending.body = self._spec, key, body
         raise pending
+
+    def _is_final(self, found: BatchResult) -> bool:
+        """False if a client would send the request again."""
+        if found.status is not None:
+            error = StatusError(found.status, found.fault.encode())
+            return not retry.may_pass(error, read_fault(error))
+        try:
+            answered = found.answered()
+            if BatchHost.of(self._spec).url:
+                read_chat(answered.content)
+        except RagEvalsError as fault:
+            return not isinstance(fault, JudgeUnavailableError)
+        return True
 
 
 _asked_now: ContextVar[_Requests] = ContextVar("asked_now")

@@ -14,19 +14,15 @@ from rag_evals.judge.batches import ArrivedReplies, BatchReplay
 from rag_evals.judge.clients.build import client_judge, own_async_judge
 from rag_evals.judge.clients.sdks import Client
 from rag_evals.judge.pace.limits import RequestLimiter
-from rag_evals.judge.pace.retry import (
-    DEFAULT_MAX_WAIT_SECONDS,
-    Tries,
-    try_again_async,
-)
+from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS, Tries, try_again_async
 from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 
-# A guess: statements with their reasons are about this long.
+# A typical length of statements with reasons.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
-# Graders of a row that share a call ask at about the same time.
+# Graders that share a call ask at about the same time.
 _MOST_SHARED = 1000
 
 
@@ -94,7 +90,7 @@ class JudgePipeline:
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)
         first = self.shared.get(key)
         if first is not None:
-            # Not `await`: cancelling this call must not cancel the first.
+            # `wait` does not cancel the first call if this one is cancelled.
             await asyncio.wait([first])
             if not first.cancelled() and first.exception() is None:
                 return first.result()
@@ -125,7 +121,7 @@ class JudgePipeline:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
         return found
 
-    # Not a coroutine, and neither is `_answer`: each would cost time in a run.
+    # A plain function, as is `_answer`: coroutines cost time.
     def _asked(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if self.limiter is None:
             return self._answer(call, meter)
@@ -161,9 +157,7 @@ class JudgePipeline:
 
 @asynccontextmanager
 async def judge_session(
-    client: Client,
-    model: str | None,
-    settings: SessionSettings,
+    client: Client, model: str | None, settings: SessionSettings
 ) -> AsyncIterator[JudgePipeline]:
     """Open a run's judge, and close its client if it was made here."""
     limiter = RequestLimiter(
@@ -184,10 +178,7 @@ async def judge_session(
 
 @asynccontextmanager
 async def batch_session(
-    spec: str,
-    model: str | None,
-    options: AskOptions,
-    answers: ArrivedReplies,
+    spec: str, model: str | None, options: AskOptions, answers: ArrivedReplies
 ) -> AsyncIterator[JudgePipeline]:
     """Open the judge of a run by batches; `answers` notes requests without a reply."""
     replay = BatchReplay(spec, answers)

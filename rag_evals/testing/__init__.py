@@ -19,19 +19,9 @@ Requests pass the real client and network stack, so a test sees what a provider 
 """
 
 from rag_evals.testing.server import Script, ScriptedJudge
-from rag_evals.testing.wire import (
-    EmptyBody,
-    HttpError,
-    JudgeRequest,
-    Raw,
-    Reply,
-    Reset,
-    Stall,
-    Wire,
-)
+from rag_evals.testing.wire import HttpError, JudgeRequest, Raw, Reply, Reset, Stall, Wire
 
 __all__ = [
-    "EmptyBody",
     "HttpError",
     "JudgeRequest",
     "Raw",

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from zlib import crc32
 
 from rag_evals.testing.wire import Answer, HttpError, JudgeRequest
 
@@ -26,108 +25,72 @@ def fill_by_words(request: JudgeRequest) -> Answer:
     if not schema:
         return HttpError(400, "the request asks for no schema")
     filled: dict[str, Any] = _fill(schema, schema)
-    for name, text in zip(_keys(schema), request.sentences, strict=False):
+    keys = [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
+    for name, text in zip(keys, request.sentences, strict=False):
         filled[name] = _keyed(text, request.chunks)
     if filled.keys() == {"reasoning", "verdict"}:
         filled = _keyed(request.answer or request.reference or "", request.chunks)
-    for name in filled:
-        if name in _FILLERS:
-            filled[name] = _FILLERS[name](request)
+    for name, fill in _FILLERS.items():
+        if name in filled:
+            filled[name] = fill(request)
+    for name, found in _items(request).items():
+        if name in filled:
+            example = next(iter(filled[name]), None)
+            filled[name] = [
+                item if example is None else {key: item.get(key, example[key]) for key in example}
+                for item in found
+            ]
     return filled
-
-
-def _keys(schema: Mapping[str, Any]) -> list[str]:
-    return [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
     """Return a verdict on a sentence or answer; a question claims nothing."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
-    decided = _supported(text, chunks)
+    decided = _decided(text, chunks)
     ids = decided["supporting_chunk_ids"]
     verdict = {"supported_by": ids} if ids else {"not_supported_because": "not_in_context"}
     return {"reasoning": decided["reasoning"], "verdict": verdict}
 
 
-def _statements(request: JudgeRequest) -> list[dict[str, Any]]:
-    texts = request.sentences or _sentences(request.answer or "")
-    kind = str(request.schema)
-    found = []
-    for number, text in enumerate(texts):
-        if "no_claim_sentences" in kind and "evidence" not in kind:
-            found.append({"sentence_id": number, "statement": text})
-            continue
-        decided = _supported(text, request.chunks)
-        if "sentence_ids" in kind:
-            filled = {"statement": text, "reasoning": decided["reasoning"]}
-            found.append({"sentence_ids": [number], **filled, **_verdict(text, request.chunks)})
-        else:
-            found.append({"statement": text, **decided})
-    return found
-
-
-def _verdicts(request: JudgeRequest) -> list[dict[str, Any]]:
-    found = []
-    for number, text in enumerate(request.statements):
-        if "is_supported" in str(request.schema):
-            verdict = _supported(text, request.chunks)
-        else:
-            verdict = {"reasoning": "scripted", **_verdict(text, request.chunks)}
-        found.append({"statement_id": number, **verdict})
-    return found
-
-
-def _supported(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    share, chunk_id = _best(text, chunks)
+def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
+    """Return each list's items, with more fields than one response model has."""
+    chunks, answer = request.chunks, request.answer or ""
+    texts = request.sentences or _sentences(answer)
     return {
-        "reasoning": f"{share:.0%} of the words are in one chunk",
-        "supporting_chunk_ids": [chunk_id] if share > 0.5 else [],
-        "is_supported": share > 0.5,
+        "statements": [
+            {"statement": text, "sentence_id": n, "sentence_ids": [n], **_decided(text, chunks)}
+            for n, text in enumerate(texts)
+        ],
+        "verdicts": [
+            {"statement_id": n, **_decided(text, chunks)}
+            for n, text in enumerate(request.statements)
+        ],
+        "graded_chunks": [{"id_chunk": n} for n in range(len(chunks))],
+        "labels": [{"chunk_id": n} for n in range(len(chunks))],
+        "chunks": [
+            {"chunk_id": n, "is_used": _share(chunk, answer) > 0.3}
+            for n, chunk in enumerate(chunks)
+        ],
+        "checks": [{"criterion": name} for name in _CRITERION.findall(request.instructions)],
     }
 
 
-def _verdict(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict that quotes the sentence with most of the words; it needs more than half."""
+def _decided(text: str, chunks: Sequence[str]) -> dict[str, Any]:
+    """Return a verdict; a supported text quotes the sentence with most of its words."""
     share, chunk_id = _best(text, chunks)
-    if share <= 0.5:
-        return {"evidence": [], "verdict": "not_in_context"}
-    sentences = _sentences(chunks[chunk_id])
-    quote = sentences[_best(text, sentences)[1]].replace("&lt;", "<")
-    return {"evidence": [{"chunk_id": chunk_id, "quote": quote}], "verdict": "supported"}
-
-
-def _graded_chunks(request: JudgeRequest) -> list[dict[str, Any]]:
-    return [
-        {"id_chunk": number, "reasoning": "scripted", "score": True}
-        for number in range(len(request.chunks))
-    ]
-
-
-def _used_chunks(request: JudgeRequest) -> list[dict[str, Any]]:
-    shares = [_share(chunk, request.answer or "") for chunk in request.chunks]
-    return [
-        {
-            "chunk_id": number,
-            "reasoning": f"{share:.0%} of its words are in the answer",
-            "is_used": share > 0.3,
-        }
-        for number, share in enumerate(shares)
-    ]
-
-
-def _labels(request: JudgeRequest) -> list[dict[str, Any]]:
-    return [
-        {"chunk_id": number, "reasoning": "scripted", "passed": True}
-        for number in range(len(request.chunks))
-    ]
-
-
-def _checks(request: JudgeRequest) -> list[dict[str, Any]]:
-    return [
-        {"criterion": name, "reasoning": "scripted", "is_met": True}
-        for name in _CRITERION.findall(request.instructions)
-    ]
+    evidence = []
+    if is_supported := share > 0.5:
+        sentences = _sentences(chunks[chunk_id])
+        quote = sentences[_best(text, sentences)[1]].replace("&lt;", "<")
+        evidence = [{"chunk_id": chunk_id, "quote": quote}]
+    return {
+        "reasoning": f"{share:.0%} of the words are in one chunk",
+        "supporting_chunk_ids": [chunk_id] if is_supported else [],
+        "is_supported": is_supported,
+        "evidence": evidence,
+        "verdict": "supported" if is_supported else "not_in_context",
+    }
 
 
 def _citations(request: JudgeRequest) -> list[dict[str, Any]]:
@@ -152,13 +115,7 @@ def _abstained(request: JudgeRequest) -> dict[str, str]:
 
 
 _FILLERS: Mapping[str, Callable[[JudgeRequest], Any]] = {
-    "statements": _statements,
     "no_claim_sentences": lambda _: [],
-    "verdicts": _verdicts,
-    "graded_chunks": _graded_chunks,
-    "chunks": _used_chunks,
-    "labels": _labels,
-    "checks": _checks,
     "citations": _citations,
     "answerable": _answerable,
     "abstained": _abstained,
@@ -203,11 +160,3 @@ def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
             return node.get("minimum", 0)
         case _:
             return "scripted"
-
-
-def vector_by_words(text: str) -> list[float]:
-    vector = [0.0] * 64
-    for word in re.findall(r"\w+", text.casefold()):
-        # Not `hash`, which differs between processes.
-        vector[crc32(word.encode()) % len(vector)] += 1.0
-    return vector

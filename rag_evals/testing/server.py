@@ -1,21 +1,18 @@
-"""A loopback HTTP server with OpenAI's chat and embeddings API."""
+"""A loopback HTTP server with OpenAI's chat API."""
 
 import json
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
-from rag_evals.testing.fill import fill_by_words, vector_by_words
+from rag_evals.testing.fill import fill_by_words
 from rag_evals.testing.wire import (
     OPENAI,
     Answer,
     Body,
-    EmptyBody,
     HttpError,
     JudgeRequest,
     Raw,
@@ -39,7 +36,6 @@ class ScriptedJudge:
             status 400); a function from request to answer; or None, which fills any response
             model: statements are the answer's sentences, supported if most of their words are in
             one chunk.
-        embed: Returns a text's vector for `/v1/embeddings`; None counts its words.
 
     Attributes:
         requests: All requests, in order of arrival.
@@ -49,11 +45,8 @@ class ScriptedJudge:
 
     request_type: ClassVar = JudgeRequest
 
-    def __init__(
-        self, script: Script = None, *, embed: Callable[[str], Sequence[float]] | None = None
-    ) -> None:
+    def __init__(self, script: Script = None) -> None:
         self._script: Script = fill_by_words if script is None else script
-        self._embed = embed or vector_by_words
         self.requests: list[JudgeRequest] = []
         self.max_in_flight = 0
         self.connections = 0
@@ -71,12 +64,7 @@ class ScriptedJudge:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closing.set()
         if self._server is not None and self._thread is not None:
             self._server.shutdown()
@@ -110,33 +98,20 @@ class ScriptedJudge:
         with self._lock:
             request = self.request_type(len(self.requests), path, headers, body, self.wire(path))
             self.requests.append(request)
-        if path.endswith("/embeddings"):
-            return Raw(_embeddings([self._embed(text) for text in request.texts], body))
         script = self._script
         if isinstance(script, Sequence) and not isinstance(script, str):
-            place = sum(one.path == path for one in self.requests[: request.number])
-            if place < len(script):
-                return script[place]
+            index = sum(one.path == path for one in self.requests[: request.number])
+            if index < len(script):
+                return script[index]
             return HttpError(400, f"the script has {len(script)} answers; this is one request more")
         if callable(script):
             return script(request)
         return script if script is not None else HttpError(500)
 
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._lock:
-            self._in_flight += 1
-            self.max_in_flight = max(self.max_in_flight, self._in_flight)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._in_flight -= 1
-
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
-    # Accept bursts of new connections: refusals would test the server, not the client.
+    # Accept bursts of connections.
     request_queue_size = 512
 
     def __init__(self, judge: ScriptedJudge) -> None:
@@ -153,7 +128,7 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Send small replies without waiting for an acknowledgement (Nagle).
+    # Turn off Nagle's algorithm, which delays small replies.
     disable_nagle_algorithm = True
     server: _Server
 
@@ -166,8 +141,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(routed, {})
             return
         body = json.loads(content or b"{}")
-        with judge._counted():
+        with judge._lock:
+            judge._in_flight += 1
+            judge.max_in_flight = max(judge.max_in_flight, judge._in_flight)
+        try:
             self._send(judge.answer(self.path, headers, body), body)
+        finally:
+            with judge._lock:
+                judge._in_flight -= 1
 
     do_GET = do_POST  # noqa: N815 - the name that http.server calls
 
@@ -183,8 +164,6 @@ class _Handler(BaseHTTPRequestHandler):
             self._reset()
         elif isinstance(answer, Raw):
             self._write(answer.status, answer.body, answer.headers)
-        elif isinstance(answer, EmptyBody):
-            self._write(200, b"", {})
         elif isinstance(answer, HttpError):
             self._write(answer.status, judge.wire(self.path).error(answer), answer.headers)
         else:
@@ -196,9 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
-            # Headers are Latin-1; a test may send other bytes.
+            # Lets tests send bytes that are not Latin-1.
             self.send_header(name, value.encode().decode("latin-1"))
-        # With a longer length, the connection breaks before the end.
+        # A length beyond the body breaks the connection.
         if int(headers.get("content-length", 0)) > len(body):
             self.close_connection = True
         else:
@@ -207,19 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _reset(self) -> None:
-        # Linger 0 makes the kernel send RST, as a crashed proxy would.
+        # Linger 0 makes the kernel send RST.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()
-
-
-def _embeddings(vectors: Sequence[Sequence[float]], body: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "object": "list",
-        "model": body.get("model", "scripted"),
-        "data": [
-            {"object": "embedding", "index": place, "embedding": list(vector)}
-            for place, vector in enumerate(vectors)
-        ],
-        "usage": {"prompt_tokens": 0, "total_tokens": 0},
-    }

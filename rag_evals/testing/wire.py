@@ -70,10 +70,6 @@ class Reset:
     """Reset the connection."""
 
 
-class EmptyBody:
-    """Status 200 without a body."""
-
-
 @dataclass(frozen=True, slots=True)
 class Raw:
     """A raw HTTP reply, such as a proxy's page or a redirect.
@@ -86,7 +82,7 @@ class Raw:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset | EmptyBody
+Answer = Raw | Reply | Mapping[str, Any] | str | HttpError | Stall | Reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,12 +232,6 @@ class JudgeRequest:
     def chunks(self) -> list[str]:
         """The chunks, in order."""
         return [text for _, text in _ITEMS["chunk"].findall(self.data)]
-
-    @property
-    def texts(self) -> list[str]:
-        """The texts of an embeddings request; empty for other requests."""
-        given = self.body.get("input", [])
-        return [given] if isinstance(given, str) else list(given)
 
     @property
     def is_reask(self) -> bool:

@@ -137,9 +137,9 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
 BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --wait", "--wait does nothing without --batch"),
     ("grade rows.jsonl --batch", "this run asks no judge"),
-    ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches here"),
-    ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches here"),
-    ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches here"),
+    ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches"),
+    ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches"),
+    ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches"),
     ("grade rows.jsonl --batch --dry-run", "this run asks no judge"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),

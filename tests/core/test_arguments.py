@@ -15,7 +15,7 @@ from rag_evals.verify import ClassifierVerifier, LLMVerifier
 THRESHOLDS: dict[str, Callable[[Any], Any]] = {
     "embedded": lambda value: EmbeddedVerifier(threshold=value),
     "classifier": lambda value: ClassifierVerifier("a/b", threshold=value),
-    "semantic cache": lambda value: SemanticCache(embed="openai/x", threshold=value),
+    "semantic cache": lambda value: SemanticCache(lambda _: [], threshold=value),
 }
 BATCH_SIZES: dict[str, Callable[[Any], Any]] = {
     "llm": lambda value: LLMVerifier(batch_size=value),

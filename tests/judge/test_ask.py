@@ -18,9 +18,9 @@ from rag_evals.judge import judge_for
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
 from rag_evals.judge.wire.exchange import strict_response_format
 from rag_evals.testing import (
-    EmptyBody,
     HttpError,
     JudgeRequest,
+    Raw,
     Reply,
     Reset,
     Script,
@@ -114,7 +114,7 @@ def test_after_the_last_attempt_nothing_is_repaired(
         (HttpError(500, "oops", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (HttpError(503, "busy", {"retry-after-ms": "1"}), errors.JudgeUnavailableError, 2),
         (Reset(), errors.JudgeUnavailableError, 2),
-        (EmptyBody(), errors.JudgeUnavailableError, 1),
+        (Raw(), errors.JudgeUnavailableError, 1),
     ],
     ids=lambda value: getattr(value, "__name__", None) or type(value).__name__,
 )
@@ -309,11 +309,15 @@ def test_strict_schemas_are_sent_where_they_are_taken(scripted: Start, client_of
 
 class _Claim(BaseModel):
     text: str
-    parts: list[Annotated["_Claim", Field(description="What it consists of.")]]
+    parts: list["_Claim"]
 
 
 class _Claims(BaseModel):
     first: _Claim = Field(description="The first one.")
+
+
+class _Endless(BaseModel):
+    parts: list[Annotated["_Endless", Field(description="What it consists of.")]]
 
 
 def test_strict_schemas_have_no_words_beside_a_reference() -> None:
@@ -325,6 +329,7 @@ def test_strict_schemas_have_no_words_beside_a_reference() -> None:
     assert first["description"] == "The first one."
     assert first["required"] == ["text", "parts"]
     assert first["properties"]["parts"]["items"] == {"$ref": "#/$defs/_Claim"}
+    assert strict_response_format(_Endless) is None
 
 
 def test_an_open_dictionary_falls_back_to_the_plain_schema(

@@ -13,7 +13,6 @@ import pytest
 
 from rag_evals import Faithfulness, aevaluate, base, errors, evaluate
 from rag_evals.core import JudgeCall, Meter
-from rag_evals.judge.clients.build import STRICT_HOSTS
 from rag_evals.judge.clients.strings import ALIASES, PROVIDERS, Endpoint, read_endpoint
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.response_models.statements import FaithfulnessResult
@@ -35,7 +34,6 @@ def test_a_string_becomes_a_client(scripted: Start) -> None:
     assert judge.requests[0].body["response_format"]["type"] == "json_schema"
     # Not api.openai.com: the plain form, which every server understands.
     assert "strict" not in judge.requests[0].body["response_format"]["json_schema"]
-    assert {"api.openai.com"} == STRICT_HOSTS
 
 
 def test_a_string_works_async_in_several_loops(scripted: Start) -> None:
@@ -161,10 +159,9 @@ NO_ADDRESSES = [
         ("vertx/g", "did you mean 'vertex'"),
         ("openai/m@localhost:8000/v1", "an address begins with http:// or https://"),
         ("bedrock/m@https://h/v1", "provider 'bedrock' takes no address; .*use 'openai/MODEL@URL'"),
-        ("openai/m@https://h/v1@http://g", "two addresses"),
-        ("openai/m ", "a space at its start or end"),
-        ("openai/ m", "a space at its start or end"),
-        ("openai/m @http://h/v1", "a space at its start or end"),
+        ("openai/m ", "a space around it or a control character"),
+        ("openai/ m", "a space around it or a control character"),
+        ("openai/m @http://h/v1", "a space around it or a control character"),
         ("openai/m\x00n", "a control character"),
         *((f"openai/m@{address}", "an address begins with http://") for address in NO_ADDRESSES),
     ],

@@ -17,8 +17,8 @@ from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, Usage, facts_fo
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
 from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
-from rag_evals.judge.wire.direct import DirectJudge, read_reply, request_body
-from rag_evals.judge.wire.exchange import packed, usable
+from rag_evals.judge.wire.direct import DirectJudge, read_chat, request_body
+from rag_evals.judge.wire.exchange import missing_message, packed
 from rag_evals.response_models import ChecklistResult
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.testing import JudgeRequest
@@ -171,8 +171,10 @@ def completion_in(content: bytes) -> Any:
     try:
         completion = ChatCompletion.model_validate_json(content)
     except ValidationError:
-        completion = ChatCompletion.construct(**read_reply(content))
-    return usable(completion)
+        completion = ChatCompletion.construct(**read_chat(content))
+    if (missing := missing_message(completion)) is not None:
+        raise missing
+    return completion
 
 
 def both_ways(
@@ -204,7 +206,7 @@ def both_ways(
 
     def past_it(answer: Callable[..., bytes], meter: Meter) -> JudgeReply:
         async def post(**body: Any) -> Any:
-            return usable(read_reply(answer(body)))
+            return read_chat(answer(body))
 
         asked = client(instructor.AsyncInstructor, post)
         return asyncio.run(DirectJudge(asked, settings, post).ask(call, meter))

@@ -19,7 +19,7 @@ from rag_evals.errors import (
 from rag_evals.judge import AskOptions, DecisionCall, judge_for, model_of
 from rag_evals.judge.clients.decisions import Question
 from rag_evals.judge.clients.strings import price_of, read_endpoint
-from tests.scripted import Answer, EmptyBody, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
+from tests.scripted import Answer, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -260,7 +260,7 @@ def test_what_an_endpoint_does_is_named(
 def test_what_may_pass_is_sent_again(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """A 429, a 500, an empty body and a broken connection each cost a retry, and no row."""
     wait = HttpError(429, headers={"retry-after-ms": "1"})
-    judge = scripted([wait, HttpError(500), EmptyBody(), Reset(), GOOD])
+    judge = scripted([wait, HttpError(500), Raw(), Reset(), GOOD])
     meter = Meter(20)
 
     assert ask(judge, meter=meter)["true"].probability == 0.9
@@ -308,11 +308,14 @@ def test_strings_name_host_and_model(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("decisions:", "names no model"),
-        ("decisions:openai/", "names no model"),
-        ("decisions:groq/m", "no host 'groq' is known to serve /decisions; known are: openai"),
-        ("decisions:anthropic/m", "no host 'anthropic' is known to serve /decisions"),
-        ("decisions:m@https://", "names no host"),
+        ("decisions:", "is neither decisions:PROVIDER/MODEL"),
+        ("decisions:openai/", "is neither decisions:PROVIDER/MODEL"),
+        (
+            "decisions:groq/m",
+            r"neither decisions:PROVIDER/MODEL \(openai, .*\) nor decisions:MODEL@",
+        ),
+        ("decisions:anthropic/m", "is neither decisions:PROVIDER/MODEL"),
+        ("decisions:m@https://", "is not a host name"),
     ],
 )
 def test_a_string_that_names_no_host_is_refused(spec: str, words: str) -> None:

@@ -21,7 +21,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, Run, aevaluate, errors, 
 from rag_evals.core import JudgeCall, Meter
 from rag_evals.judge.clients.build import own_async_judge
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS
-from rag_evals.judge.wire.exchange import one_object
+from rag_evals.judge.wire.exchange import json_in
 from rag_evals.judge.wire.sending import ClientUse
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, Command
@@ -165,7 +165,7 @@ def test_an_address_that_is_none(
             "ftp://a",
             "ANTHROPIC_BASE_URL is 'ftp://a': it does",
         ),
-        ("anthropic/m", "ANTHROPIC_AUTH_TOKEN", "hunter2\n", "ANTHROPIC_AUTH_TOKEN holds a line"),
+        ("anthropic/m", "ANTHROPIC_AUTH_TOKEN", "hunter2\n", "ANTHROPIC_AUTH_TOKEN holds U\\+000A"),
         ("groq/m", "GROQ_BASE_URL", "http://a:99999", "Port out of range"),
         ("cohere/m", "COHERE_API_KEY", "hunter2é", "COHERE_API_KEY holds U\\+00E9"),
     ],
@@ -658,10 +658,10 @@ def test_an_async_client_from_another_loop(scripted: Start) -> None:
     assert ended.stdout.count("was used in another event loop before") == 2, ended.stderr
 
 
-@pytest.mark.parametrize("text", ["", "{", "}", "{}{}", "[{}]", "{" * 5000, "a } {}", "{} }"])
+@pytest.mark.parametrize("text", ["", "{", "}", "{}{}", "{" * 5000, "a } {}", "{} }"])
 def test_what_could_mean_two_things_is_not_read(text: str) -> None:
     """No object, more than one, or a piece of a broken one."""
-    assert one_object(text) is None
+    assert json_in(text) is None
 
 
 @pytest.mark.parametrize(
@@ -669,7 +669,7 @@ def test_what_could_mean_two_things_is_not_read(text: str) -> None:
 )
 def test_one_object_is_found(text: str | bytes) -> None:
     """Whatever stands around it."""
-    assert one_object(text) == "{}"
+    assert json_in(text) == "{}"
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses"])
@@ -680,7 +680,7 @@ def test_ids_that_the_library_sends_are_checked(
     """As the key: before anything is sent, and named."""
     judge = scripted(GOOD)
     monkeypatch.setenv(name, "ü")
-    with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC .* set it alone"):
+    with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC"):
         evaluate([HERE], client=f"{provider}/m")
     assert judge.requests == []
 
@@ -689,7 +689,5 @@ def test_a_client_that_was_closed_is_named(scripted: Start, client_of: ClientOf)
     """It is no broken connection, and no retry would open it."""
     client: Any = client_of(scripted(GOOD))
     client.client.close()
-    with pytest.raises(
-        errors.ConfigurationError, match="this client has been closed; grade before"
-    ):
+    with pytest.raises(errors.ConfigurationError, match="this client is closed; grade before"):
         Faithfulness.grade(**HERE, client=client, model="m")

@@ -11,7 +11,7 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import AuditedFaithfulness, Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.judge.wire.ask import CallSettings
 from rag_evals.response_models.statements import FaithfulnessResult
@@ -93,14 +93,6 @@ def test_settings_reach_every_call_of_two_steps(scripted: Start) -> None:
 
     assert len(judge.requests) == 4
     assert {request.body.get("seed") for request in judge.requests} == {7}
-
-
-def test_samples_are_not_asked_at_zero(scripted: Start) -> None:
-    """Several verdicts at a temperature of 0 would be one verdict repeated."""
-    judge = scripted(fill_by_words)
-    AuditedFaithfulness.with_options(samples=2).grade(**EIFFEL, client="openai/m")
-
-    assert [request.body.get("temperature") for request in judge.requests] == [0, None, None]
 
 
 def test_a_client_of_ones_own_keeps_its_temperature(scripted: Start) -> None:

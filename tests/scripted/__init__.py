@@ -1,7 +1,6 @@
 """A scripted judge that speaks as any provider does: for the tests of this project."""
 
-from rag_evals.testing import EmptyBody, HttpError, Raw, Reply, Reset, Stall
-from rag_evals.testing.fill import vector_by_words
+from rag_evals.testing import HttpError, Raw, Reply, Reset, Stall
 from rag_evals.testing.wire import Answer
 from tests.scripted.batches import BatchEnd
 from tests.scripted.server import (
@@ -16,7 +15,6 @@ __all__ = [
     "EVERY_SENTENCE",
     "Answer",
     "BatchEnd",
-    "EmptyBody",
     "HttpError",
     "JudgeRequest",
     "Raw",
@@ -26,5 +24,4 @@ __all__ = [
     "ScriptedJudge",
     "Stall",
     "fill_by_words",
-    "vector_by_words",
 ]

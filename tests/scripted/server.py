@@ -68,7 +68,6 @@ class ScriptedJudge(testing.ScriptedJudge):
 
     Args:
         script: As for the package's scripted judge.
-        embed: Makes the vector of a text for `/v1/embeddings`; None counts its words.
         dialect: Whose wire it speaks: a key of `WIRES`.
         batches: How batches end, in the order in which they are created; the rest complete.
 
@@ -83,13 +82,12 @@ class ScriptedJudge(testing.ScriptedJudge):
         self,
         script: Script = None,
         *,
-        embed: Callable[[str], Sequence[float]] | None = None,
         dialect: str = "openai",
         batches: Sequence[BatchEnd] = (),
     ) -> None:
         # The requests that a script gets are those of this class.
         given: Any = fill_by_words if script is None else script
-        super().__init__(given, embed=embed)
+        super().__init__(given)
         self._wire = WIRES[dialect]
         self.desk = DESKS.get(dialect, BatchDesk)(self._wire, batches, self._answer_line)
 

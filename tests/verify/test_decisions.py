@@ -268,7 +268,7 @@ def test_a_grader_with_two_steps_takes_one(scripted: Start) -> None:
         (f"{LUNA}?chunks=all", "chunks is 'all'; expected one of choice, none"),
         (f"{LUNA}?threshold=2", "threshold is 2.0"),
         (f"{LUNA}?form=x", "no option 'form' for a decision model"),
-        ("decisions:nobody/m", "no host 'nobody'"),
+        ("decisions:nobody/m", "neither decisions:PROVIDER/MODEL"),
         ("decisions:m@localhost", "as in 'decisions:MODEL@http://localhost:8000/v1'"),
     ],
 )

@@ -1,1 +1,1 @@
-"""Clients of judges: strings, SDKs and a user's own clients."""
+"""Judge clients from strings, SDKs and users."""

@@ -18,10 +18,10 @@ from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
 from rag_evals.text import shortened
 
-# OpenAI's limit; also for hosts that publish none.
+# OpenAI's limit; other hosts publish none.
 _MOST_QUESTIONS = 400
 MOST_OPTIONS = 208
-"""Most options of one choice: Fireworks' limit; OpenAI takes 255."""
+"""Fireworks' limit for one choice; OpenAI takes 255."""
 
 _MOST_SHOWN = 200
 DECISIONS_PATH = "/decisions"
@@ -79,7 +79,7 @@ class DecisionCall(JudgeCall[Decisions]):
         """Return a call with these questions about `state`."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
-        # Validators conclude from the number of chunks that a judge was asked.
+        # Validators take a chunk count to mean that a judge was asked.
         facts = {"questions": [question.name for question in questions], "chunk_count": 0}
         return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
 
@@ -103,8 +103,8 @@ class DecisionJudge:
     ) -> None:
         if options.settings:
             raise ConfigurationError(
-                f"settings ({', '.join(options.settings)}) are given, and a decision model takes "
-                "none: it writes nothing"
+                f"settings ({', '.join(options.settings)}) are given, but a decision model takes "
+                "none"
             )
         self._client = client
         self._post = post
@@ -122,12 +122,13 @@ class DecisionJudge:
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):
             raise ConfigurationError(
-                "a decision model answers typed questions and writes no text, which this grader "
-                "needs; name a chat model, such as 'openai/gpt-4o-mini'"
+                "this grader needs text, and a decision model only answers typed questions; name "
+                "a chat model, such as 'openai/gpt-4o-mini'"
             )
         found: dict[str, DecisionAnswer] = {}
         faults: dict[str, str] = {}
-        with exchanged(call, meter, self._client, self._settings, enveloped=False) as exchange:
+        exchange = Exchange(call, meter, self._client.mode.name, self._settings.reasks)
+        with exchanged(exchange, self._client, self._settings, enveloped=False):
             async with row_time(meter):
                 for part in call.in_requests():
                     faults |= await self._ask(exchange, part, found)
@@ -163,7 +164,7 @@ def _as_sent(question: Question) -> dict[str, Any]:
 def read_decisions(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(content)
-    # Thousands of nested brackets break a parser too.
+    # Thousands of nested brackets raise RecursionError.
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("answers"), list):
@@ -178,13 +179,12 @@ class _FaultError(ValueError):
 def _read_answers(
     reply: Mapping[str, Any], questions: Sequence[Question], key: str | None
 ) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
-    """Return answers and faults by question name."""
     given = [one if isinstance(one, dict) else {} for one in reply["answers"]]
     asked = {question.name: question for question in questions}
     names = [one.get("name") for one in given]
     foreign = [name for name in names if not isinstance(name, str) or name not in asked]
     if foreign:
-        # If one answer belongs to no question, all of them are in doubt.
+        # One foreign answer makes all of them doubtful.
         fault = f"came with one to {_shown(foreign[0])}, which was not asked"
         return {}, dict.fromkeys(asked, redact(fault, key))
     answers: dict[str, DecisionAnswer] = {}

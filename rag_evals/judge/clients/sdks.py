@@ -8,7 +8,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
@@ -18,9 +19,11 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
+from rag_evals.judge.clients.decisions import DECISIONS_PATH, read_decisions
 from rag_evals.judge.clients.strings import Endpoint
 from rag_evals.judge.pace.row_time import call_in_thread
-from rag_evals.judge.wire.direct import DirectPost, Post, unsent
+from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, StatusError, read_chat, unsent
+from rag_evals.judge.wire.exchange import packed
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     Answering,
@@ -37,61 +40,45 @@ if TYPE_CHECKING:
 
 
 _FILE_SECONDS = 600.0
+_OK = 200
 
 
-class Made(NamedTuple):
-    sdk: Any
-    send: Callable[[dict[str, Any]], Any]
-    provider: str
-    mode: str = "TOOLS"
+class BuiltClient(NamedTuple):
+    """A client made for a judge string; `post` is None for providers' own SDKs."""
+
+    client: Any
+    post: Post | None
+    close: Callable[[], Awaitable[None]]
 
 
-Make = Callable[[Endpoint, ClientUse], Made]
-
-
-def build_own_sdk(endpoint: Endpoint, use: ClientUse) -> Any:
-    """Make an instructor client over a provider's own SDK.
-
-    Raises:
-        MissingExtraError: The SDK is not installed.
-        ConfigurationError: There is no key, or the SDK cannot make a client.
-    """
-    made = _made(endpoint, use)
-    import instructor  # noqa: PLC0415 - loads its runtime
-    from instructor import Provider  # noqa: PLC0415 - as above
-
-    bind_to_policy(made.sdk)
-
-    async def once(**body: Any) -> Any:
-        return await made.send(body)
-
-    create: Any = repeating(made.send, use.limiter) if use.answer is None else once
-    provider, mode = Provider(made.provider), instructor.Mode[made.mode]
-    patched = instructor.patch(create=create, mode=mode, provider=provider)
-    return instructor.AsyncInstructor(client=made.sdk, create=patched, mode=mode, provider=provider)
+def build_client(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
+    """Return an endpoint's client; raise `ConfigurationError` if there can be none."""
+    _require_usable(endpoint)
+    try:
+        build = _build_own_sdk if endpoint.provider in OWN_SDKS else _build_openai
+        return build(endpoint, use)
+    except RagEvalsError:
+        raise
+    # SDKs also load proxies and certificates here, and raise anything.
+    except Exception as error:  # noqa: BLE001 - see above
+        said = " ".join(redact(str(error), endpoint.key).split())[:300]
+        where = "; check HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE and the like"
+        raise ConfigurationError(
+            f"provider {endpoint.provider!r}: no client can be made: {said}"
+            + where * isinstance(error, OSError | ValueError)
+        ) from None
 
 
 def _require_usable(endpoint: Endpoint) -> None:
-    module, package, _ = OWN_SDKS[endpoint.provider]
-    # Not imported, which would take seconds.
-    if not _is_installed(module):
+    provider = endpoint.provider
+    # Importing the module would take seconds.
+    if provider in OWN_SDKS and not _is_installed(OWN_SDKS[provider][0]):
         raise MissingExtraError(
-            f"provider {endpoint.provider!r} needs its own library; run: pip install {package}"
+            f"provider {provider!r} needs its own library; run: pip install {OWN_SDKS[provider][1]}"
         )
     if endpoint.key_name and endpoint.key is None:
-        raise no_key(" or ".join(endpoint.host.key_variables.split()))
-
-
-def _made(endpoint: Endpoint, use: ClientUse) -> Made:
-    _require_usable(endpoint)
-    _, _, make = OWN_SDKS[endpoint.provider]
-    try:
-        return make(endpoint, use)
-    except RagEvalsError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever an SDK raises, it makes no client
-        said = " ".join(redact(str(error), endpoint.key).split())
-        raise ConfigurationError(f"provider {endpoint.provider!r}: {said[:300]}") from None
+        local = " (any text for a local server that checks none)" if provider == "openai" else ""
+        raise no_key(" or ".join(endpoint.host.key_variables.split()) + local)
 
 
 def no_key(where: str) -> ConfigurationError:
@@ -105,6 +92,34 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ModuleNotFoundError:
         return False
+
+
+class Made(NamedTuple):
+    sdk: Any
+    send: Callable[[dict[str, Any]], Any]
+    provider: str
+    mode: str = "TOOLS"
+
+
+Make = Callable[[Endpoint, ClientUse], Made]
+
+
+def _build_own_sdk(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
+    import instructor  # noqa: PLC0415 - slow import
+
+    made = OWN_SDKS[endpoint.provider][2](endpoint, use)
+    bind_to_policy(made.sdk)
+
+    async def once(**body: Any) -> Any:
+        return await made.send(body)
+
+    create: Any = repeating(made.send, use.limiter) if use.answer is None else once
+    provider, mode = instructor.Provider(made.provider), instructor.Mode[made.mode]
+    patched = instructor.patch(create=create, mode=mode, provider=provider)
+    client = instructor.AsyncInstructor(
+        client=made.sdk, create=patched, mode=mode, provider=provider
+    )
+    return BuiltClient(client, None, partial(close_client, client))
 
 
 def _generated(library: str, name: str, path: str, provider: str) -> Make:
@@ -125,7 +140,7 @@ def _generated(library: str, name: str, path: str, provider: str) -> Make:
 
 
 def _responses(endpoint: Endpoint, use: ClientUse) -> Made:
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
+    import openai  # noqa: PLC0415 - slow import
 
     http = openai.DefaultAsyncHttpxClient(verify=trusted_certificates(), timeout=use.seconds)
     where = _where(endpoint)
@@ -142,9 +157,9 @@ def _responses(endpoint: Endpoint, use: ClientUse) -> Made:
 
 def _mistral(endpoint: Endpoint, use: ClientUse) -> Made:
     try:
-        from mistralai.client import Mistral  # noqa: PLC0415 - only where it is asked
+        from mistralai.client import Mistral  # noqa: PLC0415 - optional library
     except ImportError:
-        from mistralai import Mistral  # noqa: PLC0415 - its place in the first version
+        from mistralai import Mistral  # noqa: PLC0415 - older versions
 
     sdk = Mistral(api_key=endpoint.key, server_url=endpoint.address)
 
@@ -155,18 +170,18 @@ def _mistral(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
-    import cohere  # noqa: PLC0415 - only where it is asked
+    import cohere  # noqa: PLC0415 - optional library
 
     sdk = cohere.AsyncClientV2(
         api_key=endpoint.key,
         base_url=endpoint.address,
         timeout=use.seconds,
-        # Otherwise it tells every user that schemas are experimental.
+        # Its warning says that schemas are experimental.
         log_warning_experimental_features=False,
     )
 
     def send(body: dict[str, Any]) -> Any:
-        # instructor marks bodies with the version of the interface.
+        # instructor adds the API version to bodies.
         asked = {name: value for name, value in body.items() if not name.startswith("_cohere")}
         options = {"max_retries": 0, "timeout_in_seconds": int(use.one_try())}
         return sdk.chat(**asked, request_options=options)
@@ -175,7 +190,7 @@ def _cohere(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
-    from google import genai  # noqa: PLC0415 - only where it is asked
+    from google import genai  # noqa: PLC0415 - optional library
     from google.genai import types  # noqa: PLC0415 - as above
 
     key, project = os.environ.get("GOOGLE_API_KEY"), os.environ.get("GOOGLE_CLOUD_PROJECT")
@@ -191,8 +206,7 @@ def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
 
     def send(body: dict[str, Any]) -> Any:
         http = types.HttpOptions(
-            timeout=int(use.one_try() * 1000),
-            retry_options=types.HttpRetryOptions(attempts=1),
+            timeout=int(use.one_try() * 1000), retry_options=types.HttpRetryOptions(attempts=1)
         )
         config = body["config"].model_copy(update={"http_options": http})
         return sdk.aio.models.generate_content(**{**body, "config": config})
@@ -201,7 +215,7 @@ def _genai(endpoint: Endpoint, use: ClientUse) -> Made:
 
 
 def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
-    import boto3  # noqa: PLC0415 - only where it is asked
+    import boto3  # noqa: PLC0415 - optional library
     from botocore.config import Config  # noqa: PLC0415 - as above
 
     session = boto3.Session()
@@ -212,36 +226,36 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
         )
     config = Config(
         connect_timeout=5,
-        # The row's own time ends a call earlier; no time-out can be set for a single request.
+        # boto3 has no time-out per request; the row's own time-out ends a call earlier.
         read_timeout=max(use.seconds, _FILE_SECONDS),
         retries={"total_max_attempts": 1},
-        # The default is fewer connections than a run has threads.
+        # The default pool is smaller than a run's number of threads.
         max_pool_connections=64,
     )
     region = session.region_name or os.environ.get("AWS_REGION") or "us-east-1"
     sdk = session.client("bedrock-runtime", region_name=region, config=config)
 
     async def send(body: dict[str, Any]) -> Any:
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        import asyncio  # noqa: PLC0415 - slow import
 
-        # The SDK is sync: in this thread it would block the whole run.
+        # The SDK is sync and would block the event loop.
         return await asyncio.wrap_future(call_in_thread(lambda: sdk.converse(**body)))
 
-    # As in instructor; other models may not support tools.
+    # Other models may not support tools; instructor does the same.
     takes_tools = "anthropic" in endpoint.model or "claude" in endpoint.model
     mode = "TOOLS" if takes_tools else "MD_JSON"
     return Made(sdk, send, "bedrock", mode)
 
 
 def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
-    # Otherwise the import downloads a list of prices.
+    # Keeps the import from downloading a price list.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    import litellm  # noqa: PLC0415 - only where it is asked
+    import litellm  # noqa: PLC0415 - optional library
 
     missing = litellm.validate_environment(endpoint.model)
     if not missing["keys_in_environment"] and missing["missing_keys"]:
         raise no_key(" and ".join(missing["missing_keys"]))
-    # Otherwise it prints advice on every error.
+    # Keeps it from printing advice on every error.
     litellm.suppress_debug_info = True
 
     def send(body: dict[str, Any]) -> Any:
@@ -260,17 +274,16 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
     "cohere": ("cohere", "cohere", _cohere),
     "google": ("google.genai", "google-genai jsonref", _genai),
     "groq": ("groq", "groq", _generated("groq", "Groq", "chat.completions.create", "groq")),
-    # The key depends on the model; the library checks it.
+    # The library checks the key, which depends on the model.
     "litellm": ("litellm", "litellm", _litellm),
     "mistral": ("mistralai", "mistralai", _mistral),
     "openai-responses": ("openai", "openai", _responses),
     "vertexai": ("google.genai", "google-genai jsonref", _genai),
     "writer": ("writerai", "writer-sdk", _generated("writerai", "Writer", "chat.chat", "writer")),
 }
-"""Providers with an SDK of their own: what is imported, what `pip install` takes, the maker."""
+"""Module, packages to install and maker, by provider."""
 
 
-# Types of a library that need not be installed are unknown here.
 def _answering_http(library: Any, answer: Answering) -> Any:
     """Return an HTTP client that answers without a network; exceptions of `answer` pass through."""
     client = library.DefaultAsyncHttpxClient
@@ -286,59 +299,55 @@ def _answering_http(library: Any, answer: Answering) -> Any:
     return client(transport=http.MockTransport(handle))
 
 
-# The oldest version with schemas of replies; `OPENAI_API_VERSION` names another.
+# The oldest version with response schemas.
 _AZURE_API_VERSION = "2024-10-21"
 
 
-def build_openai(
-    endpoint: Endpoint, use: ClientUse, path: str, read: Callable[[bytes], Any]
-) -> tuple[Any, DirectPost, Post]:
-    """Return an instructor client that describes an OpenAI-like host, its transport, and a `Post`.
-
-    Raises:
-        openai.OpenAIError: There is no key.
-        ValueError: A proxy cannot be used.
-    """
-    import instructor  # noqa: PLC0415 - loads its runtime
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
+def _build_openai(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
+    import instructor  # noqa: PLC0415 - slow import
+    import openai  # noqa: PLC0415 - slow import
 
     timeout = openai.Timeout(use.seconds, connect=CONNECT_SECONDS)
     is_azure = endpoint.provider == "azure_openai"
     kind: Any = openai.AsyncAzureOpenAI if is_azure else openai.AsyncOpenAI
     sdk = kind(timeout=timeout, max_retries=0, http_client=unsent(), **_where(endpoint))
-    # Read now, so that faults are found before the first row.
+    # Load certificates now, so that faults show before the first row.
     trusted_certificates()
-    direct = DirectPost(
-        sdk,
-        reply_seconds=use.seconds,
-        path=path,
-        read=read,
-        model=endpoint.model,
-        limiter=use.limiter,
-    )
-    post = repeating(direct.send, use.limiter, teaches=True)
+    path, read = (DECISIONS_PATH, read_decisions) if endpoint.decides else (CHAT_PATH, read_chat)
+    direct = DirectPost(sdk, use.seconds, path, read, model=endpoint.model, limiter=use.limiter)
+    if use.answer is None:
+        post = repeating(direct.send, use.limiter, teaches=True)
+    else:
+        post = _answered_by(use.answer, read, endpoint.model)
     mode = instructor.Mode[endpoint.host.mode]
     client = instructor.AsyncInstructor(client=sdk, create=post, mode=mode)
-    return client, direct, post
+    return BuiltClient(client, post, direct.close)
+
+
+def _answered_by(answer: Answering, read: Callable[[bytes], Any], model: str) -> Post:
+    async def post(**body: Any) -> Any:
+        status, content = await answer(packed(body, model))
+        if status != _OK:
+            raise StatusError(status, content)
+        return read(content)
+
+    return post
 
 
 def client_for_files(endpoint: Endpoint) -> Any:
-    """Make a sync SDK client for files and batches."""
+    _require_usable(endpoint)
     if endpoint.provider in OWN_SDKS:
-        _require_usable(endpoint)
         library = import_module(OWN_SDKS[endpoint.provider][0])
         # No other provider with its own SDK takes batches.
         kind = library.Groq if endpoint.provider == "groq" else library.Anthropic
         return kind(max_retries=0, timeout=_FILE_SECONDS)
-    if endpoint.key is None:
-        raise no_key(endpoint.key_name)
-    import openai  # noqa: PLC0415 - 1.4 s of CPU
+    import openai  # noqa: PLC0415 - slow import
 
     where = _where(endpoint)
     kind = openai.OpenAI
     if endpoint.provider == "azure_openai":
         kind = openai.AzureOpenAI
-        # Files belong to no deployment.
+        # Files are not part of a deployment.
         del where["azure_deployment"]
     return kind(max_retries=0, **where)
 
@@ -348,7 +357,7 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
         return {"base_url": endpoint.address, "api_key": endpoint.key}
     return {
         "azure_endpoint": endpoint.address,
-        # Part of the path; otherwise the SDK would look for it in the body, which is bytes here.
+        # Without it the SDK would read the deployment from the body, which is bytes here.
         "azure_deployment": endpoint.model,
         "api_version": os.environ.get("OPENAI_API_VERSION") or _AZURE_API_VERSION,
         "api_key": endpoint.key,
@@ -381,13 +390,13 @@ else:
 
 def is_async(client: object) -> bool:
     """True for an async instructor client, False for a sync one; else `ConfigurationError`."""
-    from instructor import AsyncInstructor, Instructor  # noqa: PLC0415 - loads instructor's runtime
+    from instructor import AsyncInstructor, Instructor  # noqa: PLC0415 - slow import
 
     sdk = getattr(client, "client", client)
     if type(sdk).__module__.partition(".")[0] == "xai_sdk":
-        # It speaks gRPC; the same models answer at an OpenAI-compatible address.
+        # It uses gRPC; the same models have an OpenAI-compatible API.
         raise ConfigurationError(
-            "clients of xai-sdk are not used here: pass 'xai/MODEL', or "
+            "clients of xai-sdk are not supported; pass 'xai/MODEL', or "
             "OpenAI(base_url='https://api.x.ai/v1', api_key=...)"
         )
     if isinstance(client, AsyncInstructor):
@@ -401,8 +410,8 @@ def is_async(client: object) -> bool:
     )
 
 
-# By library: instructor's function for its clients, the mode (by schema if the library can, else
-# by tool call), and the names of the clients.
+# By library: instructor's function, the mode (a schema if the library supports it, else a tool
+# call), and the client classes.
 _WRAPPINGS = {
     "openai": ("from_openai", "JSON_SCHEMA", "OpenAI AsyncOpenAI AzureOpenAI AsyncAzureOpenAI"),
     "anthropic": ("from_anthropic", "TOOLS", "Anthropic AsyncAnthropic"),
@@ -410,7 +419,7 @@ _WRAPPINGS = {
 }
 _NO_WRAPPING = ("", "", "")
 
-# By client and kind; lessons about models are kept with the wrapped client.
+# Kept, as lessons about models belong to the wrapped client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 
@@ -430,7 +439,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
     kind = asynchronous and is_both
     made = _wrapped.setdefault(client, {})
     if kind not in made:
-        import instructor  # noqa: PLC0415 - loads its runtime
+        import instructor  # noqa: PLC0415 - slow import
 
         options = {"use_async": asynchronous} if is_both else {}
         wrap = getattr(instructor, function)
@@ -440,7 +449,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
 def load_handlers(client: Any) -> None:
     """Load what instructor and the SDK would load during the first call."""
-    from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - loads its runtime
+    from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - slow import
 
     mode_registry.get_handlers(client.provider, client.mode)
     if not is_async(client):
@@ -501,7 +510,6 @@ _CLOSERS = (
 )
 
 
-# Clients of SDKs that need not be installed have no types here.
 async def close_client(client: Any) -> None:
     """Close a client's connections; a failure is only logged."""
     sdk = getattr(client, "client", None)
@@ -515,5 +523,5 @@ async def close_client(client: Any) -> None:
             ended = close()
             if inspect.isawaitable(ended):
                 await ended
-        except Exception as error:  # noqa: BLE001 - the work is done, and nobody can mend it
+        except Exception as error:  # noqa: BLE001 - the work is done
             _log.debug("closing %s failed: %r", client, error)

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError, UnknownNameError
@@ -61,7 +60,7 @@ OPENAI_HOSTS: dict[str, Host] = {
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
-"""Providers on OpenAI's wire, at any address."""
+"""Providers with OpenAI's API, at any address."""
 
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
@@ -76,45 +75,33 @@ _OWN_HOSTS: dict[str, Host] = {
     "writer": Host("", "WRITER_API_KEY"),
 }
 PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
-"""Names of all providers: on OpenAI's wire, or with their own SDK (`sdks.py`)."""
+"""All providers, with OpenAI's API or their own SDK."""
 
-ALIASES: Mapping[str, str] = {
-    "azure": "azure_openai",
-    "azure-openai": "azure_openai",
-    "claude": "anthropic",
-    "amazon": "bedrock",
-    "aws": "bedrock",
-    "aws_bedrock": "bedrock",
-    "fireworks_ai": "fireworks",
-    "gemini": "google",
-    "genai": "google",
-    "generative-ai": "google",
-    "google-genai": "google",
-    "google_genai": "google",
-    "grok": "xai",
-    "hosted_vllm": "vllm",
-    "mistralai": "mistral",
-    "ollama_chat": "ollama",
-    "openai-compatible": "openai",
-    "openai_compatible": "openai",
-    "openai_like": "openai",
-    "openai_responses": "openai-responses",
-    "responses": "openai-responses",
-    "together_ai": "together",
-    "togetherai": "together",
-    "vertex": "vertexai",
-    "vertex_ai": "vertexai",
-    "x-ai": "xai",
+_OTHER_NAMES = {
+    "anthropic": "claude",
+    "azure_openai": "azure azure-openai",
+    "bedrock": "amazon aws aws_bedrock",
+    "fireworks": "fireworks_ai",
+    "google": "gemini genai generative-ai google-genai google_genai",
+    "mistral": "mistralai",
+    "ollama": "ollama_chat",
+    "openai": "openai-compatible openai_compatible openai_like",
+    "openai-responses": "openai_responses responses",
+    "together": "together_ai togetherai",
+    "vertexai": "vertex vertex_ai",
+    "vllm": "hosted_vllm",
+    "xai": "grok x-ai",
 }
-"""Common names of providers, and their names here."""
+ALIASES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+"""Our provider names by other common names."""
 
 DECISIONS = "decisions:"
-"""The prefix of a decision model."""
+"""Prefix of a decision model's judge string."""
 
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-# Probable mistakes in addresses. Versions and names after an @ are none: `claude@2024`,
+# Probably a mistyped address, unlike the versions and names in `claude@2024` and
 # `@cf/meta/llama`.
 _NO_ADDRESS = re.compile(
     r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
@@ -139,7 +126,7 @@ class Endpoint(NamedTuple):
         first, slash, _ = self.model.partition("/")
         behind = (first if slash else "openai").upper().replace("-", "_")
         names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
-        # In LiteLLM's order, which differs for OpenAI.
+        # LiteLLM reads OpenAI's two variables in the reverse order.
         return Host(" ".join(names[::-1] if behind == "OPENAI" else names), "")
 
     @property
@@ -155,7 +142,7 @@ class Endpoint(NamedTuple):
             return f"{given.rstrip('/').removesuffix(_DATABRICKS_PATH)}{_DATABRICKS_PATH}"
         if self.provider not in OPENAI_HOSTS:
             return given or None
-        # An empty variable is reported as an error; it does not mean the default.
+        # An empty variable is an error and does not mean the default.
         return host.default_address if given is None else given
 
     @property
@@ -173,7 +160,7 @@ class Endpoint(NamedTuple):
     @property
     def key(self) -> str | None:
         """The key; None if it is missing, or if the SDK finds it."""
-        # A server named in the string may not check keys.
+        # A server named by address may need no key.
         stand_in = self.host.default_key if self.url is None else NO_KEY
         return os.environ.get(self.key_name) or stand_in
 
@@ -197,7 +184,7 @@ def read_endpoint(spec: str) -> Endpoint:
     provider = ALIASES.get(named.lower(), named)
     if provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
-    _check_parts(spec, model, address, "vllm/MODEL")
+    _check_parts(spec, model, "vllm/MODEL")
     if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
             f"judge {spec!r}: provider {named!r} takes no address; for a server with OpenAI's API "
@@ -206,16 +193,12 @@ def read_endpoint(spec: str) -> Endpoint:
     return Endpoint(provider, model, address[0] if address else None)
 
 
-def _check_parts(spec: str, model: str, address: Sequence[str], example: str) -> None:
-    if address and _ADDRESS.search(address[0]):
-        fault = "two addresses follow the model; name one"
-    elif _NO_ADDRESS.search(model):
+def _check_parts(spec: str, model: str, example: str) -> None:
+    if _NO_ADDRESS.search(model):
         like = f"{example}@http://localhost:8000/v1"
         fault = f"an address begins with http:// or https://, as in {like!r}"
-    elif model != model.strip():
-        fault = f"the model {model!r} has a space at its start or end"
-    elif not model.isprintable():
-        fault = f"the model {model!r} holds a control character"
+    elif model != model.strip() or not model.isprintable():
+        fault = f"the model {model!r} has a space around it or a control character"
     else:
         return
     raise ConfigurationError(f"judge {spec!r}: {fault}")
@@ -223,22 +206,17 @@ def _check_parts(spec: str, model: str, address: Sequence[str], example: str) ->
 
 def _decision_endpoint(spec: str, after: str) -> Endpoint:
     path, *address = _ADDRESS.split(after, maxsplit=1)
-    named, slash, rest = path.partition("/")
-    provider, model = ALIASES.get(named.lower(), named), rest
+    named, slash, model = path.partition("/")
+    provider = ALIASES.get(named.lower(), named)
     if not slash or (address and provider not in OPENAI_HOSTS):
-        # A model's name may have a slash, as on a hub.
+        # Model names may contain a slash, as on Hugging Face.
         provider, model = "openai", path
-    _check_parts(spec, model, address, "decisions:MODEL")
-    if not model:
+    _check_parts(spec, model, "decisions:MODEL")
+    if not model or not (address or provider in _DECISION_HOSTS):
+        hosts = ", ".join(_DECISION_HOSTS)
         raise ConfigurationError(
-            f"judge {spec!r} names no model; expected 'decisions:openai/MODEL' or "
-            "'decisions:MODEL@http://localhost:8000/v1'"
-        )
-    if not address and provider not in _DECISION_HOSTS:
-        raise ConfigurationError(
-            f"judge {spec!r}: no host {named!r} is known to serve /decisions; known are: "
-            f"{', '.join(_DECISION_HOSTS)}; for any other host give its address, as in "
-            "'decisions:MODEL@https://HOST/v1'"
+            f"judge {spec!r} is neither decisions:PROVIDER/MODEL ({hosts}) nor "
+            "decisions:MODEL@https://HOST/v1"
         )
     return Endpoint(provider, model, address[0] if address else None, decides=True)
 
@@ -251,13 +229,13 @@ def _ollama_address(given: str) -> str:
     name, colon, port = host.rpartition(":")
     if not colon or "]" in port:
         name, port = host, "443" if scheme == "https" else str(_OLLAMA_PORT)
-    # A server does not answer at its listening address.
+    # Servers listen on these addresses but do not answer there.
     name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]"}.get(name, name)
     return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
 
 
 PRICES_VARIABLE = "RAG_EVALS_PRICES"
-"""Environment variable with a file of prices that override the shipped ones."""
+"""Environment variable with a price file that overrides the shipped prices."""
 
 _TOKENS = 1_000_000
 
@@ -286,8 +264,7 @@ def price_of(model: str | None) -> Price | None:
 
 @lru_cache(maxsize=1000)
 def _found(name: str, own: str | None) -> Price | None:
-    tables = [] if own is None else [_read(own)]
-    for table in (*tables, _shipped()):
+    for table in (_prices(own), _prices(None)):
         for known in sorted(table, key=len, reverse=True):
             dated = name.removeprefix(f"{known}-")
             if name == known or (dated != name and dated[:4].isdigit()):
@@ -296,29 +273,22 @@ def _found(name: str, own: str | None) -> Price | None:
 
 
 @cache
-def _shipped() -> dict[str, Price]:
-    file = resources.files("rag_evals") / "_data" / "prices.json"
-    return _table(json.loads(file.read_text(encoding="utf-8")))
-
-
-@cache
-def _read(name: str) -> dict[str, Price]:
+def _prices(name: str | None) -> dict[str, Price]:
+    """Return the prices in a user's file; None reads the shipped one."""
+    shipped = resources.files("rag_evals") / "_data" / "prices.json"
     try:
-        return _table(json.loads(Path(name).read_text(encoding="utf-8")))
+        loaded = json.loads((Path(name) if name else shipped).read_text(encoding="utf-8"))
+        return {
+            model: Price(
+                float(price["prompt"]),
+                float(price["completion"]),
+                float(price.get("cached", price["prompt"])),
+                str(price.get("as_of", loaded["as_of"])),
+            )
+            for model, price in loaded["models"].items()
+        }
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigurationError(
             f"price file {name!r} cannot be used ({type(error).__name__}: {error}); expected "
             '{"as_of": "2026-06", "models": {"NAME": {"prompt": 1.0, "completion": 2.0}}}'
         ) from error
-
-
-def _table(loaded: dict[str, Any]) -> dict[str, Price]:
-    return {
-        name: Price(
-            float(price["prompt"]),
-            float(price["completion"]),
-            float(price.get("cached", price["prompt"])),
-            str(price.get("as_of", loaded["as_of"])),
-        )
-        for name, price in loaded["models"].items()
-    }

@@ -14,7 +14,7 @@ from rag_evals.judge.pace.retry import (
 )
 
 _TOO_MANY_REQUESTS = 429
-# A smaller limit is more likely one per second or per day.
+# A smaller limit is probably per second or per day.
 _LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
 
@@ -25,7 +25,7 @@ class RateBudget:
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.per_minute = per_minute
-        # It begins with one second's worth, or the first minute would get two minutes' worth.
+        # A full minute at the start would double the first minute's rate.
         self._left = max(1.0, (per_minute or 0) / 60)
         self._refilled_at = clock()
 
@@ -37,9 +37,9 @@ class RateBudget:
         most = max(1.0, rate)
         self._left = min(most, self._left + (now - self._refilled_at) * rate)
         self._refilled_at = now
-        # Waiting for more than the budget can hold would never end: it passes, and leaves a debt.
+        # More units than the bucket holds would wait forever, so they go into debt.
         missing = min(units, most) - self._left
-        # A rounding error would be waited for again and again.
+        # Do not wait for rounding errors.
         return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
@@ -90,7 +90,7 @@ class RequestLimiter:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
         """Hold a slot; yield a function that takes the tokens actually used."""
-        # In order of arrival: only the first in line reads the budgets.
+        # The lock keeps callers in order of arrival.
         async with self._turn:
             await self._wait(tokens)
             self._in_flight += 1
@@ -125,11 +125,11 @@ class RequestLimiter:
         """Pause all calls; a burst of 429s halves those in flight only once."""
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        # Also without a number: else one burst of refusals would count many times.
+        # Pause even if no time is given, so that a burst of 429s halves only once.
         self._pause_all(retry.WAITS.pause if seconds is None else seconds)
 
     def _pause_all(self, seconds: float) -> None:
-        # A longer wait fails the row, whose error names it.
+        # A longer wait fails the row instead.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
 

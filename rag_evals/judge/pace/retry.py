@@ -8,7 +8,7 @@ import json
 import math
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -19,13 +19,13 @@ DEFAULT_MAX_WAIT_SECONDS = 600.0
 """The longest single wait that an endpoint may ask for."""
 
 
-# Names of classes or of their bases: no SDK but OpenAI's need be installed.
+# Class names, as most SDKs are optional.
 _TIMED_OUT = frozenset(
     "APITimeoutError TimeoutException ReadTimeoutError ConnectTimeoutError TimeoutError".split()
 )
 _NOT_CONNECTED = frozenset(
     "APIConnectionError TransportError HTTPClientError ClientConnectionError NoResponseError "
-    "OSError EndpointConnectionError".split()
+    "OSError EndpointConnectionError ClientPayloadError".split()
 )
 
 
@@ -60,27 +60,29 @@ def beneath_litellm(error: BaseException) -> BaseException:
     names = {kind.__name__ for kind in type(below).__mro__}
     if not names & (_NOT_CONNECTED | _TIMED_OUT):
         return error
-    # A context is lost when the error is raised again in another handler; a cause is not.
+    # Unlike a context, a cause survives raising the error again elsewhere.
     error.__cause__ = below
     return below
 
 
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an exception and those that caused it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def distrusts(error: BaseException | None) -> bool:
     """True if the endpoint's certificate is not trusted."""
-    while error is not None:
-        # OpenSSL's error, as every library quotes it.
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    # All libraries quote OpenSSL's error.
+    return any("CERTIFICATE_VERIFY_FAILED" in str(one) for one in chain(error))
 
 
-# Exceptions of SDKs that need not be installed have no types here.
 def read_fault(error: Any) -> SdkFault:
     error = beneath_litellm(error)
     names = {kind.__name__ for kind in type(error).__mro__}
     response = getattr(error, "response", None)
-    # botocore keeps the reply as a dictionary.
+    # botocore's response is a dictionary.
     kept = response.get("ResponseMetadata", {}) if isinstance(response, dict) else {}
     statuses = (
         getattr(error, "status_code", None),
@@ -114,7 +116,6 @@ def read_fault(error: Any) -> SdkFault:
 
 
 def _inner(error: Any, response: Any) -> dict[str, Any]:
-    """Return the error object in the body."""
     own = response if isinstance(response, dict) else None
     for body in (getattr(error, "body", None), getattr(error, "details", None), own):
         if isinstance(body, str | bytes):
@@ -186,7 +187,7 @@ def read_number(text: str) -> float | None:
 def _seconds_until(date: str) -> float | None:
     if not date:
         return None
-    from email.utils import mktime_tz, parsedate_tz  # noqa: PLC0415 - 10 ms, and seldom needed
+    from email.utils import mktime_tz, parsedate_tz  # noqa: PLC0415 - slow import
 
     try:
         parsed = parsedate_tz(date)
@@ -237,7 +238,7 @@ _RETRIED = frozenset({408, 409, 429})
 _OK = 200
 _TOO_MANY_REQUESTS = 429
 _NOT_IMPLEMENTED = 501
-# No retry helps: the request itself cannot be sent.
+# The request cannot be sent at all.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 _ONCE_ONLY = frozenset({"genai", "mistral"})
 
@@ -274,8 +275,8 @@ class Tries:
         """Return the seconds to wait after a call failed; raises like `after_request`."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
-        # No SDK repeats a status 200 without a reply; in a run we do. A connection of another event
-        # loop is gone after the first try.
+        # SDKs do not retry a 200 without a reply, but runs do. A connection from another event loop
+        # is gone after the first try.
         is_ours = never or (status == _OK and self._gate is not None)
         passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
@@ -304,11 +305,11 @@ class Tries:
             )
             longer.status, longer.retry_after_seconds = status, asked
             raise longer
-        # The gate keeps the whole run waiting, including this request.
+        # The limiter makes the whole run wait, including this request.
         return asked if self._gate is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
-        # A 429 while other requests are answered is a queue, not a fault.
+        # If other requests succeed, a 429 only means waiting in line.
         if (
             self._gate is not None
             and status == _TOO_MANY_REQUESTS
@@ -332,7 +333,7 @@ def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
 async def try_again_async(
     work: Callable[[], Awaitable[T]], wait: Callable[[Exception], float]
 ) -> T:
-    import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+    import asyncio  # noqa: PLC0415 - slow import
 
     while True:
         try:
@@ -342,7 +343,6 @@ async def try_again_async(
 
 
 def may_pass(error: Exception, fault: SdkFault) -> bool:
-    """True if a retry of the same request may succeed."""
     status = fault.status
     told = fault.headers.get("x-should-retry")
     if told in ("true", "false"):
@@ -353,7 +353,6 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
     if status == _TOO_MANY_REQUESTS and "insufficient_quota" in fault.code + fault.message:
         return False
     if status == _NOT_IMPLEMENTED:
-        # Not implemented: a retry does not help.
         return False
     return status in _RETRIED or status >= 500 or status == _OK
 
@@ -362,11 +361,9 @@ def _is_hopeless(cause: BaseException | None) -> bool:
     return isinstance(cause, RagEvalsError) or type(cause).__name__ in _HOPELESS
 
 
-# An instructor client over any SDK.
 def never_repeats(client: Any) -> bool:
-    """True if a client's SDK does not retry."""
     sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
     if getattr(provider, "value", None) in _ONCE_ONLY:
         return True
-    # LiteLLM is a function: instructor keeps no client of it.
+    # LiteLLM is a function, so instructor has no client.
     return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)

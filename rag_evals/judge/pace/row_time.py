@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_evals.errors import ConfigurationError, JudgeUnavailableError
@@ -25,7 +24,7 @@ class RowTime:
     """Limits a row's calls to `seconds` in total, not counting waits for the limiter."""
 
     def __init__(self, meter: "Meter", seconds: float) -> None:
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        import asyncio  # noqa: PLC0415 - slow import
 
         self._meter = meter
         self._seconds = seconds
@@ -37,16 +36,11 @@ class RowTime:
         await self.timeout.__aenter__()
         self._token = _row_time.set(self)
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *raised: Any) -> None:
         _row_time.reset(self._token)
         self._meter.waited_seconds += time.monotonic() - self._began - self.stopped_seconds
         try:
-            await self.timeout.__aexit__(kind, error, trace)
+            await self.timeout.__aexit__(*raised)
         except TimeoutError:
             fault = self._meter.last_fault
             late = JudgeUnavailableError(
@@ -85,7 +79,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
-    # Not cancellable: the thread sets its result.
+    # The future cannot be cancelled, as the thread will set its result.
     future.set_running_or_notify_cancel()
 
     def carry_out() -> None:
@@ -105,7 +99,7 @@ class LoopThread:
     """An event loop in its own thread, for callers in any thread."""
 
     def __init__(self) -> None:
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        import asyncio  # noqa: PLC0415 - slow import
         from concurrent.futures import Future  # noqa: PLC0415 - as above
 
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -115,13 +109,13 @@ class LoopThread:
             started.set_result((asyncio.get_running_loop(), end))
             await end.wait()
 
-        # A daemon, so that a program which does not close it can end.
+        # A daemon thread does not keep an unclosed program alive.
         self._thread = threading.Thread(
             target=lambda: asyncio.run(stay()), name="rag-evals-loop", daemon=True
         )
         self._thread.start()
         self._loop, self._end = started.result()
-        # Work that is submitted while the loop ends would never begin.
+        # Coroutines submitted to a closing loop would never start.
         self._handing_over = threading.Lock()
         self._is_closed = False
 

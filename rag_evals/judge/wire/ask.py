@@ -7,13 +7,13 @@ without, and the client remembers that.
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from inspect import getclosurevars, isfunction
 from json import JSONDecodeError
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from pydantic import ValidationError
@@ -47,20 +47,15 @@ from rag_evals.judge.wire.exchange import (
     prepared,
     strict_response_format,
 )
-from rag_evals.judge.wire.sending import (
-    clean_instructor_logs,
-    cleaned,
-    too_long_for,
-    translate,
-)
+from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, too_long_for, translate
 from rag_evals.response_models import KeyedReply
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
-# Fields of providers that may hold a temperature: a user who fills one has chosen it.
+# A user who sets one of these has chosen the temperature.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
-# The only provider that requires this limit.
+# Anthropic requires a limit.
 _ANTHROPIC_TOKENS = 4096
-# Its newer libraries lack these parameters, which older models take; as extra fields they pass.
+# Older models take these, but newer libraries only pass them in the extra body.
 _ANTHROPIC_EXTRA = ("temperature", "top_p")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "mistral": {"seed": "random_seed"},
@@ -77,12 +72,12 @@ _NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
     "vertexai": ("reasoning_effort",),
 }
 
-# A run's summary has phrases for the first two.
+# The phrases of a run's summary use the first two names.
 NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# Lessons by client, which outlives a run if it is the user's own.
+# Lessons by client; a user's own client outlives a run.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 
@@ -98,17 +93,13 @@ def wanted_settings(
     owned = {*own, *(own.get("extra_body") or ())}
     chosen = not owned.isdisjoint(_OWN_PLACES) or "top_p" in {*settings, *owned}
     if "temperature" not in settings and not chosen:
-        # A judge that is asked twice should say the same.
+        # Makes verdicts repeatable.
         settings["temperature"] = 0
     return settings
 
 
-def described(settings: Mapping[str, Any]) -> str:
-    return json.dumps(settings, sort_keys=True, default=str)
-
-
 class CallSettings:
-    """A call's settings; a context manager for each attempt, which learns what is refused.
+    """A call's settings and form, which change with what the endpoint refuses.
 
     Attributes:
         in_words: Messages that ask again after a reply that did not fit the schema.
@@ -133,7 +124,7 @@ class CallSettings:
 
     def to_send(self) -> dict[str, Any]:
         settings = dict(self._wanted)
-        # It shapes the prompt, and is not sent.
+        # This shapes the prompt and is not sent.
         settings.pop("window", None)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         no_temperature = self._ours and NO_TEMPERATURE in lessons
@@ -164,37 +155,29 @@ class CallSettings:
             return {"generation_config": {**self._own.get("generation_config", {}), **settings}}
         return settings
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Return True to try again without what the endpoint refused."""
+    def learns(self, error: BaseException, exchange: Exchange) -> bool:
+        """True to try again: in another form, or without what the endpoint refused."""
         lessons = _learned.setdefault(self._client, set())
-        if error is not None and self._takes_other_form(error):
+        refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
+        if exchange.missed_schema:
+            self.in_words, self.last_fault = exchange.in_words(), exchange.last_fault
+            self.other_form = OTHER_FORMS[0]
             lessons.add((IN_WORDS, self._model))
+            return True
+        if refused and self.other_form == OTHER_FORMS[0]:
+            self.other_form = OTHER_FORMS[1]
             return True
         what = self._lesson(error)
         if what is not None and what not in self._tried:
             self._tried.append(what)
             lessons.add((what, self._model))
             return True
-        if error is not None and not isinstance(error, PendingError):
-            # It did not help, so forget it.
+        if not isinstance(error, PendingError):
+            # Leaving it out did not help.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
 
-    def _takes_other_form(self, error: BaseException) -> bool:
-        """Switch to JSON mode after a reply that missed the schema, then to text if refused."""
-        refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
-        if self.in_words and not self.other_form:
-            self.other_form = OTHER_FORMS[0]
-        elif refused and self.other_form == OTHER_FORMS[0]:
-            self.other_form = OTHER_FORMS[1]
-        else:
-            return False
-        return True
-
-    def _lesson(self, error: BaseException | None) -> str | None:
+    def _lesson(self, error: BaseException) -> str | None:
         if not isinstance(error, JudgeRejectedError | JudgeRequestError):
             return None
         said = str(error)
@@ -207,7 +190,7 @@ class CallSettings:
 def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
     """Raise `ConfigurationError` for a setting that the client's provider does not take."""
     provider = provider_of(client)
-    # LiteLLM is a function: instructor keeps no client of it.
+    # LiteLLM is a function, so instructor has no client.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
     for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
@@ -221,7 +204,6 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
 
 
 def _litellm_takes(model: str, setting: str) -> bool:
-    # It is loaded by now.
     litellm = sys.modules.get("litellm")
     known = None if litellm is None else litellm.get_supported_openai_params(model)
     return known is None or setting in known
@@ -237,22 +219,20 @@ _MEANS_NOTHING = frozenset(
     {"accept", "accept-encoding", "connection", "content-type", "host", "idempotency-key"}
     | {"traceparent", "tracestate", "user-agent", "x-request-id"}
 )
-# A new key must not cost a new run.
+# A new key must not invalidate a run.
 _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
 def client_settings(client: object) -> dict[str, Any]:
-    """Return the settings that a client was made with."""
     kept = getattr(client, "kwargs", None)
     return dict(kept) if isinstance(kept, dict) else {}
 
 
 def own_model(client: Any) -> str | None:
-    """Return an instructor client's default model; None if unknown."""
     model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
-        # `from_openai(client, model="m")` keeps it nowhere else.
+        # `from_openai(client, model="m")` stores it only there.
         model = getclosurevars(create).nonlocals.get("default_model")
     return model if isinstance(model, str) else None
 
@@ -369,7 +349,7 @@ class AskSettings:
 class InstructorJudge:
     """Asks through an instructor client; a sync client runs in a thread."""
 
-    # Failures of the endpoint come in an exception of instructor's.
+    # instructor wraps failures of the endpoint.
     _enveloped = True
 
     def __init__(self, client: Any, settings: AskSettings) -> None:
@@ -383,7 +363,8 @@ class InstructorJudge:
         client, settings = self._client, self._settings
         url = getattr(getattr(client, "client", None), "base_url", "")
         model = settings.model or settings.default_model or own_model(client)
-        asked = described(wanted_settings({}, settings.given, client_settings(client)))
+        wanted = wanted_settings({}, settings.given, client_settings(client))
+        asked = json.dumps(wanted, sort_keys=True, default=str)
         return None if model is None else f"{url}\n{model}\n{settings_of(client)} {asked}"
 
     @property
@@ -404,7 +385,7 @@ class InstructorJudge:
 
         def wait(error: Exception) -> float:
             seconds = tries.after_call(error, self._client)
-            # The row waits for it.
+            # Counts as the row's own time.
             meter.waited_seconds += seconds
             return seconds
 
@@ -414,17 +395,32 @@ class InstructorJudge:
         asked = self._settings
         of_call = CallSettings(self._client, model_for(call, asked), call.settings, asked.given)
         while True:
-            with (
-                of_call,
-                exchanged(
-                    call, meter, self._client, asked, of_call, enveloped=self._enveloped
-                ) as exchange,
-            ):
-                async with row_time(meter):
-                    return await self._answer(exchange, of_call)
+            exchange = self._exchange(call, meter, of_call)
+            try:
+                with exchanged(exchange, self._client, asked, enveloped=self._enveloped):
+                    async with row_time(meter):
+                        return await self._answer(exchange, of_call)
+            except BaseException as error:
+                if not of_call.learns(error, exchange):
+                    raise
+
+    def _exchange(self, call: JudgeCall[Any], meter: Meter, of_call: CallSettings) -> Exchange:
+        client, form = self._client, self._settings.form
+        exchange = Exchange(call, meter, client.mode.name, self._settings.reasks)
+        if not issubclass(call.reply_model, KeyedReply):
+            return exchange
+        exchange.call = replace(call, reply_model=call.reply_model.for_host(form))
+        if of_call.other_form:
+            exchange.call = replace(exchange.call, messages=tuple(of_call.in_words))
+            exchange.mode, exchange.last_fault = of_call.other_form, of_call.last_fault
+        elif not form.known:
+            # instructor cannot switch other clients to JSON mode.
+            is_openai = provider_of(client) == "openai" and exchange.mode == "JSON_SCHEMA"
+            exchange.has_other_form = is_openai or not self._enveloped
+        return exchange
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
-        from instructor import AsyncInstructor  # noqa: PLC0415 - loads instructor's runtime
+        from instructor import AsyncInstructor  # noqa: PLC0415 - slow import
 
         is_async = isinstance(self._client, AsyncInstructor)
         arguments = _arguments(exchange, self._settings, of_call, asynchronous=is_async)
@@ -434,11 +430,11 @@ class InstructorJudge:
         else:
             import asyncio  # noqa: PLC0415 - loaded by now
 
-            # A call beyond its row's time blocks neither the run nor its end.
+            # A hanging call must not block the run.
             returned = await asyncio.wrap_future(call_in_thread(work))
         if not isinstance(returned, Parsed):
             raise GradingError(f"the client returned {type(returned).__name__}, not a parsed reply")
-        # The plain instance, without instructor's wrapping.
+        # Unwrap instructor's value.
         return JudgeReply(returned.value, exchange.usage)
 
 
@@ -446,7 +442,7 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
     if exchange.fault is not None:
         return cleaned(exchange.fault, exchange.key)
     attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
-    # One more: the attempt before was in the client's own form.
+    # The first attempt used the client's own form.
     attempts += exchange.mode in OTHER_FORMS
     repeated = exchange.is_repeated
     return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
@@ -454,43 +450,33 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
 
 @contextmanager
 def exchanged(
-    call: JudgeCall[Any],
-    meter: Meter,
-    client: Any,
-    settings: AskSettings,
-    of_call: CallSettings | None = None,
-    *,
-    enveloped: bool = True,
-) -> Iterator[Exchange]:
+    exchange: Exchange, client: Any, settings: AskSettings, *, enveloped: bool
+) -> Iterator[None]:
     """Count one call, and raise its failure as one of our errors.
 
     `enveloped` says that instructor wraps failures of the endpoint.
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    call, mode, has_other_form = _in_its_form(call, client, settings, of_call, enveloped)
+    call, meter = exchange.call, exchange.meter
     known = _windows.setdefault(client, {})
     asked = model_for(call, settings)
     _check_window(call, known.get(asked))
     key = getattr(getattr(client, "client", None), "api_key", None)
-    exchange = Exchange(call, meter, mode, settings.reasks, has_other_form=has_other_form)
     exchange.key = key if isinstance(key, str) else None
-    exchange.last_fault = "" if of_call is None else of_call.last_fault
     token = current_exchange.set(exchange)
     named = address_name.set(settings.address_name)
     try:
-        yield exchange
+        yield
     except Exception as error:
         if enveloped and not isinstance(error, InstructorError):
             raise
         failed = _failure(error, exchange)
         if (window := getattr(failed, "window_tokens", None)) is not None:
             known[asked] = window
-        if of_call is not None and exchange.missed_schema:
-            of_call.in_words, of_call.last_fault = exchange.in_words(), exchange.last_fault
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
-        # Not `from error`: instructor's exception contains the whole prompt and cannot be pickled.
+        # instructor's exception contains the whole prompt and cannot be pickled.
         raise failed from None
     finally:
         address_name.reset(named)
@@ -503,28 +489,9 @@ def exchanged(
         )
 
 
-def _in_its_form(
-    call: JudgeCall[Any],
-    client: Any,
-    settings: AskSettings,
-    of_call: CallSettings | None,
-    enveloped: bool,
-) -> tuple[JudgeCall[Any], str, bool]:
-    """Return the call for its host, its mode, and True if another form can be tried."""
-    mode: str = client.mode.name
-    if not issubclass(call.reply_model, KeyedReply):
-        return call, mode, False
-    call = replace(call, reply_model=call.reply_model.for_host(settings.form))
-    if of_call is not None and of_call.other_form:
-        return replace(call, messages=tuple(of_call.in_words)), of_call.other_form, False
-    # In other modes and SDKs, instructor cannot ask in JSON mode with the same client.
-    takes_words = not enveloped or (mode == "JSON_SCHEMA" and provider_of(client) == "openai")
-    return call, mode, takes_words and not settings.form.known
-
-
-# Windows in tokens that endpoints have named in errors, by client and model.
+# Context windows in tokens that errors have named, by client and model.
 _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
-# No language has longer tokens on average, so anything that could fit is sent.
+# An upper bound: a prompt that could fit is sent.
 _MOST_CHARACTERS_PER_TOKEN = 8
 
 
@@ -546,7 +513,13 @@ def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
 def _arguments(
     exchange: Exchange, settings: AskSettings, of_call: CallSettings, *, asynchronous: bool
 ) -> dict[str, Any]:
-    from instructor.core.hooks import Hooks  # noqa: PLC0415 - loads instructor's runtime
+    from instructor.core.hooks import Hooks  # noqa: PLC0415 - slow import
+    from tenacity import (  # noqa: PLC0415 - only instructor's clients need it
+        AsyncRetrying,
+        Retrying,
+        retry_if_exception,
+        stop_after_attempt,
+    )
 
     call = exchange.call
     hooks = Hooks()
@@ -557,10 +530,14 @@ def _arguments(
             schema_only=settings.schema_only,
             mode="JSON_SCHEMA" if of_call.other_form else exchange.mode,
         ),
-        # A list of its own: instructor appends re-ask messages.
+        # Copied, as instructor appends re-asks.
         "messages": [dict(message) for message in call.messages],
-        "max_retries": _reasking(
-            settings.reasks, exchange.may_ask_again, asynchronous=asynchronous
+        "max_retries": (AsyncRetrying if asynchronous else Retrying)(
+            stop=stop_after_attempt(settings.reasks + 1),
+            retry=retry_if_exception(
+                lambda error: isinstance(error, wrong_replies()) and exchange.may_ask_again(error)
+            ),
+            reraise=True,
         ),
         "hooks": hooks,
         **of_call.to_send(),
@@ -577,32 +554,9 @@ def _arguments(
     return arguments
 
 
-def _reasking(
-    times: int, may_ask_again: Callable[[BaseException], bool], *, asynchronous: bool
-) -> Any:
-    """Return instructor's retry controller; each call needs its own."""
-    from tenacity import (  # noqa: PLC0415 - only a client of instructor's takes one
-        AsyncRetrying,
-        Retrying,
-        retry_if_exception,
-        stop_after_attempt,
-    )
-
-    wrong = wrong_replies()
-    return (AsyncRetrying if asynchronous else Retrying)(
-        stop=stop_after_attempt(times + 1),
-        retry=retry_if_exception(lambda error: isinstance(error, wrong) and may_ask_again(error)),
-        reraise=True,
-    )
-
-
 @cache
 def wrong_replies() -> tuple[type[Exception], ...]:
-    """Return the exceptions after which instructor asks again."""
-    from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
-        AsyncValidationError,
-        ResponseParsingError,
-    )
+    from instructor.core.exceptions import AsyncValidationError, ResponseParsingError  # noqa: PLC0415 - slow import
 
     return ValidationError, JSONDecodeError, AsyncValidationError, ResponseParsingError
 

@@ -6,7 +6,7 @@ and errors follow the SDK.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,15 @@ from rag_evals.judge.wire.ask import (
 from rag_evals.judge.wire.exchange import (
     OTHER_FORMS,
     Exchange,
+    missing_message,
     no_reply,
     packed,
     prepared,
     strict_response_format,
-    usable,
 )
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     MAX_REPLY_BYTES,
-    MAX_VECTOR_BYTES,
     limit_headers,
     refuse_redirect,
     seconds_left,
@@ -42,16 +41,15 @@ from rag_evals.judge.wire.sending import (
 
 if TYPE_CHECKING:
     import httpx2
-    from aiohttp import ClientResponse, ClientSession, ClientTimeout
+    from aiohttp import ClientResponse, ClientSession
     from instructor import AsyncInstructor
 
     from rag_evals.judge.pace.limits import RequestLimiter
 
 TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
-EMBEDDINGS_PATH = "/embeddings"
 
-# The order in which instructor repeats these fields.
+# instructor's field order.
 _OF_A_TOOL_CALL = ("id", "function", "type")
 _OF_A_FUNCTION = ("arguments", "name")
 
@@ -64,6 +62,9 @@ class ChatReply(dict[str, Any]):
             return self[name]
         except KeyError:
             raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
 
 
 def request_body(
@@ -85,8 +86,8 @@ def request_body(
     return body
 
 
-def read_reply(content: bytes) -> ChatReply:
-    """Parse a body with status 200; raise `JudgeUnavailableError` if it is not an object."""
+def read_chat(content: bytes) -> ChatReply:
+    """Parse a body with status 200; raise `JudgeUnavailableError` if it has no message."""
     try:
         found = from_json(content)
     except ValueError:
@@ -95,6 +96,8 @@ def read_reply(content: bytes) -> ChatReply:
         raise no_reply(content)
     reply: ChatReply = _with_attributes(found)
     reply.setdefault("choices", None)
+    if (missing := missing_message(reply)) is not None:
+        raise missing
     return reply
 
 
@@ -116,7 +119,6 @@ def answer_in(reply: ChatReply, mode: str) -> str:
 
 
 def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
-    """Return the messages that repeat an invalid reply and name its fault."""
     message = reply.choices[0].message
     said = _said(message)
     if mode != TOOLS:
@@ -140,7 +142,6 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
 
 
 def _said(message: ChatReply) -> dict[str, Any]:
-    """Return the model's message as one to send."""
     said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
     if message.get("tool_calls") is not None:
         said["tool_calls"] = [
@@ -157,7 +158,7 @@ def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _with_attributes(value: Any) -> Any:
-    # Parsed JSON has no other containers; a call for each text and number would be slow.
+    # Calling this for every string and number would be slow.
     if type(value) is dict:
         return ChatReply(
             {
@@ -169,15 +170,13 @@ def _with_attributes(value: Any) -> Any:
 
 
 def _unreadable(what: str, reply: ChatReply) -> Exception:
-    from instructor.core.exceptions import (  # noqa: PLC0415 - loads instructor's runtime
-        ResponseParsingError,
-    )
+    from instructor.core.exceptions import ResponseParsingError  # noqa: PLC0415 - slow import
 
     return ResponseParsingError(what, mode=TOOLS, raw_response=reply)
 
 
 Post = Callable[..., Awaitable[Any]]
-"""Sends the fields of a request body, with retries, and returns the reply."""
+"""Sends a request body's fields with retries, and returns the reply."""
 
 
 class DirectJudge(InstructorJudge):
@@ -189,19 +188,12 @@ class DirectJudge(InstructorJudge):
         super().__init__(client, settings)
         self._post = post
 
-    def posting(self, post: Post) -> "DirectJudge":
-        return DirectJudge(self._client, self._settings, post)
-
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
         call, mode = exchange.call, exchange.mode
         model = model_for(call, self._settings)
         assert model is not None, "a judge string names its model"
         body = request_body(
-            call,
-            mode=mode,
-            strict=self._settings.strict,
-            model=model,
-            settings=of_call.to_send(),
+            call, mode=mode, strict=self._settings.strict, model=model, settings=of_call.to_send()
         )
         while True:
             reply = await self._post(**body)
@@ -216,7 +208,7 @@ class DirectJudge(InstructorJudge):
 
 def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
-    # A reply that was cut off is not asked for again: it would be cut off once more.
+    # A reply that was cut off would be cut off again.
     if fault is not None and (
         not reply.choices or reply.choices[0].get("finish_reason") == "length"
     ):
@@ -228,14 +220,10 @@ def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
 _MOST_CONNECTIONS = 1000
 _KEPT_ALIVE_SECONDS = 5.0
 _PART_BYTES = 65536
-# Headers of the connection, or of each body.
+# Set by the connection or by each body.
 _NOT_REPEATED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
-
-
-def read_chat(content: bytes) -> ChatReply:
-    return usable(read_reply(content))
 
 
 def unsent() -> "httpx2.AsyncClient":
@@ -266,13 +254,10 @@ class DirectPost:
     connect_seconds: float = CONNECT_SECONDS
 
     def __post_init__(self) -> None:
-        import asyncio  # noqa: PLC0415 - 20 ms that a program without a loop need not spend
+        import asyncio  # noqa: PLC0415 - slow import
 
-        self._most_bytes = MAX_VECTOR_BYTES if self.path == EMBEDDINGS_PATH else MAX_REPLY_BYTES
-        self._timeout: ClientTimeout | None = None
         self._proxy = _proxy_for(self.sdk.base_url)
-        self._request: httpx2.Request | None = None
-        # Many requests begin a run at once, and the SDK takes 1 ms to write one.
+        # A run starts with many requests at once, and only one needs to be written.
         self._writing = asyncio.Lock()
         self._session: ClientSession | None = None
         self._url: Any = None
@@ -286,20 +271,20 @@ class DirectPost:
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
+        left = seconds_left()
+        seconds = self.reply_seconds if left is None else max(self.reply_seconds, left)
+        times = aiohttp.ClientTimeout(None, seconds, seconds, self.connect_seconds)
+        sent = session.post(
+            self._url, data=content, allow_redirects=False, timeout=times, proxy=self._proxy
+        )
         try:
-            async with session.post(
-                self._url,
-                data=content,
-                allow_redirects=False,
-                timeout=self._times(),
-                proxy=self._proxy,
-            ) as response:
+            async with sent as response:
                 location = response.headers.get("location")
                 refuse_redirect(str(self._url), response.status, location)
                 return self._checked(response, await self._body(response))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raised = self._as_sdk(error)
-            raise raised from raised.__cause__
+        except aiohttp.ClientResponseError as error:
+            # The reply is not HTTP; aiohttp gives this error a status of its own.
+            raise aiohttp.ClientPayloadError(str(error)) from error
 
     async def close(self) -> None:
         if self._session is not None:
@@ -311,7 +296,6 @@ class DirectPost:
         async with self._writing:
             if self._session is None:
                 written = await self.sdk.post(self.path, cast_to=httpx2.Response, content=b"{}")
-                self._request = written.request
                 self._session = self._session_for(written.request)
             return self._session
 
@@ -329,33 +313,22 @@ class DirectPost:
                 limit=_MOST_CONNECTIONS, keepalive_timeout=_KEPT_ALIVE_SECONDS, ssl=tls
             ),
             headers={**headers, "accept-encoding": "gzip, deflate"},
-            # As the SDK does; by default, cookies of a host without a name are dropped.
+            # The SDK keeps cookies of IP addresses too; aiohttp does not by default.
             cookie_jar=aiohttp.CookieJar(unsafe=True),
         )
-
-    def _times(self) -> "ClientTimeout":
-        left = seconds_left()
-        seconds = self.reply_seconds if left is None else max(self.reply_seconds, left)
-        if self._timeout is None or self._timeout.sock_read != seconds:
-            from aiohttp import ClientTimeout  # noqa: PLC0415 - loaded by now
-
-            self._timeout = ClientTimeout(
-                total=None, connect=seconds, sock_connect=self.connect_seconds, sock_read=seconds
-            )
-        return self._timeout
 
     async def _body(self, response: "ClientResponse") -> bytes:
         length = response.content_length
         is_plain = "content-encoding" not in response.headers
-        if is_plain and length is not None and length <= self._most_bytes:
+        if is_plain and length is not None and length <= MAX_REPLY_BYTES:
             return await response.read()
         parts: list[bytes] = []
-        left = self._most_bytes
+        left = MAX_REPLY_BYTES
         async for part in response.content.iter_chunked(_PART_BYTES):
             parts.append(part)
             left -= len(part)
             if left < 0:
-                raise too_long(self._most_bytes)
+                raise too_long()
         return b"".join(parts)
 
     def _checked(self, response: "ClientResponse", content: bytes) -> bytes:
@@ -363,40 +336,11 @@ class DirectPost:
             if self.limiter is not None:
                 self.limiter.after_response(response.status, limit_headers(response.raw_headers))
             return content
-        # The body is decompressed: its headers no longer fit.
-        headers = [
-            (name, value)
-            for name, value in response.raw_headers
-            if not name.lower().startswith(b"content-")
-        ]
-        raise status_error(response.status, content, headers, self._request)
-
-    def _as_sdk(self, error: Exception) -> Exception:
-        """Return the SDK's exception for a connection fault."""
-        import aiohttp  # noqa: PLC0415 - as above
-        import httpx2  # noqa: PLC0415 - as above
-        import openai  # noqa: PLC0415 - as above
-
-        names: tuple[tuple[type[Exception], type[Exception]], ...] = (
-            (aiohttp.ClientConnectorError, httpx2.ConnectError),
-            (aiohttp.SocketTimeoutError, httpx2.ReadTimeout),
-            (aiohttp.ClientConnectionError, httpx2.ConnectTimeout),
-            (TimeoutError, httpx2.PoolTimeout),
-            (aiohttp.ClientPayloadError, httpx2.ReadError),
-        )
-        inner = next((named(str(error)) for kind, named in names if isinstance(error, kind)), error)
-        if inner is not error:
-            inner.__cause__ = error
-        timed_out = isinstance(inner, httpx2.TimeoutException)
-        kind: Any = openai.APITimeoutError if timed_out else openai.APIConnectionError
-        raised: Exception = kind(request=self._request)
-        raised.__cause__ = inner
-        return raised
+        raise StatusError(response.status, content, response.headers)
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
-    """Return the proxy that the environment names for an address."""
-    # Imports http.client and ssl, which are slow.
+    # Slow import: http.client and ssl.
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
     proxies = getproxies()
@@ -408,24 +352,9 @@ def _proxy_for(url: "httpx2.URL") -> str | None:
     return proxy
 
 
-def status_error(
-    status: int,
-    content: bytes,
-    headers: Iterable[tuple[bytes, bytes]] = (),
-    request: "httpx2.Request | None" = None,
-) -> Exception:
-    """Return the SDK's exception for an HTTP error."""
-    import httpx2  # noqa: PLC0415 - loaded by now
-    import openai  # noqa: PLC0415 - as above
+class StatusError(Exception):
+    """An HTTP error, with the attributes that `read_fault` looks for in an SDK's."""
 
-    said: Any
-    try:
-        said = from_json(content)
-        message = f"Error code: {status} - {said}"
-    except ValueError:
-        said = content.decode("utf-8", "replace").strip()
-        message = said or f"Error code: {status}"
-    body = said.get("error", said) if isinstance(said, dict) else said
-    asked = request or httpx2.Request("POST", "http://batch")
-    as_sdk = httpx2.Response(status, headers=list(headers), content=content, request=asked)
-    return openai.APIStatusError(message, response=as_sdk, body=body)
+    def __init__(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(body.decode("utf-8", "replace").strip() or f"Error code: {status}")
+        self.status_code, self.body, self.headers = status, body, headers or {}

@@ -31,10 +31,10 @@ from rag_evals.text import shortened
 OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
-"""The source of the running call's address, such as a variable, for messages."""
+"""Where the running call's address comes from, such as a variable; for messages."""
 
 OTHER_FORMS = ("json_object", "text")
-"""Forms of a request to a host that did not keep to the schema; words then give the schema."""
+"""Response formats for hosts that ignored the schema; the prompt then has it."""
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -101,11 +101,11 @@ class Exchange:
     def may_ask_again(self, error: BaseException) -> bool:
         """True if the judge replied and asking again may help."""
         if isinstance(error, JSONDecodeError) and not self._is_answered:
-            # The client itself could not read the body.
+            # The client could not parse the body.
             self.fault = no_reply(error.doc)
         self._is_answered = False
-        # The judge has read this fault, and repeated it.
-        self.is_repeated, self.last_fault = self.repeats(error), str(error)
+        # The judge was told this fault and repeated it.
+        self.is_repeated, self.last_fault = str(error) == self.last_fault, str(error)
         may_change = self.has_other_form and self.fault is None
         has_message = bool(getattr(self._reply, "choices", None))
         self.missed_schema = may_change and has_message and _is_of_form(error)
@@ -126,9 +126,6 @@ class Exchange:
             {"role": "user", "content": told},
         ]
 
-    def repeats(self, error: BaseException) -> bool:
-        return str(error) == self.last_fault
-
     @property
     def is_last_attempt(self) -> bool:
         return self.usage.reasks >= self.reasks
@@ -136,14 +133,13 @@ class Exchange:
     def check_one_call(self) -> None:
         """Raise `ResponseParsingError` for different tool calls: only the first would be read."""
         choices = getattr(self._reply, "choices", None)
-        calls = differing_calls(choices[0].message) if choices else 1
-        if calls > 1:
-            from instructor.core.exceptions import (  # noqa: PLC0415 - as above
-                ResponseParsingError,
-            )
+        calls = (getattr(choices[0].message, "tool_calls", None) or ()) if choices else ()
+        different = {getattr(call.function, "arguments", None) for call in calls}
+        if len(different) > 1:
+            from instructor.core.exceptions import ResponseParsingError  # noqa: PLC0415 - as above
 
             raise ResponseParsingError(
-                f"{calls} different tool calls; make exactly one that holds everything",
+                f"{len(different)} different tool calls; make exactly one that holds everything",
                 mode=self.mode,
                 raw_response=None,
             )
@@ -156,7 +152,7 @@ class Exchange:
     def count_request(self) -> bool:
         """Count an HTTP request; return True for a retry."""
         self.requests += 1
-        # Every reply, also to a re-ask, needs one request; any further one is a retry.
+        # Each reply needs one request; any further request is a retry.
         is_retry = self.requests > self.usage.calls + self.usage.retries + 1
         if is_retry:
             self.usage = replace(self.usage, retries=self.usage.retries + 1)
@@ -175,33 +171,22 @@ current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", d
 """The running call of this thread or task."""
 
 
-_LONGEST_NAME = 200
-
-
 def answering_model(completion: object) -> str | None:
     """Return the model and system fingerprint that a reply names, or None.
 
     It differs from the requested one: OpenAI answers `gpt-4o-mini` as `gpt-4o-mini-2024-07-18`.
     """
-    model = _text_at(completion, "model") or _text_at(completion, "model_version")
-    if model is None:
-        return None
-    system = _text_at(completion, "system_fingerprint")
-    return model if system is None else f"{model} {system}"
+    named = [_at(completion, (name,)) for name in ("model", "model_version", "system_fingerprint")]
+    shown = [_shown_name(said) for said in named if isinstance(said, str) and said.strip()]
+    return " ".join(shown) or None
 
 
-def _text_at(completion: Any, name: str) -> str | None:
-    said = _at(completion, (name,))
-    return _shown_name(said) if isinstance(said, str) and said.strip() else None
-
-
-# A million replies say the same.
+# All replies of a run name the same few models.
 @lru_cache(maxsize=100)
 def _shown_name(name: str) -> str:
     return shortened(name, _LONGEST_NAME)
 
 
-# Replies of SDKs that need not be installed have no types here.
 def _at(source: Any, path: Sequence[str | int]) -> Any:
     """Follow a path into objects, dictionaries and lists; None if it ends early."""
     for name in path:
@@ -220,7 +205,7 @@ def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(path.split(".")) for path in written)
 
 
-# The field of each provider; a dot leads into an object or a dictionary.
+# Paths by provider.
 _SENT = _paths(
     "usage.prompt_tokens",  # OpenAI and compatible hosts; LiteLLM
     "usage.input_tokens",  # Anthropic; OpenAI's Responses
@@ -242,23 +227,22 @@ _CACHED = _paths(
     "usage_metadata.cached_content_token_count",
     "usage.cacheReadInputTokens",
 )
-# Tokens sent that the provider does not count as its input.
+# Sent tokens that the counts above leave out.
 _SENT_BESIDE = _paths(
     "usage.cache_read_input_tokens",
     "usage.cache_creation_input_tokens",
     "usage.cacheReadInputTokens",
     "usage.cacheWriteInputTokens",
 )
-# No reply has so many tokens. Infinity and NaN are not below it either.
+# Also rejects infinity and NaN.
 _NO_COUNT = 2**53
 _THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
 
 def usage_of(completion: object) -> Usage:
-    """Return the token counts of any provider's reply."""
     sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
     thoughts = _count(completion, _THOUGHTS) or 0
-    # LiteLLM repeats Anthropic's counts next to an OpenAI-like sum that includes them.
+    # LiteLLM adds Anthropic's counts to an OpenAI-like sum that already includes them.
     is_sum = _count(completion, _SENT[0]) is not None
     beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
     return Usage(
@@ -284,8 +268,8 @@ def _count(completion: object, path: tuple[str, ...]) -> int | None:
 
 _OK = 200
 _SHOWN_CHARS = 80
-_THOUGHTS_END = "</think>"
 _ELSEWHERE = object()
+_LONGEST_NAME = 200
 
 
 def fault_of(response: object) -> GradingError | None:
@@ -295,15 +279,15 @@ def fault_of(response: object) -> GradingError | None:
     choices: Any = getattr(response, "choices", None)
     if choices is None:
         return early_stop(response)
-    message = choices[0].message
-    if (failed := _error_in(choices[0])) is not None:
-        return failed
+    choice, message = choices[0], choices[0].message
+    if said := _words(getattr(choice, "error", None)):
+        return _router_error(said)
     # LiteLLM keeps it in "provider_specific_fields".
     kept = getattr(message, "provider_specific_fields", None) or {}
     refusal = _join_parts(message) or getattr(message, "refusal", None) or kept.get("refusal")
     if refusal:
         return JudgeRefusedError(f"the judge refused: {refusal}")
-    if getattr(choices[0], "finish_reason", None) == "content_filter":
+    if getattr(choice, "finish_reason", None) == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
     return early_stop(response) or _unreadable(message)
 
@@ -312,12 +296,6 @@ def packed(body: dict[str, Any], model: str) -> bytes:
     body |= body.pop("extra_body", {})
     body.setdefault("model", model)
     return to_json(body)
-
-
-def usable(reply: T) -> T:
-    if (missing := missing_message(reply)) is not None:
-        raise missing
-    return reply
 
 
 def missing_message(response: object) -> GradingError | None:
@@ -330,11 +308,21 @@ def missing_message(response: object) -> GradingError | None:
     choices: Any = getattr(response, "choices", _ELSEWHERE)
     if choices is _ELSEWHERE:
         return None
-    if not isinstance(choices, list) or not choices:
-        return _no_choices(getattr(response, "error", None))
-    if getattr(choices[0], "message", None) is None:
-        return _error_in(choices[0]) or _no_choices(None)
-    return None
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if getattr(choice, "message", None) is not None:
+        return None
+    if choice is not None and (said := _words(getattr(choice, "error", None))):
+        return _router_error(said)
+    said = None if choice is not None else _words(getattr(response, "error", None))
+    return _unusable(f"an error in it: {said}" if said else "no choices in it")
+
+
+def _words(error: Any) -> Any:
+    return (error.get("message") or error.get("code")) if isinstance(error, dict) else error
+
+
+def _router_error(said: str) -> JudgeOutputError:
+    return JudgeOutputError(f"an error came instead of a reply: {said}")
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:
@@ -343,23 +331,16 @@ def no_reply(body: str | bytes) -> JudgeUnavailableError:
     if not start:
         return _unusable("nothing in it")
     kind = "an HTML page" if start.startswith("<") else "no reply of a model"
-    shown = start if len(start) <= _SHOWN_CHARS else start[: _SHOWN_CHARS - 1] + "…"
-    return _unusable(f"{kind} in it: {shown!r}")
+    return _unusable(f"{kind} in it: {shortened(start, _SHOWN_CHARS)!r}")
 
 
-def _no_choices(error: Any) -> JudgeUnavailableError:
-    said = _words(error)
-    return _unusable(f"an error in it: {said}" if said else "no choices in it")
-
-
-def _words(error: Any) -> Any:
-    return (error.get("message") or error.get("code")) if isinstance(error, dict) else error
-
-
-def _error_in(choice: Any) -> JudgeOutputError | None:
-    """Return the error that a router reports for the model behind it, if any."""
-    said = _words(getattr(choice, "error", None))
-    return JudgeOutputError(f"an error came instead of a reply: {said}") if said else None
+def _unusable(what: str) -> JudgeUnavailableError:
+    error = JudgeUnavailableError(
+        f"the endpoint answered with status 200 and {what}; check the address "
+        f"({address_name.get()})"
+    )
+    error.status = _OK
+    return error
 
 
 def _join_parts(message: Any) -> str | None:
@@ -368,16 +349,8 @@ def _join_parts(message: Any) -> str | None:
     if not isinstance(parts, list):
         return None
     found = [part for part in parts if isinstance(part, dict)]
-    _put(message, "content", "".join(str(part["text"]) for part in found if part.get("text")))
+    message.content = "".join(str(part["text"]) for part in found if part.get("text"))
     return next((str(part["refusal"]) for part in found if part.get("refusal")), None)
-
-
-def _put(message: Any, name: str, value: Any) -> None:
-    # Our own replies are dictionaries.
-    if isinstance(message, dict):
-        message[name] = value
-    else:
-        setattr(message, name, value)
 
 
 _REFUSALS = re.compile(
@@ -421,23 +394,17 @@ def _arguments_in(message: Any) -> list[Any]:
     return [getattr(one, "arguments", None) for one in called if one is not None]
 
 
-def _unusable(what: str) -> JudgeUnavailableError:
-    error = JudgeUnavailableError(
-        f"the endpoint answered with status 200 and {what}; check the address "
-        f"({address_name.get()})"
-    )
-    error.status = _OK
-    return error
-
-
-def one_object(text: str | bytes) -> str | None:
-    """Return the only JSON object in a text; None if more than one could be meant."""
-    if isinstance(text, bytes):
-        text = text.decode("utf-8", "replace")
-    before, end, after = text.partition(_THOUGHTS_END)
+def json_in(text: str | bytes) -> str | None:
+    """Return the only JSON object or list in a text; None if more than one could be meant."""
+    said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    before, end, after = said.partition("</think>")
     said = after if end else before
+    return _one_object(said) or _one_list(said)
+
+
+def _one_object(said: str) -> str | None:
     start = said.find("{")
-    # Not an object in a list, or a piece of a broken one.
+    # Skip objects in lists and pieces of broken ones.
     if start < 0 or "[" in said[:start] or "}" in said[:start]:
         return None
     try:
@@ -448,10 +415,8 @@ def one_object(text: str | bytes) -> str | None:
     return None if "{" in rest or "}" in rest else said[start : start + length]
 
 
-def one_list(text: str) -> str | None:
-    """Return the JSON list of a text that otherwise has only thoughts and a code fence."""
-    before, end, after = text.partition(_THOUGHTS_END)
-    said = (after if end else before).strip().removeprefix("```json").strip("`").strip()
+def _one_list(said: str) -> str | None:
+    said = said.strip().removeprefix("```json").strip("`").strip()
     try:
         return said if isinstance(json.loads(said), list) else None
     except (ValueError, RecursionError):
@@ -461,31 +426,23 @@ def one_list(text: str) -> str | None:
 def complete_text(message: Any) -> None:
     """Move the arguments of a single tool call to the content, if there is none."""
     arguments = _arguments_in(message)
-    text = getattr(message, "content", None)
-    if not text and len(arguments) == 1 and isinstance(arguments[0], str):
-        _put(message, "content", arguments[0])
+    if not getattr(message, "content", None) and len(arguments) == 1:
+        message.content = arguments[0]
 
 
 def complete_tool_call(message: Any) -> None:
     """Turn JSON in the text into a tool call; servers without tools reply with text."""
     text = getattr(message, "content", None)
-    if getattr(message, "tool_calls", None) or getattr(message, "function_call", None):
+    has_call = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
+    found = json_in(text) if isinstance(text, str) and not has_call else None
+    if found is None:
         return
-    found = (one_object(text) or one_list(text)) if isinstance(text, str) else None
-    if found is not None and isinstance(message, dict):
-        message["function_call"] = type(message)(arguments=found, name="")
-    elif found is not None:
-        from openai.types.chat.chat_completion_message import (  # noqa: PLC0415 - 1.4 s of CPU
-            FunctionCall,
-        )
+    make: Any = type(message)
+    if not isinstance(message, dict):
+        from openai.types.chat import chat_completion_message  # noqa: PLC0415 - slow import
 
-        message.function_call = FunctionCall(name="", arguments=found)
-
-
-def differing_calls(message: Any) -> int:
-    """Count a message's different tool calls; instructor reads only the first."""
-    calls = getattr(message, "tool_calls", None) or ()
-    return len({getattr(call.function, "arguments", None) for call in calls})
+        make = chat_completion_message.FunctionCall
+    message.function_call = make(arguments=found, name="")
 
 
 _TOO_LONG = frozenset("length max_tokens max_output_tokens model_context_window_exceeded".split())
@@ -493,7 +450,7 @@ _REFUSED = frozenset(
     "refusal content_filter content_filtered guardrail_intervened error_toxic safety "
     "prohibited_content blocklist recitation spii".split()
 )
-_PLACES = (
+_STOP_REASONS = (
     ("choices", 0, "finish_reason"),  # OpenAI and compatible hosts
     ("stop_reason",),  # Anthropic
     ("stopReason",),  # Bedrock
@@ -504,41 +461,30 @@ _PLACES = (
 )
 
 
-# Replies of SDKs that need not be installed have no types here.
 def early_stop(response: Any) -> GradingError | None:
-    """Return why a reply stopped before its end; None if it did not."""
-    for place in _PLACES:
-        # Most places belong to other providers; this runs for every reply.
-        if isinstance(response, dict) and place[0] not in response:
+    for path in _STOP_REASONS:
+        # Fast path: most entries are for other providers.
+        if isinstance(response, dict) and path[0] not in response:
             continue
-        word = _word(response, place)
+        found = _at(response, path)
+        said = getattr(found, "value", found)
+        word = said.lower() if isinstance(said, str) else ""
         if word in _TOO_LONG:
             return JudgeOutputError(
                 "the reply was cut off at the token limit; allow more output tokens"
             )
-        if word in _REFUSED or (word and place[0] == "prompt_feedback"):
+        if word in _REFUSED or (word and path[0] == "prompt_feedback"):
             return JudgeRefusedError(f"the provider stopped the reply: {word}")
-    said = _refusal(response)
-    return None if said is None else JudgeRefusedError(f"the judge refused: {said}")
-
-
-def _word(response: Any, place: tuple[str | int, ...]) -> str:
-    found = _at(response, place)
-    word = getattr(found, "value", found)
-    return word.lower() if isinstance(word, str) else ""
-
-
-def _refusal(response: Any) -> str | None:
-    """Return a refusal in the parts of a reply of OpenAI's Responses API."""
+    # OpenAI's Responses API has refusals in parts.
     output = getattr(response, "output", None)
     for item in output if isinstance(output, list) else ():
         for part in getattr(item, "content", None) or ():
             if isinstance(getattr(part, "refusal", None), str):
-                return str(part.refusal)
+                return JudgeRefusedError(f"the judge refused: {part.refusal}")
     return None
 
 
-# Replies by sentence have a model for each number of sentences and of chunks.
+# There is one reply model for each number of sentences and chunks.
 _MOST_MODELS = 1024
 
 
@@ -562,7 +508,7 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
-    # The name of the reply, which models of this package leave out of nested schemas.
+    # This package's models have no title of their own.
     schema = model.model_json_schema()
     if mode != "JSON_SCHEMA":
         schema = {**schema, "title": model.__name__}
@@ -571,7 +517,7 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
     class Prepared(*bases):  # type: ignore[misc]  # the bases are values
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            # instructor edits what it gets.
+            # instructor modifies it.
             return copy.copy(schema)
 
         @classmethod
@@ -598,8 +544,8 @@ def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) 
     try:
         return Parsed(read({**options, "context": context}))
     except ValidationError as error:
-        # No further attempt follows, so what is allowed in the last one is allowed here.
-        if exchange.repeats(error):
+        # This is the last attempt too, as a repeated fault is not asked about again.
+        if str(error) == exchange.last_fault:
             with suppress(ValidationError):
                 return Parsed(read({**options, "context": facts_for(facts, is_last=True)}))
         raise
@@ -609,80 +555,49 @@ def _from_text(model: type[M], text: str | bytes, options: Mapping[str, Any]) ->
     try:
         return validated_json(model, text, options)
     except ValidationError as error:
-        said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         faults = error.errors(include_url=False, include_context=False, include_input=False)
         is_json = faults[0]["type"] != "json_invalid"
-        if is_json or (found := one_object(said) or one_list(said)) is None:
+        if is_json or (found := json_in(text)) is None:
             raise
     return validated_json(model, found, options)
 
 
 @lru_cache(maxsize=_MOST_MODELS)
 def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
-    """Return the strict `response_format`; None for a model with an open dictionary."""
-    schema: Any = model.model_json_schema()
-    schema = _alone(schema, schema.get("$defs", {}), ())
-    if not _close(schema):
+    """Return the strict `response_format`; None for a model that has none."""
+    from openai import pydantic_function_tool  # noqa: PLC0415 - slow import
+
+    try:
+        schema = pydantic_function_tool(model)["function"]["parameters"]
+    except RecursionError:
+        # OpenAI's library recurses forever on a described reference in a recursive model.
+        return None
+    if not _is_closed(schema):
         return None
     described = {"name": model.__name__, "schema": schema, "strict": True}
     return {"type": "json_schema", "json_schema": described}
 
 
-def _alone(node: Any, named: Mapping[str, Any], within: tuple[str, ...]) -> Any:
-    """Inline each reference that has other keywords, which OpenAI refuses.
-
-    In a recursive definition, which `within` names, the reference stays and the keywords go.
-    """
+def _is_closed(node: Any) -> bool:
     if isinstance(node, list):
-        return [_alone(element, named, within) for element in node]
-    if not isinstance(node, dict):
-        return node
-    beside = dict(node)
-    # Older versions of pydantic write a reference this way.
-    if isinstance(parts := beside.get("allOf"), list) and len(parts) == 1:
-        beside |= beside.pop("allOf")[0]
-    reference = str(beside.get("$ref", ""))
-    name = reference.rpartition("/")[2]
-    if name in named and len(beside) > 1:
-        del beside["$ref"]
-        if name in within:
-            return {"$ref": reference}
-        beside, within = {**named[name], **beside}, (*within, name)
-    return {key: _alone(value, named, within) for key, value in beside.items()}
-
-
-def _close(node: Any) -> bool:
-    """Require every property and forbid others at all levels; False if that is impossible."""
-    if isinstance(node, list):
-        return all(_close(element) for element in node)
+        return all(map(_is_closed, node))
     if not isinstance(node, dict):
         return True
-    if node.get("type") == "object":
-        if node.get("additionalProperties") not in (None, False) or "properties" not in node:
-            return False
-        node["additionalProperties"] = False
-        node["required"] = list(node["properties"])
-        for entry in node["properties"].values():
-            entry.pop("default", None)
-    return all(_close(value) for value in node.values())
+    is_open = node.get("additionalProperties") is not False or "properties" not in node
+    return not (node.get("type") == "object" and is_open) and all(map(_is_closed, node.values()))
 
 
-# No more digits than a float keeps.
+# A float keeps no more digits.
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,7})\.\d{1,7}", re.ASCII)
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
-# Models repeat the schema with values instead of descriptions.
+# Some models return the schema with values in place of descriptions.
 _SCHEMA_WORDS = frozenset(
     "$defs additionalProperties description properties required title type".split()
 )
 
 
-# Path to a value, and the value to put there.
-_Mend = tuple[tuple[int | str, ...], int | float | bool]
-
-
 def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
-    """Validate a reply that an SDK has parsed."""
     return validated_json(model, to_json(reply, fallback=str), options)
 
 
@@ -699,7 +614,7 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
         fault = None
         try:
             reply = validate(text)
-            # A model without required fields accepts any object, also one around the reply.
+            # A model without required fields also accepts an object around the reply.
             if reply.model_fields_set:
                 return reply
         except ValidationError as error:
@@ -714,9 +629,9 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
         text = to_json(inner)
     if fault is None:
         return reply
-    if not (mends := _mends(fault)):
+    if not _mend(parsed, fault):
         raise fault
-    return validate(to_json(_mended(parsed, mends)))
+    return validate(to_json(parsed))
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
@@ -749,7 +664,7 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
         only = reply[0] if len(reply) == 1 else None
         if isinstance(only, dict) and fields.keys() & only.keys() and only.keys() >= set(needed):
             return only
-        # A model that is keyed by sentence also reads the list of statements.
+        # Models keyed by sentence also accept a list of statements.
         kinds = {name: fields[name].annotation for name in needed or fields}
         lists = [
             name
@@ -773,26 +688,24 @@ def _plain_name(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
-def _mends(error: ValidationError) -> list[_Mend]:
-    found: list[_Mend] = []
+def _mend(reply: Any, error: ValidationError) -> bool:
+    """Replace values that can mean only one thing; True if there are any."""
+    is_mended = False
     for fault in error.errors(include_url=False, include_context=False):
         read = _READERS.get(fault["type"])
         value = None if read is None else read(fault["input"])
-        if value is not None:
-            found.append((fault["loc"], value))
-    return found
-
-
-def _mended(reply: Any, mends: list[_Mend]) -> Any:
-    for path, value in mends:
+        if value is None:
+            continue
         place = reply
-        # A path may name a member of a union, which the reply does not have.
+        # Paths may name union members, which are not part of the reply.
         with suppress(KeyError, IndexError, TypeError):
-            for step in path[:-1]:
+            *path, last = fault["loc"]
+            for step in path:
                 place = place[step]
-            _ = place[path[-1]]
-            place[path[-1]] = value
-    return reply
+            _ = place[last]
+            place[last] = value
+            is_mended = True
+    return is_mended
 
 
 def _whole(given: object) -> int | None:

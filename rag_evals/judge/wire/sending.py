@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
@@ -33,6 +32,7 @@ from rag_evals.judge.pace.retry import (
     SdkFault,
     Tries,
     beneath_litellm,
+    chain,
     distrusts,
     read_fault,
     try_again_async,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from rag_evals.judge.pace.limits import RequestLimiter
 
 
-# Arguments and results of SDKs that need not be installed have no types here.
 Send = Callable[[dict[str, Any]], Any]
 
 
@@ -64,7 +63,7 @@ class ClientUse:
 
     def one_try(self) -> float:
         left = seconds_left()
-        # A little more: the row's own clock ends it with a better message.
+        # One second more lets the row's time-out fire first, with a better message.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
@@ -76,7 +75,7 @@ class Answered(NamedTuple):
 
 
 Answering = Callable[[bytes], Awaitable[Answered]]
-"""Answers the body of a request."""
+"""Returns the reply to a request body."""
 
 
 def repeating(
@@ -92,7 +91,7 @@ def repeating(
             exchange = current_exchange.get()
             is_retry = exchange is not None and exchange.count_request()
             if limiter is not None:
-                # A pause that the endpoint asked for does not count against the row.
+                # The endpoint's pauses do not count against the row.
                 with row_clock_stopped() if limiter.is_paused else nullcontext():
                     await limiter.before_request(is_retry=is_retry)
             try:
@@ -100,7 +99,9 @@ def repeating(
             except Exception as error:
                 fault = read_fault(error)
                 if exchange is not None:
-                    exchange.meter.last_fault = _fault_words(error, fault, exchange.key)
+                    is_ours = fault.status is None or isinstance(error, RagEvalsError)
+                    status = "" if is_ours else f"HTTP {fault.status}: "
+                    exchange.meter.last_fault = status + _short(fault.message, exchange.key)
                 if limiter is not None and fault.status is not None:
                     limiter.after_response(fault.status, fault.headers)
                 raise
@@ -124,12 +125,6 @@ def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def _fault_words(error: Exception, fault: SdkFault, key: str | None) -> str:
-    said = _short(fault.message, key)
-    is_ours = fault.status is None or isinstance(error, RagEvalsError)
-    return said if is_ours else f"HTTP {fault.status}: {said}"
-
-
 def seconds_left() -> float | None:
     """Return the running row's remaining seconds; None without a limit."""
     exchange = current_exchange.get()
@@ -138,33 +133,24 @@ def seconds_left() -> float | None:
 
 CONNECT_SECONDS = 5.0
 MAX_REPLY_BYTES = 16_000_000
-# Vectors are numbers in text, far longer than any judgement.
-MAX_VECTOR_BYTES = 256_000_000
 _BAD_REQUEST = 400
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def trusted_certificates() -> "ssl.SSLContext":
-    """Return the TLS context; loading it takes 30 ms, so it is kept until its files change."""
-    named = (os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
-    return _certificates(*((name, _changed_at(name)) for name in named))
+    """Return the TLS context of `SSL_CERT_FILE` and `SSL_CERT_DIR`, as in the SDKs."""
+    return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
+# Loading certificates takes 30 ms.
 @cache
-def _certificates(*_named: object) -> "ssl.SSLContext":
+def _certificates(*_named: str | None) -> "ssl.SSLContext":
     import httpx2  # noqa: PLC0415 - loaded by now
 
     return httpx2.create_ssl_context()
 
 
-def _changed_at(path: str | None) -> int | None:
-    try:
-        return Path(path).stat().st_mtime_ns if path else None
-    except (OSError, ValueError):
-        return None
-
-
-# HTTP clients in SDKs: OpenAI and similar ones, Cohere, Mistral, Gemini.
+# Where SDKs keep their HTTP clients: OpenAI and similar ones, Cohere, Mistral, Gemini.
 _HTTP_CLIENTS = (
     "_client",
     "_client_wrapper.httpx_client.httpx_client",
@@ -183,7 +169,7 @@ def bind_to_policy(sdk: Any) -> None:
             http = getattr(http, name, None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             _bind(http)
-    # Gemini's async client can use aiohttp, which has no such hook.
+    # Gemini's async client may use aiohttp, which has no hooks.
     gemini: Any = getattr(sdk, "_api_client", None)
     if (on_aiohttp := getattr(gemini, "_use_aiohttp", None)) and not hasattr(on_aiohttp, "bound"):
         gemini._use_aiohttp = _outside_our_calls(on_aiohttp)
@@ -193,11 +179,11 @@ def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
     def on_aiohttp() -> bool:
         return current_exchange.get() is None and before()
 
-    on_aiohttp.bound = True  # type: ignore[attr-defined]  # a mark: a client is bound once
+    on_aiohttp.bound = True  # type: ignore[attr-defined]  # marks the client as bound
     return on_aiohttp
 
 
-# Compressed bytes to decompress at once: gzip makes at most a thousand of each.
+# Bytes to decompress at once; gzip expands at most a thousandfold.
 _PIECE = 4096
 
 
@@ -206,23 +192,23 @@ def _bind(http: Any) -> None:
     before = http.event_hooks.get("response", [])
     if hook not in before:
         http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
-        # Gemini's makes a client for each event loop from these arguments.
+        # Gemini makes more clients from these arguments, one for each event loop.
         if isinstance(arguments := getattr(http, "_client_kwargs", None), dict):
             arguments["event_hooks"] = http.event_hooks
 
 
-# An httpx client calls these with each reply before it reads it.
+# httpx calls these hooks before it reads a reply.
 def _check(response: Any) -> None:
     if (exchange := current_exchange.get()) is None:
         return
     try:
         _refuse_redirect_of(response)
-        # Another hook, or a replayed batch, may have read it.
+        # Another hook or a replayed batch may have read it already.
         if not response.is_stream_consumed:
             body = _Body(response)
             for part in response.iter_raw():
                 body.add(part)
-            # As its own `read` does, but with a limit: few bytes may decompress to many.
+            # Like httpx's own `read`, but with a limit on decompressed bytes.
             response._content = body.unpacked()
         _note_status(response, exchange)
     except GradingError as fault:
@@ -274,16 +260,16 @@ class _Body:
         return bytes(self._unpacked)
 
     def _append(self, pieces: bytes | Iterable[bytes]) -> None:
-        # Newer versions of httpx2 yield pieces; older ones and httpx return bytes.
+        # Newer httpx2 yields pieces; httpx and older httpx2 return bytes.
         for piece in (pieces,) if isinstance(pieces, bytes) else pieces:
             self._unpacked += piece
             if len(self._unpacked) > MAX_REPLY_BYTES:
-                raise too_long(MAX_REPLY_BYTES)
+                raise too_long()
 
 
 def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
     exchange.fault = fault
-    # Every SDK raises this without a retry; a broken connection would be retried.
+    # SDKs do not retry a 400, unlike a broken connection.
     response.status_code = _BAD_REQUEST
     response.headers = type(response.headers)({"x-should-retry": "false"})
     response._content = b""
@@ -300,19 +286,20 @@ def refuse_redirect(url: str, status: int, location: str | None) -> None:
         there = repr(location)
     raise JudgeRejectedError(
         f"the endpoint {here.scheme}://{here.netloc} redirects to {there}; nothing was sent there; "
-        f"if it is the right place, set {address_name.get()} to it"
+        f"if that is the right address, set {address_name.get()} to it"
     )
 
 
-def too_long(most_bytes: int) -> JudgeOutputError:
+def too_long() -> JudgeOutputError:
     return JudgeOutputError(
-        f"the reply is longer than {most_bytes // 1_000_000} MB and was not read to its end"
+        f"the reply is longer than {MAX_REPLY_BYTES // 1_000_000} MB and was not read completely"
     )
 
 
 _MAX_MESSAGE_CHARS = 300
 _NO_SERVER = frozenset(
     "ConnectError ConnectTimeout ConnectTimeoutError ConnectionRefusedError ClientConnectorError "
+    "ConnectionTimeoutError "
     "EndpointConnectionError NewConnectionError".split()
 )
 _NO_CREDENTIALS = frozenset({"NoCredentialsError", "PartialCredentialsError", "RefreshError"})
@@ -328,15 +315,8 @@ _OTHER_LOOP = (
     "own), or pass a string such as 'openai/gpt-4o-mini'"
 )
 
-_CLOSED = "this client has been closed; grade before you close it, or make a new one"
-
-
-def _invalid(attempts: int, fault: str, *, repeated: bool) -> JudgeOutputError:
-    if repeated:
-        return JudgeOutputError(
-            f"invalid after {attempts} attempts, the last two with the same fault: {fault}"
-        )
-    return JudgeOutputError(f"invalid after {attempts} attempts: {fault}")
+_LOOP_ENDED = re.compile("Event loop is closed|different loop|different event loop")
+_CLOSED = "this client is closed; grade before closing it, or make a new one"
 
 
 def translate(
@@ -354,15 +334,20 @@ def translate(
         return JudgeOutputError(
             "the reply was cut off at the token limit; allow more output tokens"
         )
-    if isinstance(cause, ValidationError):
-        return _invalid(attempts, _first_fault(cause), repeated=repeated)
-    if names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
-        return _invalid(attempts, _short(str(cause), key), repeated=repeated)
+    fault_in = _first_fault(cause) if isinstance(cause, ValidationError) else None
+    if fault_in or names & {"ResponseParsingError", "JSONDecodeError", "AsyncValidationError"}:
+        said = fault_in or _short(str(cause), key)
+        same = ", the last two with the same fault" if repeated else ""
+        return JudgeOutputError(f"invalid after {attempts} attempts{same}: {said}")
     if isinstance(cause, UnicodeDecodeError | RecursionError):
-        # The client could not read the body.
+        # The client could not parse the body.
         return no_reply(getattr(cause, "object", "JSON of too many levels"))
     if isinstance(cause, AssertionError):
-        return _by_assertion(_short(str(cause), key))
+        said = _short(str(cause), key)
+        if "Unable to generate" in said:
+            return JudgeRefusedError(f"the judge refused: {said}")
+        # instructor's handlers assert that a reply of Gemini or Vertex has one function call.
+        return JudgeOutputError(f"the reply is not what was asked for: {said}")
     if isinstance(cause, TypeError) and "'model'" in str(cause):
         return ConfigurationError(_NO_MODEL)
     fault = read_fault(cause)
@@ -379,18 +364,14 @@ def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
     return error
 
 
-def _by_assertion(said: str) -> GradingError:
-    if "Unable to generate" in said:
-        return JudgeRefusedError(f"the judge refused: {said}")
-    # instructor's handlers assert that a reply of Gemini or Vertex has one function call.
-    return JudgeOutputError(f"the reply is not what was asked for: {said}")
-
-
 def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> RagEvalsError:
-    reason = cause.__cause__ or cause
+    # SDKs wrap the connection's error; the direct way does not.
+    is_raw = type(cause).__module__.startswith("aiohttp")
+    reason = cause if is_raw else cause.__cause__ or cause
     if isinstance(reason, RagEvalsError):
         return cleaned(reason, key)
-    if _is_about_the_loop(reason):
+    # The client was used in two event loops.
+    if any(isinstance(one, RuntimeError) and _LOOP_ENDED.search(str(one)) for one in chain(reason)):
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
     if isinstance(reason, RuntimeError) and "client has been closed" in said:
@@ -400,28 +381,16 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
             f"the endpoint's certificate is not trusted: {said}; SSL_CERT_FILE names a file with "
             "the certificates to trust"
         )
-    # The aiohttp transport reports every connection fault as a connect time-out.
+    # The aiohttp transport reports all connection faults as connect time-outs.
     names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
             f"no connection to the endpoint: {said}; check its address ({address_name.get()}) and "
             "that it runs"
         )
-    if names_no_server:
-        return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
-    if fault.timed_out:
+    if fault.timed_out and not names_no_server:
         return JudgeUnavailableError("no reply within the time-out, after all retries")
     return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
-
-
-def _is_about_the_loop(reason: BaseException | None) -> bool:
-    """True if connections of one event loop were used in another."""
-    while reason is not None:
-        words = ("Event loop is closed", "different loop", "different event loop")
-        if isinstance(reason, RuntimeError) and any(word in str(reason) for word in words):
-            return True
-        reason = reason.__cause__ or reason.__context__
-    return False
 
 
 def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> GradingError:
@@ -501,7 +470,6 @@ def _is_about_every_call(fault: SdkFault) -> bool:
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Unwrap the exceptions of instructor and tenacity."""
     while type(error).__name__ in ("InstructorRetryException", "RetryError") and error.__cause__:
         error = error.__cause__
     return beneath_litellm(error)
@@ -520,7 +488,7 @@ def _short(message: str, key: str | None) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"
 
 
-# A shorter key is a placeholder such as "k" or "none", which also occurs inside words.
+# Shorter keys are placeholders such as "k", which also occur inside words.
 _KEY_CHARS = 8
 _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bAIza[\w-]{10,}")
 

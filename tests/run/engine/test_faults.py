@@ -14,9 +14,9 @@ import pytest
 from rag_evals import evaluate, load_run
 from rag_evals.errors import TooManyFailuresError
 from rag_evals.testing import (
-    EmptyBody,
     HttpError,
     JudgeRequest,
+    Raw,
     Reply,
     Reset,
     Script,
@@ -41,7 +41,7 @@ FAULTS: dict[str, Any] = {
     "refusal": Reply(refusal="I cannot help with that."),
     "wrong ids": {"statements": [statement(ids=(7,))]},
     "empty statement": {"statements": [statement(" ")]},
-    "empty body": EmptyBody(),
+    "empty body": Raw(),
     "key in the error": HttpError(400, "the key sk-test-SECRET is fine, the prompt is too long"),
 }
 # What ends a row whatever is tried, and under which name.
