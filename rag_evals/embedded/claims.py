@@ -142,12 +142,6 @@ def pair_of(claim: str) -> tuple[str, str] | None:
     return (key, value) if is_short else None
 
 
-def claim_of_pair(text: str) -> str:
-    """Write the key of "City: Paris" in lower case, so that it is not taken for a name."""
-    pair = None if text.endswith(".") else pair_of(text)
-    return text if pair is None else f"{_small(pair[0])}: {pair[1]}"
-
-
 def json_claims(answer: str) -> Iterator[DataClaim]:
     """Yield the values of JSON, if the answer or a fenced block of it is JSON."""
     bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
@@ -318,9 +312,11 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
             reason = None if _is_said(claim) else "references"
         elif is_heading(answer, span) and not _is_said(claim):
             reason = "heading"
-        prepared.append(
-            PreparedStatement(*span, claim_of_pair(claim), reason or no_claim_reason(claim))
-        )
+        reason = reason or no_claim_reason(claim)
+        if not claim.endswith(".") and (pair := pair_of(claim)):
+            # A capital would make a name of the key in "City: Paris".
+            claim = f"{_small(pair[0])}: {pair[1]}"
+        prepared.append(PreparedStatement(*span, claim, reason))
     if len(prepared) == 1 and prepared[0].no_claim == "heading" and answer.lstrip()[0] in "*_":
         # "**No**" is the whole answer.
         return [prepared[0]._replace(no_claim=None)]

@@ -92,12 +92,6 @@ def agreement(compared: StatementComparison) -> float:
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
 
-@lru_cache(maxsize=1)
-def vague_factors() -> dict[str, float]:
-    factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
-    return factors | {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}
-
-
 FORMAT = 2
 _LEAST_IDF = 0.5
 _MOST_NUMBER_IDF = 6.0
@@ -217,7 +211,9 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
             weight = max(_LEAST_IDF, top - log(int(count) + 1))
             for key in keys.split():
                 idf[key] = weight
-    for key, factor in vague_factors().items():
+    factors = {stem(word): _GENERAL_FACTOR for word in words_in("vague_general")}
+    factors |= {stem(word): _FRAME_FACTOR for word in words_in("vague_frame")}
+    for key, factor in factors.items():
         idf[key] = factor * idf.get(key, unseen.get("en", _LEAST_IDF))
     return idf, unseen
 

@@ -30,8 +30,6 @@ def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
     for name in names:
         for line in lines_in(name):
             left, _, right = line.partition("|")
-            if "|" in right or not left.split() or not right.split():
-                raise ValueError(f"{name}.txt: {line!r} is not of the form 'words|words'")
             yield left.split(), right.split()
 
 
@@ -48,6 +46,4 @@ def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the name and the words of each line `name: words`."""
     for line in lines_in(name):
         group, _, words = line.partition(":")
-        if not group.strip() or not words.split():
-            raise ValueError(f"{name}.txt: {line!r} is not of the form 'name: words'")
         yield group, words.split()

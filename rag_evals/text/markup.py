@@ -121,7 +121,7 @@ def without_markup(text: Traced) -> tuple[Traced, ...]:
     text = text.replaced(_ESCAPED, lambda _: "")
     text = text.edited(_bars(text.text))
     joined = text.replaced(_HYPHEN, _join)
-    kept = text.replaced(_HYPHEN, _keep)
+    kept = text.replaced(_HYPHEN, lambda found: "" if found["hyphen"] == "\u00ad" else "-")
     return (joined,) if joined.text == kept.text else (joined, kept)
 
 
@@ -174,10 +174,6 @@ def _join(found: re.Match[str]) -> str:
     before, behind = found.string[found.start() - 1], found.string[found.end()]
     soft = found["hyphen"] == "\u00ad"
     return "" if soft or (before.isalpha() and behind.islower()) else "-"
-
-
-def _keep(found: re.Match[str]) -> str:
-    return "" if found["hyphen"] == "\u00ad" else "-"
 
 
 def plain_form(text: str) -> str:

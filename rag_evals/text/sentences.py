@@ -147,10 +147,6 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 def _is_abbreviation(before: str) -> bool:
     """True if the full stop after `before` belongs to its last word; a capital letter follows."""
     last = before[before.rfind(" ") + 1 :]
-    if len(last) > 1 and last.isascii() and last.isalpha():
-        # A shortcut for most full stops in English.
-        last = last.lower()
-        return last in _ABBREVIATIONS and last not in _MAY_END
     if last.isdigit():
         # "1. First" at the start of a block is a list number; "in 1967. Then" ends a sentence.
         return len(last) <= 2 and before.strip() == last

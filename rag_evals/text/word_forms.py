@@ -32,12 +32,6 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°]"
 )
-# The same for ASCII texts, twice as fast.
-_ASCII_TOKEN = re.compile(
-    r"[A-Za-z]{2,}(?:'[A-Za-z]+)*|(?:[A-Za-z]\.){2,}|[A-Za-z](?:'[A-Za-z]+)*"
-    r"|\d{1,3}(?: \d{3})+(?!\d)"
-    r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)|\d+(?:[.,]\d+)*|[%$]"
-)
 # "1 000": the only token with a space.
 _SPACED_NUMBER = re.compile("\\d[ \u00a0\u202f]\\d{3}(?!\\d)")
 # The country, unlike the pronoun "us"; the only word whose case matters for its key.
@@ -120,8 +114,7 @@ def words(text: str) -> list[Word]:
 
     Punctuation is left out, and hyphenated words are split.
     """
-    found = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
-    return list(map(_WORDS.__getitem__, found))
+    return list(map(_WORDS.__getitem__, _TOKEN.findall(text)))
 
 
 def read_words(text: str) -> list[Word]:
@@ -215,11 +208,6 @@ class _Cache(dict[str, T]):
 def _analyse(token: str) -> Word:
     # Keys of very long tokens are cut.
     token = token[:_LONGEST_WORD]
-    if token.isascii() and token.isalpha() and token != _COUNTRY:
-        # A shortcut for nearly all words of an English text.
-        low = token.lower()
-        kind: Kind = "stop" if low in _STOP_WORDS else "word"
-        return Word(token, _plain_key(low), kind, token[0].isupper(), low, MARKS.get(low, 0))
     first = token[0]
     if first.isdecimal():
         return Word(token, token, "number", False, token, _FIGURE)
@@ -232,7 +220,7 @@ def _analyse(token: str) -> Word:
     if plain == _COUNTRY:
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
-    kind = "stop" if low in _STOP_WORDS else "word"
+    kind: Kind = "stop" if low in _STOP_WORDS else "word"
     return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
 
 
@@ -253,14 +241,6 @@ def _keys_of_piece(piece: str) -> str:
 _KEYS = _Cache(_keys_of_piece)
 
 
-def _plain_key(low: str) -> str:
-    key = _CANONICAL.get(low)
-    if key is None:
-        key = _english(low)
-        key = _CANONICAL.get(key, key)
-    return key
-
-
 def _key(low: str) -> str:
     canonical = _CANONICAL.get(low)
     if canonical is not None:
@@ -275,13 +255,10 @@ def _key(low: str) -> str:
     if not low.isascii() and not "а" <= low[0] <= "я":
         # Accents are often omitted: "Alemanía" and "Alemania".
         # A lone accent, such as a half-width Japanese sound mark, is its own key.
-        low = _unaccented(low) or low
+        plain = [c for c in unicodedata.normalize("NFKD", low) if not unicodedata.combining(c)]
+        low = "".join(plain) or low
     key = _english(low) if low.isascii() else _russian(low) if "а" <= low[0] <= "я" else low
     return _CANONICAL.get(key, key)
-
-
-def _unaccented(low: str) -> str:
-    return "".join(c for c in unicodedata.normalize("NFKD", low) if not unicodedata.combining(c))
 
 
 def _english(low: str) -> str:
@@ -579,16 +556,13 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
             position += 1
             break
         elif not (
-            low == "and" and current and current % 100 == 0 and _is_small(sequence, position + 1)
+            low == "and"
+            and current
+            and current % 100 == 0
+            and any(word.low in _ADDENDS for word in sequence[position + 1 : position + 2])
         ):
             break
         position += 1
     surface = " ".join(word.surface for word in sequence[start:position])
     result.append(Word(surface, str(total + current), "number", False, surface, 0))
     return position
-
-
-def _is_small(sequence: list[Word], position: int) -> bool:
-    if position >= len(sequence):
-        return False
-    return sequence[position].low in _ADDENDS
