@@ -208,7 +208,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
     mine, others = figures_in(ours), figures_in(theirs)
     if not mine or not others:
         return
-    # "House 2, street 2" | "House 2, street 3": a second "2" in the sentence is still unpaired.
+    # "House 2, street 2" | "House 2, street 3": each "2" pairs with one other number only.
     said = theirs.keys
     free = [
         j for j in others
@@ -294,7 +294,7 @@ def converses() -> dict[str, frozenset[str]]:
 
 
 def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find opposites of missing words, and converses with the same sides.
+    """Find opposites in the sentence, and converses whose sides are not swapped.
 
     "Prices rose in May." | "Prices fell in May." → rose, fell
     """
@@ -332,7 +332,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
 def _sides(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, *, names_only: bool
 ) -> bool | None:
-    """True if the words before and after a relation have swapped sides; None if unclear."""
+    """True if the words on both sides of a relation are swapped; None if unclear."""
     ours = compared.statement
     shared = {key for key in ours.where if key in theirs.where and key in compared.weights}
     if names_only:
@@ -388,7 +388,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """True if the same words link the names next to a relation; "X is by Y" means "Y's X"."""
+    """True if the same words link a relation to the names around it; "X is by Y" means "Y's X"."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):
@@ -402,7 +402,7 @@ def _is_plain_relation(
         told.append((stops, {w.key for w in inside if w.kind != "stop"}))
     if told[0][0] != told[1][0] or not told[0][1] <= told[1][1]:
         return False
-    # Russian marks roles by case: order matters only for forms that are alike in both cases.
+    # Russian marks roles by case, so order matters only where both cases look alike.
     return all(
         word.surface[0] < "А"
         or word.surface != theirs.sequence[theirs.where[word.key]].surface
@@ -416,7 +416,7 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 
 
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a value that the sentence assigns to something else.
+    """Find a value that belongs to something else in the sentence.
 
     In the sentence, the statement's words around the value are in another clause, next to another
     value of the same kind: a number, a name or an opposite.
@@ -497,7 +497,7 @@ _HALF_HEDGES = frozenset("can often sometimes typically можно иногда 
 # A purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-# The quantifiers that contradict each other: many are some, but some are not many.
+# Quantifiers that contradict each other: many are some, but some need not be many.
 _RIVALS = {
     "all": _AMOUNTS - {"all"} | {"not all"},
     "most": frozenset(("half", "some", "few", "none")),
@@ -541,7 +541,7 @@ def _denied(sentence: Sentence, language: str) -> list[str]:
 
 
 def _is_denied(sentence: Sentence, key: str, language: str) -> bool:
-    # "It belongs not to him, it belongs to her": a word that also occurs unnegated is not denied.
+    # In "It belongs not to him, it belongs to her", "belongs" also occurs without a negation.
     positions = [n for n, other in enumerate(sentence.keys) if other == key]
     denials = denials_in(sentence, language)
     return bool(positions) and all(any(-2 <= p - d <= _SCOPE for d in denials) for p in positions)
@@ -577,7 +577,7 @@ def _may_quantify(sentence: Sentence) -> bool:
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return the group, surface and next key of each quantifier."""
+    """Return each quantifier's group, its surface and the key of the word after it."""
     found: list[tuple[str, str, str]] = []
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
@@ -615,7 +615,7 @@ def _quantifiers(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
 
 
 def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
-    """Find a hedge in the sentence on what the statement presents as a fact."""
+    """Find what the statement presents as a fact and the sentence only as a possibility."""
     if any(word.low in _HALF_HEDGES for word in ours.sequence):
         return
     sequence = theirs.sequence

@@ -159,7 +159,7 @@ _LEAST_RIVAL = 0.8
 _LEAST_EQUAL = 0.8
 _LEAST_JOINING = 0.15
 _SURELY_SAID = "strict"
-# Factor of the threshold for claims that are unclear.
+# Unclear claims get at most this share of the threshold.
 _UNSURE = 0.9
 _MENTIONED = 0.99
 _NEAR_COPY = 0.8
@@ -169,7 +169,7 @@ _LONGEST_SHOWN = 120
 _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
 # "city: Paris": sources seldom use the word of the key.
 _OF_KEY = 0.2
-# Factor of the odds for a claim with an unresolved pronoun, set by hand.
+# Multiplies the odds of a claim with an unresolved pronoun; set by hand.
 _PRONOUN_ODDS = 0.9
 _ALL_ELSE = 0.9
 
@@ -240,7 +240,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # As if the sentence had all words that do not contradict.
+                # Words that do not contradict count as if the sentence contained them.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -278,7 +278,7 @@ class _Decision:
 
     def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
         if reading.unresolved == "fragment" and self._is_copied(claim.text):
-            # A copy is supported whatever the question was.
+            # A verbatim copy is supported, no matter what was asked.
             return verdict
         support = min(verdict.support, _UNSURE * self.threshold)
         why = _say(claim.text, "unclear")
@@ -351,7 +351,7 @@ def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, 
 def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
     found: list[StatementComparison] = []
     supports: list[float] = []
-    # The support of a contradiction is at least that of no evidence.
+    # A contradiction never scores below silence.
     support = silence = model.support(())
     for one in compare_with(model, text, chunks):
         shared = shared_features(one)
@@ -366,7 +366,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         is_empty = not model.key_weights(statement, language_in(statement))
         return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
     is_supported = support >= threshold
-    # The nearest sentence explains best why the statement is not supported.
+    # For an unsupported statement, the nearest sentence gives the best explanation.
     best = found[supports.index(max(supports))] if is_supported else found[0]
     cited: tuple[int, ...] = ()
     evidence = evidence_for(best)
@@ -384,7 +384,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:
-    """Return the compared sentence, and others that have much of what it lacks."""
+    """Return the compared sentence, and others that supply many of its missing words."""
     weights, lost = compared.weights, compared.lost
     least = _LEAST_JOINING * sum(weights.values())
     places = [compared.evidence]

@@ -56,7 +56,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
         cover * cover,
-        # In the statement's order: the order of a set, and so the last bit, differs by process.
+        # Summed in the statement's order: sets are ordered differently in each process.
         sum([weight for key, weight in weights.items() if key in wide]) / total,
         found.pairs,
         sum(reworded) / total,
@@ -86,8 +86,8 @@ def agreement(compared: StatementComparison) -> float:
 # English words that say little in any text.
 #
 # Answers present facts with words such as "additionally", "various factors", "the article
-# discusses". These are rare in sources, and would weigh like facts by rarity alone. The lists are
-# written from general knowledge.
+# discusses". These are rare in sources, so rarity alone would weigh them like facts. The lists
+# come from general knowledge.
 
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
@@ -129,7 +129,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Weigh features; without the last, this is the highest sum possible."""
+        """Weigh features; the last one is negative, so without it this is an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value

@@ -91,7 +91,7 @@ class Passage:
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
-    # A text without full stops (a transcript, a table) is split, to keep the evidence short.
+    # Texts without full stops, such as transcripts, would make very long evidence.
     if len(read_words(span.text)) <= _LONGEST_SENTENCE:
         return [span]
     pieces: list[Span] = []
@@ -119,7 +119,7 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 
 def read_statement(text: str) -> Sentence:
     """Read a statement as one sentence, even if it has several."""
-    # The limits bound the time of a comparison.
+    # Comparisons slow down with the statement's length.
     sequence = read_words(text[:_LONGEST_STATEMENT_TEXT])[:_LONGEST_STATEMENT]
     return Sentence(Span(0, len(text), text), sequence)
 
@@ -200,10 +200,10 @@ class Found(NamedTuple):
     pairs: float
 
 
-# Weight of the shared words, brevity, texts to break ties, and the position.
+# Weight of the shared words, negative length, two texts that break ties, chunk and sentence.
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 3
-# The contradiction of a sentence counts only if it shares nearly as many words as the best.
+# A sentence with far fewer shared words than the best one cannot contradict the statement.
 _LEAST_OF_CHUNK = 0.8
 _LEAST_OF_BEST = 0.6
 _LEAST_WIDE, _LEAST_OF_WIDEST = 0.3, 0.5
@@ -223,7 +223,7 @@ def find_evidence(
     ranked: list[_Rank] = []
     best_cover = 0.0
     for whole, shared, chunk_id in sorted(held, key=_WHOLE, reverse=True):
-        # No sentence of this chunk, or of those with less, would be among the best.
+        # Neither this chunk nor the rest can have a sentence among the best.
         if whole < _LEAST_OF_BEST * best_cover:
             break
         ranked += _ranks(weights, shared, chunks[chunk_id], chunk_id)
@@ -237,7 +237,7 @@ def find_evidence(
         for cover, _, _, _, chunk_id, number in ranked[:_MOST_SENTENCES]
         if cover >= least
     ]
-    # Unrelated chunks stay below this bar, so that stray words in them change nothing.
+    # Keeps out unrelated chunks that share a few words by chance.
     widest = max(whole for whole, *_ in held)
     bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
     wide = set[str]().union(*[shared for whole, shared, _ in held if whole >= bar])
@@ -267,7 +267,7 @@ def _ranks(
     for bit, cover in covers.items():
         if cover >= least:
             number = bit.bit_length() - 1
-            # Ties are broken by the text, so that the order of chunks is irrelevant.
+            # Texts break ties, so the order of the chunks does not matter.
             text = chunk.spans[number].text
             yield round(cover, 6), -len(text), text, chunk.text, chunk_id, number
 

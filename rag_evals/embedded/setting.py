@@ -26,7 +26,7 @@ from rag_evals.text import (
 )
 from rag_evals.text.lexicon import words_in
 
-# Sentences that claim nothing but introduce the topic of the next ones.
+# These claim nothing, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
 
 
@@ -145,7 +145,7 @@ def _read_wh(word: str, tokens: list[str]) -> Asked | None:
         if len(tokens) < 2 or tokens[0] == "to" or not (verb or word in ("who", "what")):
             return None
         return Asked("", "", " ".join(tokens[verb:]))
-    # "How many storeys", "how tall": the statement keeps these words; "which year" is the gap.
+    # The statement keeps "storeys" and "tall" of "how many storeys" and "how tall".
     asked_for = tokens[:place] if word == "how" else []
     if asked_for and asked_for[0].lower() in ("many", "much", "often", "far", "long"):
         asked_for = asked_for[1:]
@@ -328,7 +328,7 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
         is_yes = answer is not None and not answer["no"] and answer[0] != gap
         return _sentence(f"{asked.before} {gap}") if is_yes else ""
     if not gap or (content and content <= _content(question)):
-        # "Who killed Caesar?" "Caesar.": every sentence about him would have all the words.
+        # "Who killed Caesar?" "Caesar." Any sentence about him would contain all these words.
         return ""
     if said and said < content:
         # "Какова плата?" "Плата 8 евро.": the question adds nothing.

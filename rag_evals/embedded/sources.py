@@ -9,9 +9,7 @@ fold a quilt." does: it is wrong if the source says how. The rules are for Engli
 import re
 from functools import lru_cache
 
-# Sentences and titles among lines without a full stop.
-#
-# In doubt a line is a title: "Documents required for travel", "What you can do".
+# Lines without a full stop are sentences or titles, such as "Documents required for travel".
 
 _LONGEST = 400
 _VERB = re.compile(
@@ -52,7 +50,7 @@ STATES = (
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
     r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?|reiterates?|highlights?|emphasi[sz]es?)"
 )
-# Plain substrings: a pattern of many words is slow if none is found.
+# Substrings, because a regular expression with many words is slow if none is found.
 _SOURCES = (
     "passage context document text article source excerpt chunk snippet paragraph information "
     "material data reference result отрыв контекст документ текст стать источник фрагмент информаци материал данны"
@@ -277,7 +275,7 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 # "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
-# White space is bounded: an unbounded run would be tried from each position.
+# White space is bounded: the search would retry an unbounded run from each position.
 _CITATION = re.compile(
     r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*|according to |from |см\.? )?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?|отрыв(?:ок|ки)|документ|источник|фрагмент)s?\s*"
     r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】"
@@ -300,7 +298,7 @@ _BUT = re.compile(
     r"|(?P<sign>[;,])?\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless|однако|но|хотя),?\s+",
     re.IGNORECASE,
 )
-# "Passage 3 gives a recipe, but does not say who wrote it" is still about the source.
+# "Passage 3 gives a recipe, but does not say who wrote it" only speaks of the passage.
 _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
@@ -327,12 +325,11 @@ def _stripped(sentence: str) -> str:
     if any(map(text.__contains__, _SIGNS)):
         text = _CITATION.sub("", _EMPHASIS.sub("", text))
     text = _without_leads(text.strip())
-    is_of_sources = is_about_sources(text)
-    if not is_of_sources and names_source(text):
-        return _without_remarks(text)
-    if is_of_sources:
-        text = _behind_turn(text) or text
-    return text or sentence
+    if not _may_speak(text[:LONGEST_MATCHED]):
+        return text or sentence
+    if is_about_sources(text):
+        return _behind_turn(text) or text
+    return _without_remarks(text) if names_source(text) else text
 
 
 _kept = lru_cache(maxsize=256)(_stripped)

@@ -231,7 +231,7 @@ def _keys_of() -> dict[str, frozenset[str]]:
 # Invisible: a soft hyphen, a zero-width space, a word joiner and a byte-order mark.
 UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _WIDE = re.compile("[\uff01-\uff5e]+")
-# A search is ten times as fast as the translation, and most texts have none of these.
+# Most texts have none of these, and searching is ten times as fast as translating.
 _UNTYPED = re.compile(f"[{''.join(map(chr, UNSEEN))}\uff01-\uff5e]")
 
 
