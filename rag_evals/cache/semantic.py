@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import mul
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -20,6 +21,7 @@ from rag_evals.core import Claim, Verdict, Verifier, fingerprint, require_fracti
 from rag_evals.core.flow import LocalVerifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge.clients.sdks import embed_texts
 from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
 from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
 from rag_evals.verify import read_judge
@@ -48,7 +50,8 @@ class SemanticCache(StatementCache):
     """Stores verdicts, and also finds them for reworded statements that depend on no question.
 
     Args:
-        embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`.
+        embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`,
+            or a model's name, such as `"openai/text-embedding-3-small"`.
         threshold: Least cosine of the vectors, 0 to 1.
         path: As for `StatementCache`.
         equivalence: Verifier that must find each of two statements in the other: an NLI
@@ -59,14 +62,14 @@ class SemanticCache(StatementCache):
 
     def __init__(
         self,
-        embed: Embed,
+        embed: Embed | str,
         threshold: float = 0.95,
         path: str | Path | None = None,
         *,
         equivalence: Verifier | str = "embedded@strict",
     ) -> None:
         self.threshold = require_fraction("threshold", threshold)
-        self._embedder, self._embed = _embedder_name(embed), embed
+        self._embedder, self._embed = _named(embed)
         verifier = read_judge(equivalence).verifier if isinstance(equivalence, str) else equivalence
         if (
             not isinstance(verifier, _LocalVerifier)
@@ -174,19 +177,21 @@ class SemanticCache(StatementCache):
         return None
 
 
-def _embedder_name(embed: Any) -> str:
-    """Return the name under which vectors are stored: the function's and its object's model."""
+def _named(embed: Any) -> tuple[str, Embed]:
+    """Return the name under which vectors are stored, and the function that makes them."""
+    if isinstance(embed, str) and embed.startswith("openai/") and embed != "openai/":
+        return embed, partial(embed_texts, embed)
     if not callable(embed):
         raise ConfigurationError(
             f"embed is {embed!r}; expected a function from texts to vectors, such as a library's "
-            "`embeddings.embed_documents`"
+            "`embeddings.embed_documents`, or 'openai/MODEL'"
         )
     kind, owner = type(embed), getattr(embed, "__self__", embed)
     name = f"{getattr(embed, '__module__', kind.__module__)}."
     name += getattr(embed, "__qualname__", kind.__qualname__)
     models = (getattr(owner, one, None) for one in ("model", "model_name"))
     model = next((value for value in models if isinstance(value, str)), "")
-    return f"{name} {model}".rstrip()
+    return f"{name} {model}".rstrip(), embed
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:

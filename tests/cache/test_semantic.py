@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import TwoStepFaithfulness
+from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.semantic import cosine, frame_of, pack_vector
 from rag_evals.cache.statements import StatementKey
@@ -17,7 +17,8 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
-from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.judge.clients.sdks import embed_texts
+from rag_evals.testing import HttpError, Script, ScriptedJudge
 from rag_evals.text import plain_form
 from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import PlainVerifier
@@ -318,6 +319,44 @@ def test_exact_hits_need_no_vector() -> None:
     assert asked == ["a house", "a tower"]
 
 
+def test_vectors_come_from_an_endpoint(scripted: Start) -> None:
+    """`/v1/embeddings`, all statements of an answer in one request."""
+    judge = scripted(None)
+    cache = SemanticCache("openai/text-embedding-3-small", 0.3, equivalence=YES)
+    grader = by_sentences(cache)
+    answer = "The tower was completed in 1889. Revenue rose by 12% in 2020."
+    grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+    answer = "The tower was finished in 1889. Revenue increased by 12% in 2020."
+    result = grader.grade(answer=answer, context=CONTEXT, client="openai/m")
+    _, embedding = judge.requests
+
+    assert embedding.path.endswith("/embeddings")
+    assert embedding.body["model"] == "text-embedding-3-small"
+    assert len(embedding.body["input"]) == 4
+    assert result.statements[0].taken_from == "The tower was completed in 1889."
+
+
+def test_many_texts_are_sent_in_batches(scripted: Start) -> None:
+    """300 texts are two requests, and every text gets its own vector."""
+    judge = scripted(None)
+    vectors = embed_texts("openai/m", [f"text {n % 7}" for n in range(300)])
+
+    assert [len(request.body["input"]) for request in judge.requests] == [256, 44]
+    assert len(vectors) == 300
+    assert vectors[0] == vectors[7] != vectors[1]
+
+
+def test_an_endpoint_that_refuses_fails_the_row(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No vectors, no silent change of what the cache does."""
+    judge = scripted(None)
+    monkeypatch.setattr(judge, "answer", lambda *_: HttpError(401, "wrong key"))
+
+    with pytest.raises(errors.JudgeRejectedError, match="refuses the key"):
+        embed_texts("openai/m", ["a"])
+
+
 def test_a_wrong_number_of_vectors_is_an_error() -> None:
     """Vectors must stand one to one with the texts."""
     cache = SemanticCache(embed=lambda texts: [], equivalence=YES)
@@ -332,6 +371,14 @@ def test_a_threshold_outside_is_refused(threshold: float) -> None:
     """0 to 1."""
     with pytest.raises(ConfigurationError, match="expected a number from 0 to 1"):
         SemanticCache(embed=alike, threshold=threshold)
+
+
+def test_names_of_embedders() -> None:
+    """`openai/MODEL`; anything else is refused."""
+    assert SemanticCache("openai/x").policy != SemanticCache("openai/y").policy
+    for wrong in ("x", "openai/", "local:x"):
+        with pytest.raises(ConfigurationError, match="or 'openai/MODEL'"):
+            SemanticCache(wrong)
 
 
 @pytest.mark.parametrize("judge", ["openai/m", "embedded>openai/m"])

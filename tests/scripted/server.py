@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 from rag_evals import testing
-from rag_evals.testing import Reply, Stall, Wire, fill
+from rag_evals.testing import Raw, Reply, Stall, Wire, fill
 from rag_evals.testing.wire import Answer
 from tests.scripted.batches import DESKS, BatchDesk, BatchEnd, is_for_batches
 from tests.scripted.decisions import (
@@ -104,8 +105,13 @@ class ScriptedJudge(testing.ScriptedJudge):
         return self.desk.post(path, headers, content) if is_for_batches(path) else None
 
     def answer(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any]) -> Answer:
-        """Count the tokens of a decision by its texts."""
+        """Count the tokens of a decision by its texts; make vectors for `/embeddings`."""
         answer = super().answer(path, headers, body)
+        if path.endswith("/embeddings"):
+            vectors = [
+                {"index": n, "embedding": _vector(text)} for n, text in enumerate(body["input"])
+            ]
+            return Raw({"object": "list", "model": "m", "data": vectors})
         if isinstance(answer, Mapping | Reply | Stall) and EVERY_SENTENCE in str(answer):
             answer = _of_every_sentence(answer, self.requests[-1])
         if is_for_decisions(path) and isinstance(answer, Mapping):
@@ -114,3 +120,12 @@ class ScriptedJudge(testing.ScriptedJudge):
 
     def _answer_line(self, path: str, body: Mapping[str, Any]) -> Answer:
         return self.answer(path, {}, body)
+
+
+def _vector(text: str) -> list[float]:
+    """Count the words of a text."""
+    vector = [0.0] * 64
+    for word in re.findall(r"\w+", text.casefold()):
+        # Not `hash`, which differs between processes.
+        vector[crc32(word.encode()) % len(vector)] += 1.0
+    return vector

@@ -8,8 +8,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from operator import attrgetter
@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from rag_evals.errors import ConfigurationError, MissingExtraError, RagEvalsError
 from rag_evals.judge.clients.decisions import DECISIONS_PATH, read_decisions
-from rag_evals.judge.clients.strings import Endpoint
+from rag_evals.judge.clients.strings import Endpoint, read_endpoint
 from rag_evals.judge.pace.row_time import call_in_thread
 from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, StatusError, read_chat, unsent
 from rag_evals.judge.wire.exchange import packed
@@ -31,6 +31,7 @@ from rag_evals.judge.wire.sending import (
     bind_to_policy,
     redact,
     repeating,
+    translate,
     trusted_certificates,
 )
 
@@ -350,6 +351,33 @@ def client_for_files(endpoint: Endpoint) -> Any:
         # Files are not part of a deployment.
         del where["azure_deployment"]
     return kind(max_retries=0, **where)
+
+
+_TEXTS_A_REQUEST = 256
+
+
+def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
+    """Return the vectors of texts from `/v1/embeddings` at a judge string's address."""
+    endpoint = read_endpoint(spec)
+    sdk = _embedding_client(endpoint, endpoint.address, endpoint.key)
+    vectors: list[list[float]] = []
+    try:
+        for first in range(0, len(texts), _TEXTS_A_REQUEST):
+            part = list(texts[first : first + _TEXTS_A_REQUEST])
+            # Not every server returns packed text.
+            made = sdk.embeddings.create(model=endpoint.model, input=part, encoding_format="float")
+            vectors += [one.embedding for one in sorted(made.data, key=attrgetter("index"))]
+    except Exception as error:  # noqa: BLE001 - SDKs raise anything
+        raise translate(error, attempts=1, key=endpoint.key) from None
+    return vectors
+
+
+@cache
+def _embedding_client(endpoint: Endpoint, *_named: str | None) -> Any:
+    import openai  # noqa: PLC0415 - slow import
+
+    http = openai.DefaultHttpxClient(follow_redirects=False)
+    return client_for_files(endpoint).with_options(max_retries=4, http_client=http)
 
 
 def _where(endpoint: Endpoint) -> dict[str, Any]:
