@@ -111,7 +111,7 @@ CASES = {
     ),
     "a number that is no share": (
         "def test_it():\n    assert_faithful(RIGHT, at_least=90)",
-        ["ConfigurationError: at_least=90 is outside 0..1; 90 % is written 0.9"],
+        ["ConfigurationError: at_least is 90; expected a number from 0 to 1; 90 % is written 0.9"],
     ),
     "a grader that is none": (
         "def test_it(graded):\n    graded(RIGHT, 'faithfullness')",

@@ -14,8 +14,7 @@ from rag_evals.dataset import ColumnMap, RowData, required_module
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading import Grader
 from rag_evals.judge import Client
-from rag_evals.run import Graders, RunOptions, TableGrader, open_session
-from rag_evals.run.engine.session import SessionOpener
+from rag_evals.run import Graders, GradingSession, RunOptions, TableGrader, open_session
 from rag_evals.run.record.store import identity_differences
 from rag_evals.verify import read_tunings
 
@@ -95,7 +94,7 @@ def grade_dataset(
 
 def _graded(
     dataset: "ray.data.Dataset",
-    opener: SessionOpener,
+    opener: GradingSession,
     grader: TableGrader,
     actors: int,
     checkpoint: str | Path | None,
@@ -176,7 +175,7 @@ def _require_resumable(graders: Graders, id_column: str | None) -> None:
         )
 
 
-def _require_same_judge(folder: str, opener: SessionOpener) -> None:
+def _require_same_judge(folder: str, opener: GradingSession) -> None:
     """Reject another judge's checkpoint; note the judge of a new one."""
     told = ("judge", "address", "models", "settings", "graders")
     judged_by = {name: opener.plan.identity[name] for name in told}

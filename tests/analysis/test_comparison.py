@@ -282,7 +282,7 @@ def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
     (missed,) = compared.missed(margin=0.1)
 
     assert missed.rule == "fail-if-worse"
-    assert missed.words.startswith("0.1: faithfulness changed by -0.4500, and by -0.4")
+    assert str(missed).startswith("fail-if-worse 0.1: faithfulness changed by -0.4500, and by -0.4")
     assert compared.missed(margin=None) == compared.missed(margin=0.9) == []
 
 

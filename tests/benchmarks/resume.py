@@ -55,7 +55,7 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
 
 def resumed_by_python(path: Path, folder: Path) -> None:
     """Resume as the command does, and print the time of each part."""
-    from rag_evals.run.engine.loop import runner_of
+    from rag_evals.run.engine.evaluate import runner_of
     from rag_evals.run.plan.plan import folders_of, make_plan
 
     async def work() -> None:

@@ -44,7 +44,7 @@ def test_a_run_goes_on_from_command_to_command(scripted: Start) -> None:
     assert code == 4, said
     assert "gate not decided: 2 gradings are pending" in said
     assert "2 gradings pending; run rag-evals batch collect" in said
-    assert "`rag-evals batch collect run` takes the replies" in said
+    assert "`rag-evals batch collect run` fetches the replies" in said
     assert not Path("run/results.jsonl").read_text()
     Path("elsewhere").mkdir()
     os.chdir("elsewhere")
@@ -77,7 +77,7 @@ def test_one_command_waits_for_all(scripted: Start) -> None:
 
     assert code == 0, said
     assert said.count("sent: batch") == 2
-    assert "batches: 1 of 1 ended, 2 of 2 requests processed" in said
+    assert said.count("completed, 2 of 2 requests have a reply") == 2
 
 
 @pytest.mark.usefixtures("data")
@@ -136,13 +136,13 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
 
 BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --wait", "--wait does nothing without --batch"),
-    ("grade rows.jsonl --batch", "this run asks no judge"),
+    ("grade rows.jsonl --batch", "this run has no judge"),
     ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches"),
     ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches"),
     ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches"),
-    ("grade rows.jsonl --batch --dry-run", "this run asks no judge"),
+    ("grade rows.jsonl --batch --dry-run", "this run has no judge"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
-    ("batch collect nowhere", "'nowhere' has no batch; `rag-evals grade DATA"),
+    ("batch collect nowhere", "'nowhere' has no batches; `rag-evals grade DATA"),
     ("batch collect rows.jsonl --status", "'rows.jsonl' has no batch"),
     ("batch collect run --status --wait", "--status only asks"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),

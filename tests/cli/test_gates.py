@@ -94,15 +94,24 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
     [
         (("--at", "lower"), "--at lower does nothing without --fail-under"),
         (("--min-scored", "0.9", "--at", "mean"), "--at mean does nothing without --fail-under"),
-        (("--fail-under", "0.5", "--min-scored", "90"), "--min-scored '90' is neither a share"),
-        (("--gate", "85"), "--gate=85.0 is outside 0..1"),
-        (("--gate", "nan"), "--gate=nan is outside 0..1"),
+        (
+            ("--fail-under", "0.5", "--min-scored", "90"),
+            "--min-scored '90' is neither a number from 0 to 1",
+        ),
+        (("--gate", "85"), "--gate is 85.0; expected a number from 0 to 1"),
+        (("--gate", "nan"), "--gate is nan; expected a number from 0 to 1"),
         (("--error", "0.1"), "--error 0.1 does nothing without --gate"),
-        (("--gate", "0.8", "--error", "5"), "error=5.0 is not above 0"),
+        (("--gate", "0.8", "--error", "0.6"), "error is 0.6; expected above 0 and at most 0.5"),
         (("--count", "empty_context"), "'empty_context' is not REASON=VALUE"),
         (("--count", "empty_context=most"), "'empty_context=most' is not REASON=VALUE"),
-        (("--count", "empty_context=2"), "count['empty_context']=2.0 is outside 0..1"),
-        (("--count", "empty_context=nan"), "count['empty_context']=nan is outside 0..1"),
+        (
+            ("--count", "empty_context=2"),
+            "count['empty_context'] is 2.0; expected a number from 0 to 1",
+        ),
+        (
+            ("--count", "empty_context=nan"),
+            "count['empty_context'] is nan; expected a number from 0 to 1",
+        ),
         (("--count", "empty=0"), "there are: answer_not_covered, empty_answer, empty_context"),
         (
             ("--count", "empty_answer=0", "--count", "empty_answer=1"),

@@ -13,8 +13,13 @@ from rag_evals.cli.shared.options import Json
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import load_run
-from rag_evals.run.engine.batch_table import open_batches
-from rag_evals.run.engine.batches import BatchSteps, ask_states, batch_words, pending_in
+from rag_evals.run.engine.batches import (
+    BatchSteps,
+    batch_words,
+    collect_results,
+    open_batches,
+    pending_in,
+)
 
 batch = typer.Typer(
     name="batch",
@@ -79,7 +84,8 @@ def collect(
 
 def _show_states(run: Path, *, json_output: bool) -> NoReturn:
     with open_batches(run) as table:
-        parts = ask_states(table)
+        collect_results(table, echo, only_ask=True)
+        parts = table.parts()
     pending, failed = pending_in(run), load_run(run).summary().failed
     if json_output:
         numbers = [{name: getattr(part, name) for name in _TOLD} for part in parts]

@@ -22,6 +22,7 @@ from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.grading import default_judge
 from rag_evals.report.screen import echo
 from rag_evals.run import OPTIONS
+from rag_evals.run.plan.options import ASKING_OPTIONS
 from rag_evals.verify import EMBEDDED
 
 CONFIG_FILE = "rag-evals.toml"
@@ -31,7 +32,7 @@ _TABLE = "[tool.rag-evals]"
 _IN_PYTHON: Mapping[str, str] = {"graders": "grader", "columns": "column"}
 """Python names of options, and their names on the command line, where they are repeated."""
 
-_OF_ENDPOINTS = {"settings", *(name for name, option in OPTIONS.items() if option.asks)}
+_OF_ENDPOINTS = {"settings", *ASKING_OPTIONS}
 _OF_GRADE = frozenset({"data", "out", "by", "cluster"})
 """Keys that apply only to `grade`."""
 

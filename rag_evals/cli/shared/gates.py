@@ -33,8 +33,12 @@ from rag_evals.run import (
     require_counts,
     require_gate,
 )
-from rag_evals.run.engine.batch_table import open_batches, parts_under_way
-from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
+from rag_evals.run.engine.batches import (
+    BatchSteps,
+    aexecute_batches,
+    open_batches,
+    parts_under_way,
+)
 from rag_evals.run.plan.options import parse_share
 
 gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 when it is missed")
@@ -313,14 +317,13 @@ def grade_again(
     *,
     json_output: bool,
 ) -> None:
-    with open_batches(folder) as table:
-        command = table.command
-    if command is None:
+    command = open_batches(folder).command_file
+    if not command.exists():
         raise ConfigurationError(
             f"{str(folder)!r} does not contain the command that started its batches; run that "
             "command again: rag-evals grade DATA ... --batch"
         )
-    kept = json.loads(command, object_hook=_read)
+    kept = json.loads(command.read_text(), object_hook=_read)
     options = {**kept["options"], "out": folder.absolute(), "restart": False}
     options["json_output"] = json_output or options["json_output"]
     token = _steps.set(steps)

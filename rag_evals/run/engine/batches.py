@@ -1,167 +1,285 @@
 """Grading of a data set in batches.
 
 Each round grades all unfinished rows with the replies collected so far and sends the requests that
-are still missing. Rounds repeat until no row is pending. A results file is read only when complete,
-because a lost line means paying for its reply twice.
+are still missing. Rounds repeat until no row is pending. SQLite in the run folder stores requests
+and results. Each step is recorded before it is taken, so a kill loses nothing.
 """
 
 import asyncio
 import os
+import sqlite3
 import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, aclosing, closing
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, aclosing, closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import count
+from functools import cache, partial
+from itertools import chain, count
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple, Self
 
-from rag_evals.errors import ConfigurationError, JudgeUnavailableError, UnknownBatchError
+from filelock import FileLock, Timeout
+
+from rag_evals.errors import (
+    ConfigurationError,
+    JudgeUnavailableError,
+    PendingError,
+    UnknownBatchError,
+)
 from rag_evals.judge.batches import BatchApi, BatchHost, BatchResult, BatchState
 from rag_evals.judge.pace.retry import seconds_before_poll
-from rag_evals.run.engine.batch_table import (
-    GIVEN,
-    SENDING,
-    WRITTEN,
-    BatchPart,
-    BatchTable,
-    RoundAnswers,
-)
-from rag_evals.run.engine.loop import runner_of
-from rag_evals.run.engine.session import session_of
+from rag_evals.run.engine.evaluate import runner_of
+from rag_evals.run.engine.session import grading_now, session_of
 from rag_evals.run.plan.plan import Plan
 from rag_evals.run.plan.progress import Report
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.lines import PRIVATE
-from rag_evals.run.record.store import MANIFEST, RunStore, read_manifest, require_same_run
+from rag_evals.run.record.store import BATCH, MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
 """Receives lines about the progress of the batches."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
-_NO_ANSWER = "no answer, asking again: {}"
+_FILE = "batches.sqlite3"
+# AUTOINCREMENT: a number must not be reused, because files are named by it.
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS parts (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, endpoint TEXT NOT NULL,
+    model TEXT NOT NULL, ended INTEGER NOT NULL DEFAULT 0, status TEXT NOT NULL, file TEXT,
+    batch TEXT
+);
+CREATE TABLE IF NOT EXISTS requests (
+    key TEXT PRIMARY KEY, owner TEXT NOT NULL, part INTEGER, sent INTEGER NOT NULL DEFAULT 0,
+    reply TEXT, status INTEGER, fault TEXT
+);
+CREATE INDEX IF NOT EXISTS requests_part ON requests (part);
+"""
+_PARTS = """
+SELECT number, name, endpoint, model, (SELECT count(*) FROM requests WHERE part = number), ended,
+    status, file, batch FROM parts ORDER BY number
+"""
+# A SENDING part may or may not have reached the provider.
+WRITTEN, SENDING = "written", "sending"
 
 
-class _Held(NamedTuple):
-    """Counts of a results file.
+@dataclass(frozen=True, slots=True)
+class BatchPart:
+    """A file of requests for one endpoint and model, and later the provider's batch.
 
-    Attributes:
-        requests: Requests of the part that have a result.
-        replies: Requests of the part that have a reply.
-        foreign: Results for requests of other parts.
-        others: Unreadable lines.
-        start: The first unreadable line, cut short.
+    `status` is `written`, `sending`, `given` to the user's vLLM, or the provider's status; `ended`
+    counts processed requests, and `file` and `batch` are ids of the provider.
     """
 
+    number: int
+    name: str
+    endpoint: str
+    model: str
     requests: int
+    ended: int
+    status: str
+    file: str | None
+    batch: str | None
+
+
+class Taken(NamedTuple):
+    """Counts of a part's results; `shown` is the first unusable line."""
+
+    results: int
     replies: int
-    foreign: int
-    others: int
-    start: str
-
-    @classmethod
-    def of(cls, path: Path, asked: frozenset[str]) -> "_Held":
-        keys: set[str] = set()
-        replied: set[str] = set()
-        others, start = 0, ""
-        with path.open("rb") as lines:
-            for line in filter(None, map(bytes.strip, lines)):
-                if (found := BatchResult.read(line)) is not None:
-                    (keys if found.reply is None else replied).add(found.key)
-                else:
-                    shown = line[:_SHOWN_CHARS].decode("utf-8", "replace")
-                    start = start or f": {shown!r}"
-                    others += 1
-        every = keys | replied
-        return cls(len(every & asked), len(replied & asked), len(every - asked), others, start)
-
-    def why_none(self, part: BatchPart) -> str:
-        if self.foreign:
-            return f": 0 of {self.foreign} are of this batch's {part.requests} requests"
-        return self.start
+    unreadable: int
+    shown: str
 
 
-def _take(
-    table: BatchTable, part: BatchPart, held: _Held, status: str, words: str, tell: Tell
-) -> None:
-    with table.path_of(part.number, ".out").open("rb") as lines:
-        results = (found for line in lines if (found := BatchResult.read(line)) is not None)
-        table.take(part, status, results)
-    words += f", {min(held.replies, part.requests)} of {part.requests} requests have a reply"
-    if held.others:
-        words += f", and {held.others} lines cannot be read"
-        if (again := part.requests - held.requests) > 0:
-            words += f"; {again} requests are sent again, and paid for again"
-    tell(f"taken: {words}")
+@dataclass(slots=True)
+class _OpenPart:
+    number: int
+    file: IO[bytes]
+    requests: int = 0
 
 
-def take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    """Take the results that the user's program wrote, if it has."""
-    path = table.path_of(part.number, ".out")
-    if not path.exists():
-        return
-    held = _Held.of(path, table.keys(part))
-    if not held.requests:
-        raise ConfigurationError(
-            f"no line of {str(path)!r} is a result of part {part.number}{held.why_none(part)}; "
-            "let `vllm run-batch` write it"
-        )
-    _take(table, part, held, "completed", str(path), tell)
+class BatchTable:
+    """The batches of a run folder, locked for one process."""
 
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self._lock = FileLock(run / BATCH / ".lock", timeout=0)
 
-def take_batch(
-    table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
-) -> None:
-    """Download and store the results of a finished batch."""
-    held = _fetched(api, state, table.path_of(part.number, ".out"), table.keys(part))
-    if not held.requests and (held.others or held.foreign or state.replied):
-        raise ConfigurationError(
-            f"the endpoint sent no results of batch {state.name}"
-            f"{held.why_none(part)}; "
-            f"nothing was taken: `rag-evals batch collect {table.folder.parent}` fetches it again"
-        )
-    _take(table, part, held, state.status, f"batch {state.name}, {state.status}", tell)
-
-
-def _fetched(api: BatchApi, state: BatchState, path: Path, keys: frozenset[str]) -> _Held:
-    for number in range(1, _TRIES + 1):
-        is_last = number == _TRIES
+    def __enter__(self) -> Self:
+        """Raise `ConfigurationError` if the folder is in use or damaged."""
+        folder = self.run / BATCH
+        path = folder / _FILE
         try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE)
-            with os.fdopen(descriptor, "wb") as file:
-                for name in state.results:
-                    file.writelines(line + b"\n" for line in api.lines(state.name, name))
-        except JudgeUnavailableError:
-            if is_last:
-                raise
-        else:
-            held = _Held.of(path, keys)
-            # The provider counts the replies; if fewer came, some were lost on the way.
-            is_short = bool(held.others) or held.requests < (state.replied or 0)
-            if is_last or not is_short:
-                return held
-        time.sleep(seconds_before_poll(number))
-    raise AssertionError("the last try returns or raises")
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+            path.touch(PRIVATE)
+        except Timeout:
+            raise ConfigurationError(
+                f"the batches in {str(folder)!r} are in use by another program; wait for it"
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"{str(folder)!r} cannot be used: {error.strerror or error}"
+            ) from error
+        try:
+            self._connection = sqlite3.connect(path)
+            self._connection.executescript(_SCHEMA)
+        except sqlite3.DatabaseError as error:
+            self._lock.release()
+            raise ConfigurationError(f"{str(path)!r} cannot be used: {error}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+        self._lock.release()
+
+    @property
+    def command_file(self) -> Path:
+        """JSON of the options of the command that started the batches."""
+        return self.run / BATCH / "command.json"
+
+    def path_of(self, part: int, kind: str = "") -> Path:
+        return self.run / BATCH / f"part-{part}{kind}.jsonl"
+
+    def parts(self) -> list[BatchPart]:
+        """Return the parts whose results are still missing."""
+        return [BatchPart(*row) for row in self._connection.execute(_PARTS)]
+
+    def update(self, part: BatchPart, **columns: object) -> None:
+        names = ", ".join(f"{name} = ?" for name in columns)
+        with self._connection as connection:
+            connection.execute(
+                f"UPDATE parts SET {names} WHERE number = ?", (*columns.values(), part.number)
+            )
+
+    def release(self, part: BatchPart) -> None:
+        """Free the requests of a part for another one."""
+        with self._connection as connection:
+            connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
+            connection.execute("DELETE FROM parts WHERE number = ?", (part.number,))
+
+    @contextmanager
+    def taking(self, part: BatchPart, status: str, lines: Iterable[bytes]) -> Iterator[Taken]:
+        """Store the results of a part, unless the block raises."""
+        lost = f"the batch is {status} and has no reply to it"
+        unreadable, shown = 0, ""
+        with self._connection as connection:
+            connection.execute(
+                "UPDATE requests SET sent = sent + 1, reply = NULL, status = NULL, fault = ? "
+                "WHERE part = ?",
+                (lost, part.number),
+            )
+            for line in filter(None, map(bytes.strip, lines)):
+                if (found := BatchResult.read(line)) is None:
+                    unreadable += 1
+                elif connection.execute(
+                    "UPDATE requests SET reply = ?, status = ?, fault = ? "
+                    "WHERE key = ? AND part = ? AND reply IS NULL",
+                    (found.reply, found.status, found.fault, found.key, part.number),
+                ).rowcount:
+                    continue
+                shown = shown or f": {line[:_SHOWN_CHARS].decode('utf-8', 'replace')!r}"
+            results, replies = connection.execute(
+                "SELECT count(nullif(fault, ?)), count(reply) FROM requests WHERE part = ?",
+                (lost, part.number),
+            ).fetchone()
+            yield Taken(results, replies, unreadable, shown)
+            self.release(part)
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """Write the missing requests into new parts, saved unless the block raises."""
+        with self._connection as connection, ExitStack() as self._files:
+            unsent = f"(SELECT number FROM parts WHERE status = '{WRITTEN}')"
+            connection.execute(f"UPDATE requests SET part = NULL WHERE part IN {unsent}")
+            connection.execute(f"DELETE FROM parts WHERE status = '{WRITTEN}'")
+            self._writing: dict[tuple[str, str], _OpenPart] = {}
+            yield
+
+    def attempt(self, key: str) -> BatchResult | None:
+        """Return the latest result of a request; None if it has none or is pending."""
+        row = self._connection.execute(
+            "SELECT key, reply, status, fault, sent FROM requests "
+            "WHERE key = ? AND part IS NULL AND sent > 0",
+            (key,),
+        ).fetchone()
+        return BatchResult(*row) if row else None
+
+    def is_paid_here(self, key: str) -> bool:
+        """True if the current grading was the first to need the request."""
+        found = self._connection.execute("SELECT owner FROM requests WHERE key = ?", (key,))
+        return found.fetchone() in (None, ("\n".join(grading_now.get()),))
+
+    def note(self, missing: PendingError) -> None:
+        """Write a request into a part, unless it is in one."""
+        waits = "SELECT 1 FROM requests WHERE key = ? AND part IS NOT NULL"
+        if self._connection.execute(waits, (missing.key,)).fetchone():
+            return
+        host, model = BatchHost.of(missing.endpoint), str(missing.body["model"])
+        line = host.line(missing.key, missing.body)
+        place = missing.endpoint, model
+        part = self._writing.get(place)
+        if (
+            part is None
+            or part.requests >= host.max_requests
+            or part.file.tell() + len(line) > host.max_bytes
+        ):
+            part = self._writing[place] = self._new_part(*place)
+        part.file.write(line)
+        part.requests += 1
+        self._connection.execute(
+            "INSERT INTO requests (key, owner, part) VALUES (?, ?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET part = excluded.part",
+            (missing.key, "\n".join(grading_now.get()), part.number),
+        )
+
+    def _new_part(self, endpoint: str, model: str) -> _OpenPart:
+        made = self._connection.execute(
+            "INSERT INTO parts (name, endpoint, model, status) VALUES (?, ?, ?, ?)",
+            (f"rag-evals-{uuid.uuid4().hex}", endpoint, model, WRITTEN),
+        )
+        number = int(made.lastrowid or 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        file = os.fdopen(os.open(self.path_of(number), flags, PRIVATE), "wb")
+        return _OpenPart(number, self._files.enter_context(file))
+
+
+def _has_batches(folder: Path) -> bool:
+    # Path.exists() raises for names that are too long; creating the folder reports those.
+    return os.path.exists(folder / BATCH / _FILE)  # noqa: PTH110
+
+
+def parts_under_way(folder: Path) -> Sequence[BatchPart]:
+    """Return the parts of a run folder that were sent and have no results yet."""
+    if not _has_batches(folder):
+        return ()
+    with BatchTable(folder) as table:
+        return [part for part in table.parts() if part.status != WRITTEN]
+
+
+def open_batches(folder: Path) -> BatchTable:
+    """Return the batches of a run folder; raise `ConfigurationError` if it has none."""
+    if not _has_batches(folder):
+        raise ConfigurationError(
+            f"{str(folder)!r} has no batches; `rag-evals grade DATA --judge PROVIDER/MODEL "
+            "--batch` starts them"
+        )
+    return BatchTable(folder)
 
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """Steps to take with the batches of a run.
+    """Steps to take with the batches of a run, after finished results were collected.
 
     Attributes:
-        take: Collect finished results.
         send: Send missing requests.
-        wait: Repeat both until no row is pending.
+        wait: Send and collect until no row is pending.
         again: Resend the requests of batches that the endpoint has deleted.
-        max_requests: Most requests in one batch; None for the provider's limit.
     """
 
-    take: bool = True
     send: bool = True
     wait: bool = False
     again: bool = False
-    max_requests: int | None = None
 
 
 async def aexecute_batches(
@@ -175,16 +293,7 @@ async def aexecute_batches(
 ) -> Run:
     """Grade in batches and return the run so far.
 
-    Args:
-        plan: The plan.
-        steps: The steps to take.
-        out: The run folder, new or to be resumed.
-        tell: Receives lines about the progress of the batches.
-        progress: As for `evaluate`.
-        command: JSON of the options of the command that starts the batches; None keeps the stored.
-
-    Raises:
-        ConfigurationError: The judge supports no batches, or the provider rejected one.
+    `command` is JSON of the options of the command that starts the batches; None keeps the stored.
     """
     check_batch_judges(plan)
     if plan.settings.restart:
@@ -196,17 +305,35 @@ async def aexecute_batches(
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
         if command is not None:
-            table.command = command
-        if steps.take:
-            await _outlast(partial(take_results, table, tell, again=steps.again), steps, tell)
+            table.command_file.touch(PRIVATE)
+            table.command_file.write_text(command)
+        collect = partial(collect_results, table, tell)
+        await _outlast(partial(collect, again=steps.again), steps, tell)
         while True:
-            run = await _round(plan, table, steps, out, progress)
+            run = await _round(plan, table, out, progress)
             if steps.send:
                 await _outlast(partial(send_parts, table, tell), steps, tell)
             if not (steps.wait and run.summary().pending):
                 return run
-            await _ended(table, tell)
-            await _outlast(partial(take_results, table, tell), steps, tell)
+            told = ""
+            for number in count(1):
+                await _outlast(collect, steps, tell)
+                parts = table.parts()
+                if not parts:
+                    break
+                told = _tell_of_wait(parts, told, table, tell)
+                await asyncio.sleep(seconds_before_poll(number))
+
+
+def _tell_of_wait(parts: Sequence[BatchPart], told: str, table: BatchTable, tell: Tell) -> str:
+    if any(part.batch is None for part in parts):
+        raise ConfigurationError(
+            "you process these requests yourself, so --wait has no effect; when they are done, "
+            f"run `rag-evals batch collect {table.run}`"
+        )
+    if (words := batch_words(parts)) != told:
+        tell(words)
+    return words
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
@@ -214,13 +341,12 @@ async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> N
     for number in count(1):
         try:
             work()
+            break
         except JudgeUnavailableError as error:
             if not steps.wait:
                 raise
-            tell(_NO_ANSWER.format(error))
+            tell(f"no answer, asking again: {error}")
             await asyncio.sleep(seconds_before_poll(number))
-        else:
-            return
 
 
 def check_batch_judges(plan: Plan) -> None:
@@ -228,146 +354,155 @@ def check_batch_judges(plan: Plan) -> None:
     asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
     if not asked:
         raise ConfigurationError(
-            "this run asks no judge, so there is nothing to send in a batch; name one, as in "
-            "--judge openai/gpt-4o-mini"
+            "this run has no judge to send a batch to; expected one such as --judge "
+            "openai/gpt-4o-mini"
         )
     for judge in asked:
         if not isinstance(judge, str):
             raise ConfigurationError(
-                "batches are sent to a judge that a string names, such as 'openai/gpt-4o-mini'; "
-                f"this client is {type(judge).__name__}"
+                f"batches need a judge string such as 'openai/gpt-4o-mini'; this client is "
+                f"{type(judge).__name__}"
             )
         BatchHost.of(judge)
 
 
-async def _round(
-    plan: Plan,
-    table: BatchTable,
-    steps: BatchSteps,
-    out: Path,
-    progress: Report | bool | None,
-) -> Run:
-    table.drop_written()
-    answers = RoundAnswers(table, max_requests=steps.max_requests)
-    session = session_of(plan, answers, out)
-    opened = runner_of(plan, out=out, progress=progress, opened=session)
-    with answers.writing():
+async def _round(plan: Plan, table: BatchTable, out: Path, progress: Report | bool | None) -> Run:
+    opened = runner_of(plan, out=out, progress=progress, opened=session_of(plan, table, out))
+    with table.round():
         async with opened as runner, aclosing(runner.outcomes()) as outcomes:
             async for _ in outcomes:
                 pass
             return runner.finished()
 
 
+@contextmanager
+def _open_apis() -> Iterator[Callable[[str], BatchApi]]:
+    """Yield a function that opens an endpoint once."""
+    with ExitStack() as stack:
+
+        @cache
+        def api_of(endpoint: str) -> BatchApi:
+            return stack.enter_context(closing(BatchApi.open(endpoint)))
+
+        yield api_of
+
+
 def send_parts(table: BatchTable, tell: Tell) -> None:
     """Send the written parts, unless a killed program has already sent them."""
-    with _Apis() as apis:
+    with _open_apis() as api_of:
         for part in table.parts():
             if part.batch is not None:
                 continue
+            path = table.path_of(part.number)
             if BatchHost.of(part.endpoint).is_local:
-                path, out = table.path_of(part.number), table.path_of(part.number, ".out")
-                table.note(part.number, status=GIVEN)
-                tell(f"to do: vllm run-batch -i {path} -o {out} --model {part.model}")
+                table.update(part, status="given")
+                results = table.path_of(part.number, ".out")
+                tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
                 continue
             again = part.status == SENDING
             # After a kill, the next start looks for it at the provider.
-            table.note(part.number, status=SENDING)
-            api = apis.of(part.endpoint)
-            path, file = table.path_of(part.number), part.file
-            if file is None:
-                file = api.upload(path, part.name, again=again)
-                table.note(part.number, file=file)
+            table.update(part, status=SENDING)
+            api = api_of(part.endpoint)
+            file = part.file or api.upload(path, part.name, again=again)
+            table.update(part, file=file)
             made = api.create(path, file, part.name, again=again)
-            table.note(part.number, batch=made.name, status=made.status)
+            table.update(part, batch=made.name, status=made.status)
             tell(
                 f"sent: batch {made.name} with {part.requests} requests to {part.model}; "
-                f"`rag-evals batch collect {table.folder.parent}` takes the replies"
+                f"`rag-evals batch collect {table.run}` fetches the replies"
             )
 
 
-def take_results(table: BatchTable, tell: Tell, *, again: bool = False) -> None:
-    """Take the results of finished batches.
-
-    Raises:
-        ConfigurationError: The provider rejected a batch or has deleted it.
-    """
-    with _Apis() as apis:
+def collect_results(
+    table: BatchTable, tell: Tell, *, again: bool = False, only_ask: bool = False
+) -> None:
+    """Take the results of finished batches; with `only_ask`, just refresh their status."""
+    with _open_apis() as api_of:
         for part in table.parts():
-            if BatchHost.of(part.endpoint).is_local:
-                take_file(table, part, tell)
-            elif part.batch is not None:
-                try:
-                    _take_ended(table, part, apis.of(part.endpoint), tell)
-                except UnknownBatchError as error:
-                    if not again:
-                        raise _with_way_out(error, table, part) from None
-                    table.release(part, "unknown")
-                    tell(
-                        f"{error}; its {part.requests} requests are sent again, and paid for again"
-                    )
+            if part.batch is None:
+                if not only_ask and BatchHost.of(part.endpoint).is_local:
+                    _take_file(table, part, tell)
+                continue
+            api = api_of(part.endpoint)
+            try:
+                state = api.state(part.batch)
+                ended = part.ended if state.ended is None else state.ended
+                table.update(part, status=state.status, ended=ended)
+                if BatchState.is_end(state.status) and not only_ask:
+                    _take_batch(table, part, state, api, tell)
+            except UnknownBatchError as error:
+                if not again:
+                    raise UnknownBatchError(
+                        f"{error}; `rag-evals batch collect {table.run} --again` sends its "
+                        f"{part.requests} requests again, and pays for them again"
+                    ) from None
+                table.release(part)
+                tell(f"{error}; its {part.requests} requests are sent again, and paid for again")
 
 
-def _with_way_out(
-    error: UnknownBatchError, table: BatchTable, part: BatchPart
-) -> UnknownBatchError:
-    return UnknownBatchError(
-        f"{error}; `rag-evals batch collect {table.folder.parent} --again` sends its "
-        f"{part.requests} requests again, and pays for them again"
-    )
-
-
-def _take_ended(table: BatchTable, part: BatchPart, api: BatchApi, tell: Tell) -> None:
-    state = _noted(table, part, api)
-    if not BatchState.is_end(state.status):
+def _take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
+    """Take the results that the user's program wrote, if it has."""
+    path = table.path_of(part.number, ".out")
+    if not path.exists():
         return
-    if state.status == "failed" and not state.results:
-        table.release(part, state.status)
-        raise ConfigurationError(
-            f"the provider processed nothing of batch {state.name}: "
-            f"{state.message or 'it gives no reason'}; when that is fixed, `rag-evals batch "
-            f"submit {table.folder.parent}` sends its {part.requests} requests again"
-        )
-    take_batch(table, part, state, api, tell)
-
-
-def _noted(table: BatchTable, part: BatchPart, api: BatchApi) -> BatchState:
-    state = api.state(str(part.batch))
-    ended = part.ended if state.ended is None else state.ended
-    table.note(part.number, status=state.status, ended=ended)
-    return state
-
-
-def ask_states(table: BatchTable) -> list[BatchPart]:
-    """Refresh the status of sent batches, and return the parts without results."""
-    with _Apis() as apis:
-        for part in table.parts():
-            if part.batch is not None:
-                try:
-                    _noted(table, part, apis.of(part.endpoint))
-                except UnknownBatchError as error:
-                    raise _with_way_out(error, table, part) from None
-    return table.parts()
-
-
-async def _ended(table: BatchTable, tell: Tell) -> None:
-    told = ""
-    for number in count(1):
-        try:
-            words = batch_words(parts := ask_states(table))
-        except JudgeUnavailableError as error:
-            # A batch takes up to a day, so do not give up when the network is down for an hour.
-            parts, words = table.parts(), _NO_ANSWER.format(error)
-        if any(part.batch is None for part in parts):
+    with path.open("rb") as lines, table.taking(part, "completed", lines) as taken:
+        if not taken.results:
             raise ConfigurationError(
-                "a program of yours processes these requests, so there is nothing to wait for; "
-                f"then run `rag-evals batch collect {table.folder.parent}`"
+                f"{str(path)!r} has no results of part {part.number}{taken.shown}; expected the "
+                "output of `vllm run-batch`"
             )
-        if words != told:
-            tell(words)
-            told = words
-        if all(BatchState.is_end(part.status) for part in parts):
-            return
-        await asyncio.sleep(seconds_before_poll(number))
+    _tell_of_results(str(path), part, taken, tell)
+
+
+def _take_batch(
+    table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
+) -> None:
+    if state.status == "failed" and not state.results:
+        table.release(part)
+        raise ConfigurationError(
+            f"the provider rejected batch {state.name}: {state.message or 'it gives no reason'}; "
+            f"fix that, and run `rag-evals batch collect {table.run} --send` to send its "
+            f"{part.requests} requests again"
+        )
+    for number in range(1, _TRIES + 1):
+        try:
+            _take_results(table, part, state, api, tell, is_last=number == _TRIES)
+            break
+        except JudgeUnavailableError:
+            if number == _TRIES:
+                raise
+            time.sleep(seconds_before_poll(number))
+
+
+def _take_results(
+    table: BatchTable,
+    part: BatchPart,
+    state: BatchState,
+    api: BatchApi,
+    tell: Tell,
+    *,
+    is_last: bool,
+) -> None:
+    lines = chain.from_iterable(api.lines(state.name, file) for file in state.results)
+    with table.taking(part, state.status, lines) as taken:
+        # A reply that is lost on the way would be paid for twice, so download all again.
+        if not is_last and (taken.unreadable or taken.results < (state.replied or 0)):
+            raise JudgeUnavailableError("the results are incomplete")
+        if not taken.results and (taken.shown or state.replied):
+            raise ConfigurationError(
+                f"the endpoint sent no results of batch {state.name}{taken.shown}; nothing was "
+                f"taken: `rag-evals batch collect {table.run}` fetches it again"
+            )
+    _tell_of_results(f"batch {state.name}, {state.status}", part, taken, tell)
+
+
+def _tell_of_results(words: str, part: BatchPart, taken: Taken, tell: Tell) -> None:
+    words += f", {taken.replies} of {part.requests} requests have a reply"
+    if taken.unreadable:
+        words += f", and {taken.unreadable} lines cannot be read"
+        if (again := part.requests - taken.results) > 0:
+            words += f"; {again} requests are sent again, and paid for again"
+    tell(f"taken: {words}")
 
 
 def pending_in(folder: Path) -> int:
@@ -379,22 +514,3 @@ def batch_words(parts: Iterable[BatchPart]) -> str:
     ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
     return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests processed"
-
-
-class _Apis:
-    """One open client per endpoint."""
-
-    def __init__(self) -> None:
-        self._opened: dict[str, BatchApi] = {}
-        self._stack = ExitStack()
-
-    def __enter__(self) -> "_Apis":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def of(self, endpoint: str) -> BatchApi:
-        if endpoint not in self._opened:
-            self._opened[endpoint] = self._stack.enter_context(closing(BatchApi.open(endpoint)))
-        return self._opened[endpoint]

@@ -24,12 +24,7 @@ class EarlierOutcomes:
 
     If not a byte of the data has changed, the index knows by position which rows are done, and only
     rows that a killed start wrote last are read again. Otherwise each row is looked up by its
-    fingerprint and its grader's.
-
-    Attributes:
-        changed: Rows that have changed since they were graded.
-        done: Gradings known to be done by position; 0 if rows are looked up.
-        spent: Usage of earlier starts.
+    fingerprint and its grader's, and `done` is 0.
     """
 
     def __init__(self, plan: Plan, store: RunStore) -> None:
@@ -46,7 +41,10 @@ class EarlierOutcomes:
         self._unfinished: dict[int, int] | None = None
         self._last_changed = -1
         self._has_moved = False
-        self._key = self._data_key()
+        check = plan.data.kept_check if isinstance(plan.data, FileData) else None
+        is_whole = plan.drawn is None and not plan.batched
+        # Identifies the data and how it is read; None if rows must be looked up.
+        self._key = f"{check.reading} {check.content}" if check and is_whole else None
         if store.is_new:
             store.index.trust_positions(self._key)
         self._flags = self._positions()
@@ -163,14 +161,6 @@ class EarlierOutcomes:
         if row.position != self._last_changed and self._store.index.was_graded(row.name, grader):
             self.changed += 1
             self._last_changed = row.position
-
-    def _data_key(self) -> str | None:
-        """Identify the data and how it is read; None if rows must be looked up."""
-        data = self._plan.data
-        check = data.kept_check if isinstance(data, FileData) else None
-        if check is None or self._plan.drawn is not None or self._plan.batched:
-            return None
-        return f"{check.reading} {check.content}"
 
     def _positions(self) -> dict[str, bytearray] | None:
         """Return flags of done rows by grader; None if positions cannot be trusted."""

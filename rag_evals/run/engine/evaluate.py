@@ -1,58 +1,419 @@
 """Grading of a data set, as a whole or as a stream of outcomes."""
 
 import asyncio
+import gc
 import signal
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
-from contextlib import aclosing, closing, suppress
+import threading
+import time
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    suppress,
+)
+from dataclasses import dataclass, field
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
 from rag_evals.core import Work, require_known, watched
-from rag_evals.dataset import Data
-from rag_evals.errors import RunInterruptedError
+from rag_evals.dataset import Data, FileData, NumberedSample
+from rag_evals.errors import (
+    JudgeRejectedError,
+    JudgeUnreachableError,
+    PendingError,
+    RunInterruptedError,
+    TooManyFailuresError,
+)
+from rag_evals.grading import Grader
 from rag_evals.judge import Client
 from rag_evals.judge.pace.row_time import LoopThread
-from rag_evals.run.engine.loop import runner_of
+from rag_evals.run.engine.earlier import EarlierOutcomes
+from rag_evals.run.engine.session import AsyncGradingSession, session_of
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
-from rag_evals.run.plan.plan import Graders, Plan, folders_of
-from rag_evals.run.plan.progress import Report
+from rag_evals.run.plan.plan import Graders, Plan, RunPolicy, folders_of
+from rag_evals.run.plan.progress import Progress, Report, reporting, silent
 from rag_evals.run.plan.sampling import FREE_FOLDER, choose_designs, plan_draw
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
+from rag_evals.run.record.samples import StoredSample, stored_sample
+from rag_evals.run.record.store import RunStore
+from rag_evals.run.record.summary import Summary
 
 T = TypeVar("T")
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+async def in_flight(
+    work: Iterable[T | Coroutine[Any, Any, T | None] | None], most: int
+) -> AsyncGenerator[T | None]:
+    """Yield results as they arrive; a slow consumer slows down the work.
+
+    None as a piece of work waits until a running one has ended. When a coroutine raises, the others
+    are cancelled before its exception propagates.
+    """
+    running: set[asyncio.Task[T | None]] = set()
+    ended: asyncio.Queue[asyncio.Task[T | None]] = asyncio.Queue()
+
+    async def next_ended() -> T | None:
+        task = await ended.get()
+        running.discard(task)
+        return task.result()
+
+    try:
+        for piece in work:
+            if piece is None:
+                assert running, "nothing is under way that could end"
+                yield await next_ended()
+                continue
+            if not asyncio.iscoroutine(piece):
+                yield piece
+                continue
+            task = asyncio.create_task(piece)
+            running.add(task)
+            task.add_done_callback(ended.put_nowait)
+            # Also drain results that have arrived in the meantime.
+            while len(running) >= most or not ended.empty():
+                yield await next_ended()
+        while running:
+            yield await next_ended()
+    finally:
+        # After an exception, calls in flight must not go on costing money.
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+REFUSALS_IN_A_ROW = 10
+"""This many refused gradings without a success between them end a run."""
+
+
+class Refusals:
+    def __init__(self, earlier: EarlierOutcomes | None) -> None:
+        self._earlier = earlier
+        self._answered = False
+        self._answered_before = earlier is not None and earlier.spent.is_answered
+        self._in_a_row = 0
+
+    def check(self, outcome: Outcome) -> None:
+        """Raise if the outcome shows that the endpoint cannot be used."""
+        if outcome.error is None:
+            # An outcome without a call does not prove that the key works.
+            if outcome.usage.calls > 0:
+                self._answered = True
+                self._in_a_row = 0
+            return
+        kind, message = outcome.error.type, outcome.error.message
+        if kind == JudgeUnreachableError.__name__ and not self._answered:
+            raise JudgeUnreachableError(message)
+        if kind != JudgeRejectedError.__name__:
+            return
+        if self._earlier is not None and self._earlier.was_refused(outcome):
+            return
+        if not (self._answered or self._answered_before):
+            raise JudgeRejectedError(message)
+        self._in_a_row += 1
+        if self._in_a_row >= REFUSALS_IN_A_ROW:
+            raise JudgeRejectedError(
+                f"the endpoint rejected {self._in_a_row} gradings in a row, so the run ends here; "
+                f"the same call continues it; the last error: {message}"
+            )
+
+
+_YOUNG_OBJECTS = 10_000
+
+# Threads share the collector, so the first run freezes the heap and the last one unfreezes it.
+_lock = threading.Lock()
+_thresholds: list[tuple[int, int, int]] = []
+
+
+@contextmanager
+def settled_heap() -> Iterator[None]:
+    """Freeze existing objects and collect garbage less often.
+
+    A run allocates so fast that collections over all loaded modules took a fifth of the CPU.
+    """
+    with _lock:
+        young, *older = found = gc.get_threshold()
+        _thresholds.append(found)
+        gc.freeze()
+        # 0 means that the user has switched collection off.
+        gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
+    try:
+        yield
+    finally:
+        with _lock:
+            before = _thresholds.pop()
+            if not _thresholds:
+                gc.set_threshold(*before)
+                gc.unfreeze()
+
+
+@asynccontextmanager
+async def runner_of(
+    plan: Plan,
+    *,
+    out: str | Path | None,
+    progress: Report | bool | None,
+    yields_earlier: bool = False,
+    holds: bool = True,
+    opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
+) -> "AsyncIterator[Runner]":
+    """Open session, store and progress display; arguments as for `evaluate`."""
+    folder = None if out is None else Path(out)
+    async with AsyncExitStack() as stack:
+        # First, so that a judge that cannot be opened leaves no folder behind.
+        session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
+        store = None
+        if folder is not None:
+            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
+            stack.enter_context(store)
+        report = stack.enter_context(reporting(progress))
+        stack.enter_context(settled_heap())
+        if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
+            store.keep_check(plan.data.kept_check)
+        holds = holds and folder is None
+        yield Runner(plan, session, store, report, yields_earlier, holds)
+
+
+@dataclass(slots=True)
+class Runner:
+    """Grades the rows of a plan."""
+
+    plan: Plan
+    session: AsyncGradingSession
+    store: RunStore | None
+    report: Report
+    # Yield outcomes of earlier starts too.
+    yields_earlier: bool
+    # Keep the outcomes in memory.
+    holds: bool
+    # Entries of the policy in the manifest.
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    _began: float = field(default_factory=time.monotonic)
+    _graded: int = 0
+    _done: int = 0
+    _outcomes: list[Outcome] = field(default_factory=list)
+    _samples: dict[str, StoredSample] = field(default_factory=dict)
+    # Counted in the summary but not yet yielded, by identity.
+    _counted: dict[int, Outcome] = field(default_factory=dict)
+    _earlier: EarlierOutcomes | None = field(init=False)
+    _refusals: Refusals = field(init=False)
+    _summary: Summary = field(init=False)
+    _policy: RunPolicy = field(init=False)
+
+    def __post_init__(self) -> None:
+        plan = self.plan
+        self._earlier = None if self.store is None else EarlierOutcomes(plan, self.store)
+        self._refusals = Refusals(self._earlier)
+        self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
+        lost = 0.0
+        if self._earlier is not None:
+            lost = self._earlier.spent.lost_usd
+            self._earlier.fill(self._summary)
+            self._done = self._earlier.done
+        self._policy = RunPolicy() if plan.policy is None else plan.policy(lost_usd=lost)
+
+    async def outcomes(self) -> AsyncGenerator[Outcome]:
+        """Yield each outcome after it is stored."""
+        waits = asyncio.create_task(self._tell_of_waits())
+        most = self.plan.settings.session.concurrency
+        if self._done:
+            self._tell()
+        try:
+            async with aclosing(in_flight(self._work(), most)) as ended:
+                async for outcome in ended:
+                    if outcome is not None:
+                        yield self._counted.pop(id(outcome))
+            if self._summary.pending:
+                if self.store is not None:
+                    self.store.wait(self._summary.pending)
+            else:
+                self._complete()
+                self._check_failures(at_the_end=True)
+        except TooManyFailuresError as error:
+            # Rows that ended at the same time belong to that run too.
+            for outcome in self._counted.values():
+                yield outcome
+            error.run = self.finished()
+            raise
+        finally:
+            self._check_data(at_the_end=True)
+            waits.cancel()
+            await asyncio.gather(waits, return_exceptions=True)
+
+    def _complete(self) -> None:
+        if isinstance(self.plan.data, FileData):
+            self.plan.data.require_unchanged()
+        self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
+        self._summary.unfinished = False
+        self.notes = self._policy.finish(self._summary)
+        if self.store is not None:
+            self.store.finish(**self.notes)
+
+    def finished(self) -> Run:
+        folder = None if self.store is None else self.store.folder
+        order = {grader.name: place for place, grader in enumerate(self.plan.graders)}
+        self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
+        # Rows end in random order, so restore the order of the graders.
+        graders = self._summary.graders
+        self._summary.graders = {name: graders[name] for name in order if name in graders}
+        self._summary.seconds = time.monotonic() - self._began
+        self._summary.lessons = self.session.judges.lessons
+        untuned = {name for grader in self.plan.graders for name in grader.untuned}
+        self._summary.untuned = sorted(untuned)
+        if self.store is not None:
+            # With the outcomes of earlier starts.
+            self._summary.answered = self.store.index.answered()
+            self._summary.versions = tuple(self.store.versions)
+        models = [grader.result_model for grader in self.plan.graders]
+        outcomes = self._outcomes if self.holds else None
+        run = Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
+        run.index = None if self.store is None else self.store.index
+        return run
+
+    def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
+        if self._earlier is not None and self.yields_earlier:
+            # The summary already includes these.
+            for outcome in self._earlier.outcomes():
+                self._counted[id(outcome)] = outcome
+                yield outcome
+        rows = None if self._earlier is None else self._earlier.rows()
+        for row in self.plan.in_turn() if rows is None else rows:
+            left, taken = self._left_of(row)
+            while (admission := self._policy.admits(row.position, resumed=bool(taken))) == "wait":
+                yield None
+            if admission == "stop":
+                return
+            if self._earlier is not None:
+                self._earlier.keep(row)
+                self._summary.changed = self._earlier.changed
+            elif self.holds and (sample := stored_sample(row)) is not None:
+                self._samples[row.name] = sample
+            # Count all first: the consumer may stop after any one.
+            for outcome in taken:
+                self._summary.count(outcome)
+                self._note(outcome)
+            yield from taken
+            for grader in left:
+                yield self._grade(row, grader)
+
+    def _left_of(self, row: NumberedSample) -> tuple[list[Grader[Any]], list[Outcome]]:
+        if self._earlier is None:
+            return list(self.plan.graders), []
+        left: list[Grader[Any]] = []
+        taken: list[Outcome] = []
+        for grader in self.plan.graders:
+            if not self._earlier.is_done(row, grader.name):
+                found = self._earlier.take(row, grader.name, results=self.yields_earlier)
+                left += [grader] if found is None else []
+                taken += [] if found is None else [found]
+        return left, taken
+
+    async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
+        """Return the outcome; None if it is pending."""
+        try:
+            outcome = await self.session.grade_row(row, grader)
+        except PendingError:
+            self._summary.pending += 1
+            return None
+        # First, so that a resumed run continues after this row.
+        if self.holds:
+            self._outcomes.append(outcome)
+        is_known = self._earlier is not None and self._earlier.is_known_failure(outcome)
+        if self.store is not None and not is_known:
+            self.store.append(outcome)
+            if self.store.is_due:
+                self._check_data()
+                self.store.commit()
+        self._refusals.check(outcome)
+        self._graded += 1
+        self._summary.add(outcome)
+        self._note(outcome)
+        self._check_failures()
+        return outcome
+
+    def _check_data(self, *, at_the_end: bool = False) -> None:
+        """Forget row positions if the file was modified during the run."""
+        data = self.plan.data
+        if self._earlier is None or not isinstance(data, FileData) or data.kept_check is None:
+            return
+        if not (data.has_same_content() if at_the_end else data.looks_unchanged()):
+            self._earlier.forget_positions()
+
+    def _check_failures(self, *, at_the_end: bool = False) -> None:
+        limit = self.plan.settings.max_failures
+        failed = self._summary.failed
+        if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
+            kept = "" if self.store is None else f"; what was graded is kept in {self.store.folder}"
+            raise TooManyFailuresError(
+                f"{failed} of {self._done} gradings failed, more than {limit} "
+                f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
+            )
+
+    def _note(self, outcome: Outcome) -> None:
+        self._done += 1
+        self._counted[id(outcome)] = outcome
+        self._policy.ended(outcome)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.report is silent:
+            return
+        self.report(
+            Progress(
+                done=self._done,
+                total=self.plan.total,
+                failed=self._summary.failed,
+                seconds=time.monotonic() - self._began,
+                graded=self._graded,
+                tokens=self._summary.usage.tokens,
+                cost_usd=self._summary.cost_usd,
+                waiting_seconds=self.session.judges.waiting_seconds,
+            )
+        )
+
+    async def _tell_of_waits(self) -> None:
+        """Report progress every second while the endpoint keeps the run waiting."""
+        while not await asyncio.sleep(1, False):
+            if self.session.judges.waiting_seconds >= 1:
+                self._tell()
 
 
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a new event loop; cancel it on SIGINT or SIGTERM.
-
-    Raises:
-        RunInterruptedError: A signal cancelled the coroutine.
-    """
-    received: list[int] = []
+    """Run a coroutine; a signal cancels it and raises `RunInterruptedError`."""
+    received = [signal.SIGINT]
 
     async def guarded() -> T:
         task = asyncio.ensure_future(work)
 
-        def stop(number: int) -> None:
-            received.append(number)
+        def stop(number: signal.Signals) -> None:
+            received[0] = number
             task.cancel()
 
-        loop = asyncio.get_running_loop()
-        for number in _SIGNALS:
+        for number in (signal.SIGINT, signal.SIGTERM):
             # Windows has no signal handlers; it raises KeyboardInterrupt.
             with suppress(NotImplementedError):
-                loop.add_signal_handler(number, stop, number)
+                asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await task
 
     try:
         return asyncio.run(guarded())
     except (asyncio.CancelledError, KeyboardInterrupt):
-        number = received[0] if received else signal.SIGINT
-        error = RunInterruptedError(f"ended by {signal.Signals(number).name}")
-        error.signal_number = int(number)
+        error = RunInterruptedError(f"ended by {received[0].name}")
+        error.signal_number = int(received[0])
         raise error from None
 
 
@@ -74,26 +435,22 @@ def evaluate(
     Args:
         data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
             or an iterable of mappings, samples or objects with fields.
-        graders: One or more graders, or names of shipped ones.
-        client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, an instructor client, sync
-            or async, or one of OpenAI's, Anthropic's or Google's own; None takes `RAG_EVALS_JUDGE`,
-            else `"embedded"`.
-        out: Folder of the run; a run that is there is resumed. None writes nothing.
-        on_outcome: A function to call with each outcome after it is stored, also with those of
-            earlier starts; its exception ends the run.
-        options: Model, columns, limits, settings of the judge and more: `RunOptions`.
-
-    Returns:
-        The run: each row has one outcome for each grader.
+        graders: One or more graders, or names of built-in ones.
+        client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, or an instructor, OpenAI,
+            Anthropic or Google client; by default `RAG_EVALS_JUDGE` or `"embedded"`.
+        out: Run folder; an existing run is resumed. None writes nothing.
+        on_outcome: Called with each outcome after it is stored, including outcomes of earlier
+            starts; an exception ends the run.
+        options: See `RunOptions`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
-        JudgeRejectedError: The endpoint refuses key, model or schema, and answered no row yet, or
-            refused ten rows in a row.
-        JudgeUnreachableError: No connection, and no row was answered yet.
-        TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` has what
-            was graded.
+        JudgeRejectedError: The endpoint rejected key, model or schema before it answered any row,
+            or rejected ten rows in a row.
+        JudgeUnreachableError: The endpoint cannot be reached and has answered no row.
+        TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` is the run
+            so far.
     """
     plan = _planned("evaluate", data, graders, client, out, options)
     return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
@@ -156,13 +513,16 @@ async def aexecute(
     on_outcome: OnOutcome | None = None,
 ) -> Run:
     run, notes = await _carried_out(plan, out, progress, on_outcome)
-    if plan.free is None:
-        return run
-    # Only now, so that no folder is left behind if the main judge cannot be opened.
-    inner = None if out is None else Path(out) / FREE_FOLDER
-    every, _ = await _carried_out(plan.free, inner, progress, None)
-    choose_designs(run.summary(), run.of_grader, None, every, notes.get("budget"))
-    return run.beside(every)
+    every = None
+    if plan.free is not None:
+        # Only now, so that no folder is left behind if the main judge cannot be opened.
+        inner = None if out is None else Path(out) / FREE_FOLDER
+        every, _ = await _carried_out(plan.free, inner, progress, None)
+        run.beside(every)
+    stopped, budget = notes.get("stopped"), notes.get("budget")
+    if stopped is not None or every is not None:
+        choose_designs(run.summary(), run.of_grader, stopped, every, budget)
+    return run
 
 
 async def _carried_out(
@@ -194,17 +554,12 @@ def stream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Generator[Outcome]:
-    """Grade a data set, and yield each outcome as it ends; arguments as for `evaluate`.
+    """Grade a data set and yield outcomes as they arrive; otherwise as `evaluate`.
 
-    Rows end in any order; `index` is a row's position. At most `concurrency` rows are in flight or
-    wait for the loop, so a slow loop slows down the grading. Grading starts with the first `next`
-    and ends when the loop is left. Nothing is kept in memory; with `out`, outcomes are stored in
-    that folder, and those of earlier starts are yielded too. Progress is shown only on request.
-
-    Raises:
-        ConfigurationError: A setting is invalid; nothing was sent.
-        DataError: A row of a file cannot be graded; nothing was sent.
-        RagEvalsError: In the loop, as `evaluate` raises.
+    Outcomes come in any order; `index` is a row's position. No outcome is kept in memory, and a
+    slow consumer slows down the grading. Grading starts with the first `next` and ends when you
+    leave the loop. With `out`, outcomes of earlier starts are yielded too. Progress is shown only
+    with `progress=True`.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _in_a_thread(plan, out, options.get("progress", False))
@@ -218,10 +573,9 @@ def astream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> AsyncGenerator[Outcome]:
-    """Grade a data set in the running event loop, for `async for`; otherwise as `stream`.
+    """Grade a data set in the running event loop; otherwise as `stream`.
 
-    With `contextlib.aclosing`, all grading has ended when you leave the loop; else it ends a
-    moment later.
+    Use `contextlib.aclosing` to end all grading as soon as you leave the loop.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _outcomes(plan, out, options.get("progress", False))

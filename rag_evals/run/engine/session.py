@@ -4,12 +4,12 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from itertools import count, product
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import BaseModel
 
@@ -21,11 +21,11 @@ from rag_evals.errors import ConfigurationError, EventLoopError, PendingError, U
 from rag_evals.grading import Grader, sample_flow
 from rag_evals.grading.grader import drive_async
 from rag_evals.judge import AsyncJudge, Client, endpoint_of, model_of
+from rag_evals.judge.batches import ArrivedReplies
 from rag_evals.judge.pace.row_time import LoopThread, closed_too_soon
 from rag_evals.judge.session import JudgePipeline, ReplyStore, batch_session, judge_session
 from rag_evals.judge.wire.ask import client_settings
-from rag_evals.run.engine.batch_table import RoundAnswers, grading_now
-from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle
+from rag_evals.run.plan.options import DATA_OPTIONS, OPTIONS, RunOptions, refuse_idle
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
 from rag_evals.run.record.extras import ReplyLog
 from rag_evals.run.record.facts import RowFacts
@@ -40,13 +40,17 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
+grading_now: ContextVar[tuple[str, str]] = ContextVar("grading_now")
+"""Sample id and grader of the current task."""
+
+
 @dataclass(slots=True)
 class RunJudges:
     """Opens each judge once."""
 
     plan: Plan
     stack: AsyncExitStack
-    answers: RoundAnswers | None = None
+    answers: ArrivedReplies | None = None
     folder: Path | None = None
     _named: dict[str, JudgePipeline] = field(default_factory=dict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -91,41 +95,34 @@ class RunJudges:
     async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
         if client is None:
             return None
-        settings = self.plan.settings.session
+        settings = self.plan.settings
         if self.answers is None:
-            opened = judge_session(client, model, settings)
+            opened = judge_session(client, model, settings.session)
         else:
             assert isinstance(client, str), "batches need a judge string"
-            opened = batch_session(client, model, settings.options, self.answers)
+            opened = batch_session(client, model, settings.session.options, self.answers)
         judge = await self.stack.enter_async_context(opened)
+        store: ReplyStore | None = None
         # Only now, so that a judge that cannot be opened leaves no cache file behind.
-        judge = replace(judge, store=self._store(client, model))
+        if settings.cache is not None:
+            store = CallCache(
+                self.stack.enter_context(closing(Database(settings.cache))),
+                endpoint=endpoint_of(client),
+                default_model=model_of(client),
+                model=model,
+                settings=settings.session.options.settings,
+                own=client_settings(client),
+            )
+        if self.folder is not None and settings.keep_replies:
+            store = ReplyLog(self.folder, grading_now.get, store)
+        judge = replace(judge, store=store)
         self._opened.append(judge)
         return judge
 
-    def _store(self, client: Client, model: str | None) -> ReplyStore | None:
-        cache = self._cache(client, model)
-        if self.folder is None or not self.plan.settings.keep_replies:
-            return cache
-        return ReplyLog(self.folder, grading_key, cache)
 
-    def _cache(self, client: Client, model: str | None) -> CallCache | None:
-        settings = self.plan.settings
-        if settings.cache is None:
-            return None
-        return CallCache(
-            self.stack.enter_context(closing(Database(settings.cache))),
-            endpoint=endpoint_of(client),
-            default_model=model_of(client),
-            model=model,
-            settings=settings.session.options.settings,
-            own=client_settings(client),
-        )
-
-
-def grading_key() -> tuple[str, str]:
-    sample_id, _, grader = grading_now.get().rpartition("\n")
-    return sample_id, grader
+def plan_words(plan: Plan) -> str:
+    names = ", ".join(grader.name for grader in plan.graders)
+    return f"{names}; judge: {plan.identity['judge']}"
 
 
 class AsyncGradingSession:
@@ -134,40 +131,27 @@ class AsyncGradingSession:
     Any number of tasks may grade at the same time; those above `concurrency` wait.
 
     Attributes:
-        judges: Its judges.
+        graders: Names of the graders, in the order given.
+        usage: Usage of all gradings so far.
+        cost_usd: List price of the usage in US dollars; None if no price is known.
     """
 
     def __init__(self, plan: Plan, judges: RunJudges, judge: AsyncJudge | None) -> None:
         self.judges = judges
+        self.graders = [grader.name for grader in plan.graders]
+        self.usage = Usage()
+        self.cost_usd: float | None = None
         self._plan = plan
         self._judge = judge
         self._loop = asyncio.get_running_loop()
         self._places = asyncio.Semaphore(plan.settings.session.concurrency)
-        self._graders = {grader.name: grader for grader in plan.graders}
         self._fingerprints = plan.fingerprints
         self._settings = {grader.name: plan.asked_with(grader) for grader in plan.graders}
         self._indexes = count()
-        self._usage = Usage()
-        self._cost_usd: float | None = None
         self._is_open = True
 
     def __repr__(self) -> str:
         return f"AsyncGradingSession({plan_words(self._plan)})"
-
-    @property
-    def graders(self) -> list[str]:
-        """Names of the graders, in the order given."""
-        return list(self._graders)
-
-    @property
-    def usage(self) -> Usage:
-        """Usage of all gradings so far."""
-        return self._usage
-
-    @property
-    def cost_usd(self) -> float | None:
-        """List price of the usage in US dollars; None if no price is known."""
-        return self._cost_usd
 
     async def grade(self, sample: object, grader: str | None = None) -> Outcome:
         """Grade one row with one grader.
@@ -182,19 +166,17 @@ class AsyncGradingSession:
         Raises:
             ConfigurationError: The session is closed or has no such grader.
         """
-        self._check_usable()
         return await self.grade_row(self.read(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
         """Grade one row with all graders concurrently, and return outcomes in grader order."""
-        self._check_usable()
         row = self.read(sample)
-        graders = self._graders.values()
-        return list(await asyncio.gather(*(self.grade_row(row, grader) for grader in graders)))
+        graded = (self.grade_row(row, grader) for grader in self._plan.graders)
+        return list(await asyncio.gather(*graded))
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
         """Grade a row that `read` returned."""
-        grading_now.set(f"{row.name}\n{grader.name}")
+        grading_now.set((row.name, grader.name))
         return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
     async def _graded(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
@@ -216,7 +198,10 @@ class AsyncGradingSession:
                 ended = await self._ended(row, grader, meter)
             finally:
                 # A cancelled row has a cost too.
-                cost = self._count(grader, meter)
+                cost = self._plan.cost_usd(grader, meter)
+                self.usage += meter.total
+                if cost is not None:
+                    self.cost_usd = (self.cost_usd or 0.0) + cost
             seconds = time.monotonic() - began if isinstance(row.sample, Sample) else 0.0
             return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
 
@@ -241,59 +226,91 @@ class AsyncGradingSession:
         """Reject further rows."""
         self._is_open = False
 
-    def _check_usable(self) -> None:
-        if not self._is_open:
-            raise ConfigurationError("the session is closed; grade inside its with block")
-        if asyncio.get_running_loop() is not self._loop:
-            raise EventLoopError(
-                "this session was opened in another event loop; open one in each loop, or one with "
-                "`with open_session(...)`, which any thread may use"
-            )
-
     def read(self, sample: object) -> NumberedSample:
         """Convert and number a row; `grade` accepts the result."""
+        if not self._is_open:
+            raise ConfigurationError("the session is closed; call grade inside its with block")
+        if asyncio.get_running_loop() is not self._loop:
+            raise EventLoopError(
+                "this session was opened in another event loop; open one in each loop, or use "
+                "`with open_session(...)`, which works in any thread"
+            )
+
         if isinstance(sample, NumberedSample):
             return sample
         assert isinstance(self._plan.data, RowData), "a session is planned without a file"
         return self._plan.data.number(next(self._indexes), sample)
 
     def _grader(self, name: str | None) -> Grader[Any]:
-        if name is None and len(self._graders) == 1:
-            return next(iter(self._graders.values()))
+        graders = {grader.name: grader for grader in self._plan.graders}
+        if name is None and len(graders) == 1:
+            return next(iter(graders.values()))
         if name is None:
             raise ConfigurationError(
-                f"the session has {len(self._graders)} graders ({', '.join(self._graders)}); name "
-                "one, as in grade(sample, 'faithfulness'), or call grade_all(sample)"
+                f"the session has {len(graders)} graders ({', '.join(graders)}); choose one, as in "
+                "grade(sample, 'faithfulness'), or call grade_all(sample)"
             )
-        if not isinstance(name, str) or name not in self._graders:
-            raise UnknownNameError.of("grader", str(name), self._graders)
-        return self._graders[name]
+        if not isinstance(name, str) or name not in graders:
+            raise UnknownNameError.of("grader", str(name), graders)
+        return graders[name]
 
-    def _count(self, grader: Grader[Any], meter: Meter) -> float | None:
-        cost = self._plan.cost_usd(grader, meter)
-        self._usage += meter.total
-        if cost is not None:
-            self._cost_usd = (self._cost_usd or 0.0) + cost
-        return cost
+
+@asynccontextmanager
+async def session_of(
+    plan: Plan, answers: ArrivedReplies | None = None, folder: Path | None = None
+) -> AsyncIterator[AsyncGradingSession]:
+    """Open a session in the running event loop.
+
+    `answers` are replies of batches; `folder` is the run folder for `keep_replies`.
+    """
+    async with AsyncExitStack() as stack:
+        judges = RunJudges(plan, stack, answers, folder)
+        session = AsyncGradingSession(plan, judges, await judges.open())
+        try:
+            yield session
+        finally:
+            session.close()
 
 
 class GradingSession:
     """Grades rows as they arrive, from any number of threads; see `open_session`.
 
-    An event loop in its own thread does the work.
+    An event loop in its own thread does the work. `async with` opens an `AsyncGradingSession`
+    instead.
     """
 
-    def __init__(self, opening: AbstractAsyncContextManager[AsyncGradingSession]) -> None:
-        self._opening = opening
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._opening = session_of(plan)
+        self._is_entered = False
+
+    async def __aenter__(self) -> AsyncGradingSession:
+        self._enter()
+        return await self._opening.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> None:
+        await self._opening.__aexit__(*error)
+
+    def __enter__(self) -> Self:
+        self._enter()
         self._loop = LoopThread()
         try:
-            self._session = self._loop.run(opening.__aenter__())
+            self._session = self._loop.run(self._opening.__aenter__())
         except BaseException:
             self._loop.close()
             raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _enter(self) -> None:
+        if self._is_entered:
+            raise ConfigurationError("a session is entered once; call open_session again")
+        self._is_entered = True
 
     def __repr__(self) -> str:
-        return repr(self._session).removeprefix("Async")
+        return f"GradingSession({plan_words(self.plan)})"
 
     @property
     def graders(self) -> list[str]:
@@ -335,76 +352,13 @@ class GradingSession:
             self._loop.close()
 
 
-@asynccontextmanager
-async def session_of(
-    plan: Plan, answers: RoundAnswers | None = None, folder: Path | None = None
-) -> AsyncIterator[AsyncGradingSession]:
-    """Open a session in the running event loop.
-
-    Args:
-        plan: A plan over `()`, or over the rows of a run.
-        answers: Batch replies, if the judges work in batches.
-        folder: Run folder for `keep_replies`.
-    """
-    async with AsyncExitStack() as stack:
-        judges = RunJudges(plan, stack, answers, folder)
-        session = AsyncGradingSession(plan, judges, await judges.open())
-        try:
-            yield session
-        finally:
-            session.close()
-
-
-def plan_words(plan: Plan) -> str:
-    names = ", ".join(grader.name for grader in plan.graders)
-    return f"{names}; judge: {plan.identity['judge']}"
-
-
-class SessionOpener:
-    """Opens a session by `async with` or `with`."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self._opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None
-        self._session: GradingSession | None = None
-
-    def __repr__(self) -> str:
-        return f"SessionOpener({plan_words(self.plan)})"
-
-    async def __aenter__(self) -> AsyncGradingSession:
-        return await self._new().__aenter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._opened is not None, "it was entered"
-        await self._opened.__aexit__(kind, error, trace)
-
-    def __enter__(self) -> GradingSession:
-        self._session = GradingSession(self._new())
-        return self._session
-
-    def __exit__(self, *_: object) -> None:
-        assert self._session is not None, "it was entered by `with`"
-        self._session.close()
-
-    def _new(self) -> AbstractAsyncContextManager[AsyncGradingSession]:
-        if self._opened is not None:
-            raise ConfigurationError("a session is entered once; call open_session again")
-        self._opened = session_of(self.plan)
-        return self._opened
-
-
 def open_session(
     graders: Graders = "faithfulness", client: Client = None, **options: Unpack[RunOptions]
-) -> SessionOpener:
+) -> GradingSession:
     """Open a session that grades rows as they arrive, for example in a server or a test.
 
-    `async with open_session(...)` returns an `AsyncGradingSession`; `with open_session(...)`
-    returns a `GradingSession` for any thread.
+    `with open_session(...)` opens a `GradingSession` for any thread, and `async with` an
+    `AsyncGradingSession` for the running event loop.
 
     Args:
         graders: As for `evaluate`.
@@ -415,9 +369,8 @@ def open_session(
         ConfigurationError: A setting is invalid; nothing was sent.
     """
     require_known("open_session", options, list(OPTIONS))
-    of_data = [name for name, option in OPTIONS.items() if not option.in_session]
-    refuse_idle(options, *of_data, where="in a session, which has no data of its own")
-    return SessionOpener(make_plan((), graders, client, options=options))
+    refuse_idle(options, *DATA_OPTIONS, where="in a session, which has no data of its own")
+    return GradingSession(make_plan((), graders, client, options=options))
 
 
 class TableGrader:
@@ -435,19 +388,11 @@ class TableGrader:
         ConfigurationError: A column in `keep` has the name of an outcome column.
     """
 
-    def __init__(self, sessions: Callable[[], SessionOpener], keep: Sequence[str] = ()) -> None:
-        if not callable(sessions):
-            raise ConfigurationError(
-                f"sessions is {sessions!r}; expected a function that opens one, as in "
-                "lambda: open_session('faithfulness', 'openai/MODEL')"
-            )
-        if isinstance(keep, str):
-            raise ConfigurationError(f"keep is one text; expected a tuple, as in ({keep!r},)")
+    def __init__(self, sessions: Callable[[], GradingSession], keep: Sequence[str] = ()) -> None:
         taken = sorted(set(keep) & set(COLUMNS))
         if taken:
             raise ConfigurationError(
-                f"the data's column {taken[0]!r} has the name of a column of outcomes, and cannot "
-                "be carried along; rename it in the data"
+                f"keep has {taken[0]!r}, which is a column of outcomes; rename it in the data"
             )
         self.sessions = sessions
         self.keep = tuple(keep)
@@ -504,10 +449,5 @@ class TableGrader:
     def _open(self) -> GradingSession:
         with self._opening:
             if self._opened is None:
-                opener = self.sessions()
-                if not isinstance(opener, SessionOpener):
-                    raise ConfigurationError(
-                        f"sessions returned {opener!r}; expected what open_session returns"
-                    )
-                self._opened = opener.__enter__()
+                self._opened = self.sessions().__enter__()
             return self._opened

@@ -18,7 +18,7 @@ from rag_evals.core import (
 from rag_evals.errors import DataError, GradingError, NotScorableError
 from rag_evals.grading import Grader, sample_flow
 from rag_evals.grading.conversation import grades_turns
-from rag_evals.judge import DecisionCall
+from rag_evals.judge import DecisionCall, model_of
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter
 
@@ -28,15 +28,9 @@ _REPLY_PER_ANSWER = 3
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls, tokens and cost of a run.
+    """Calls, tokens and list price of a run's first calls.
 
-    Attributes:
-        calls: Calls of the first round.
-        completion_tokens: A rough guess.
-        cost_usd: List price; None if unknown for any grader.
-        counted_by: The tokenizer.
-        price_as_of: Month of the price list.
-        at_least: True if the replies lead to further calls.
+    With `at_least`, the replies lead to further calls.
     """
 
     rows: int
@@ -70,7 +64,7 @@ class Estimate:
 
 
 def estimate(plan: Plan) -> Estimate:
-    count, counted_by = token_counter(plan.default_model)
+    count, counted_by = token_counter(model_of(plan.client))
     rows = calls = 0
     meters = [Meter() for _ in plan.graders]
     for row in plan.in_turn():

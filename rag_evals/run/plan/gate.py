@@ -51,31 +51,25 @@ class Missed:
         rows: int,
         least: float,
         *,
-        why: Mapping[str, int] | None = None,
+        why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the missed rule, if too few rows have a score.
+        """Return the missed rule, if the share of scored rows is less than `least`.
 
-        Args:
-            grader: Name of the grader.
-            scored: Number of rows with a score.
-            rows: Number of all rows.
-            least: Required share, 0 to 1.
-            why: Number of rows without a score by reason.
-            of_both: True if a row needs a score in both runs of a comparison.
+        With `of_both`, a row needs a score in both runs of a comparison.
         """
         # Tolerate rounding: 0.55 * 100 is 55.00000000000001.
         if scored >= least * rows - 1e-9:
             return []
         share = scored / rows
-        values = (
-            ("scored", f"{scored}"),
-            ("rows", f"{rows}"),
-            ("share", f"{100 * share:.1f}"),
-            ("points", f"{100 * (least - share):.1f}"),
+        found = Phrase.of(
+            "gate.pair_coverage" if of_both else "gate.coverage",
+            scored=f"{scored}",
+            rows=f"{rows}",
+            share=f"{100 * share:.1f}",
+            points=f"{100 * (least - share):.1f}",
         )
-        found = Phrase("gate.pair_coverage" if of_both else "gate.coverage", values)
-        return [cls(grader, "min-scored", f"{least:.4g}", found, why or {})]
+        return [cls(grader, "min-scored", f"{least:.4g}", found, why)]
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
@@ -85,29 +79,26 @@ class Missed:
     @classmethod
     def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
         """Return the rule that a candidate is not worse than its baseline by more than `margin`."""
-        values = (
-            ("estimate", f"{difference.estimate:+.4f}"),
-            ("high", f"{difference.high:+.4f}"),
-            ("lacking", f"{-difference.high - margin:.4f}"),
+        found = Phrase.of(
+            "gate.loss",
+            estimate=f"{difference.estimate:+.4f}",
+            high=f"{difference.high:+.4f}",
+            lacking=f"{-difference.high - margin:.4f}",
         )
-        return cls(grader, "fail-if-worse", f"{margin:g}", Phrase("gate.loss", values))
+        return cls(grader, "fail-if-worse", f"{margin:g}", found)
 
     @classmethod
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
         """Return the rule that a candidate says no fewer supported statements per row."""
-        values = (
-            ("before", f"{baseline.estimate:.2f}"),
-            ("estimate", f"{change.estimate:+.2f}"),
-            ("high", f"{change.high:+.2f}"),
+        found = Phrase.of(
+            "gate.less",
+            before=f"{baseline.estimate:.2f}",
+            estimate=f"{change.estimate:+.2f}",
+            high=f"{change.high:+.2f}",
         )
-        return cls(grader, "says-less", f"{margin:g}", Phrase("gate.less", values))
-
-    @property
-    def words(self) -> str:
-        """Required and actual value, without the name of the rule."""
-        return str(self).removeprefix(f"{self.rule} ")
+        return cls(grader, "says-less", f"{margin:g}", found)
 
     def line(self, say: Phrases) -> str:
         """Return rule, required and actual value in the reader's language."""
@@ -166,27 +157,22 @@ class Gate:
         ]
 
     def _missed(self, of_grader: GraderSummary) -> Iterator[Missed]:
-        values = of_grader.values(self.count)
-        yield from Missed.coverage(
-            of_grader.grader,
-            len(values),
-            of_grader.total,
-            self.min_scored,
-            why=_uncounted(of_grader, self.count),
-        )
+        grader, scored = of_grader.grader, len(of_grader.values(self.count))
+        why = _uncounted(of_grader, self.count)
+        yield from Missed.coverage(grader, scored, of_grader.total, self.min_scored, why=why)
         if self.fail_under is None:
             return
         mean, interval = of_grader.mean(self.count), of_grader.interval(count_as=self.count)
         asked = f"{self.fail_under:g}"
         if mean is None or interval is None:
-            yield Missed(of_grader.grader, "fail-under", asked, Phrase("gate.no_score"))
+            yield Missed(grader, "fail-under", asked, Phrase("gate.no_score"))
             return
         reached = mean if self.at == "mean" else interval.low
         if reached < self.fail_under:
-            lacking = f"{self.fail_under - reached:.4f}"
-            numbers = ("reached", f"{reached:.4f}"), ("lacking", lacking)
             key = "gate.mean_low" if self.at == "mean" else "gate.lower_low"
-            yield Missed(of_grader.grader, "fail-under", asked, Phrase(key, numbers))
+            lacking = f"{self.fail_under - reached:.4f}"
+            found = Phrase.of(key, reached=f"{reached:.4f}", lacking=lacking)
+            yield Missed(grader, "fail-under", asked, found)
 
 
 _MOST_ROWS_TOLD = 1_000_000
@@ -194,14 +180,7 @@ _MOST_ROWS_TOLD = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraderDecision:
-    """The decision on one grader.
-
-    Attributes:
-        test: Test of the scores; None without a score.
-        missed: Missed rules, which fail the gate.
-        subject: "mean" or "change".
-        clusters: Groups of dependent rows, if any.
-    """
+    """The decision on one grader; `subject` is "mean" or "change"."""
 
     grader: str
     test: GateTest | None
@@ -218,15 +197,12 @@ class GraderDecision:
 
     def lines(self, say: Phrases) -> list[str]:
         told = [missed.line(say) for missed in self.missed]
-        if not told and self.test is None:
-            told.append(say("gate.nothing_scored", grader=say.named("graders", self.grader)))
         if not told and self.test is not None:
-            told.append(_shown(self, self.test, say))
+            told = [_shown(self, self.test, say)]
+        elif not told:
+            told = [say("gate.no_score", grader=say.named("graders", self.grader))]
         verdict = say.named("verdicts", self.verdict)
         return [say("gate.decided", verdict=verdict, told=one) for one in told]
-
-    def __str__(self) -> str:
-        return "\n".join(self.lines(phrases()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,20 +279,10 @@ def decide_gate(
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
 ) -> GateDecision:
-    """Decide for each grader whether its mean reaches a gate.
+    """Decide for each grader whether its mean reaches a gate; arguments as for `Run.gate`.
 
     The run is wrongly passed with probability `error`, and wrongly failed with the same
     probability: graders share that one, since a single failure fails the run.
-
-    Args:
-        summary: The numbers of the run.
-        gate: Required mean, 0 to 1.
-        error: Probability of a wrong decision, above 0 and up to 0.5.
-        min_scored: Required share of rows with a score, 0 to 1.
-        count: Scores for rows without one, by reason.
-
-    Raises:
-        ConfigurationError: A number is out of range, or a reason is unknown.
     """
     require_gate("gate", gate, error)
     require_share("min_scored", min_scored)
@@ -358,13 +324,12 @@ def _of_design(
     if above is None or below is None:
         return None
     verdict: GateVerdict = "not decided"
+    rows, more = design.rows, None
     if above.low > gate or gate <= 0:
         verdict = "passed"
     elif below.high < gate:
         verdict = "failed"
-    rows, more = design.rows, None
-    distance = abs(above.estimate - gate)
-    if verdict == "not decided" and distance > 0:
+    elif (distance := abs(above.estimate - gate)) > 0:
         reach = gate - above.low if above.estimate > gate else below.high - gate
         more = math.ceil(rows * (((reach + distance) / distance) ** 2 - 1))
     more = None if more is None or more > _MOST_ROWS_TOLD else more

@@ -8,12 +8,11 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
 from rag_evals.cache.database import default_path
-from rag_evals.core import require_whole
+from rag_evals.core import require_fraction, require_whole
 from rag_evals.dataset import Columns
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
 from rag_evals.judge import DEFAULT_REASKS, DEFAULT_TIMEOUT_SECONDS, AskOptions
@@ -22,16 +21,14 @@ from rag_evals.judge.session import SessionSettings
 from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
-DEFAULT_CONCURRENCY = 16
 # Each grading in flight takes memory, and no endpoint serves more to one client.
 MAX_CONCURRENCY = 4096
-DEFAULT_MAX_FAILURES = "50%"
 DEFAULT_ERROR = 0.05
 _FEWEST_FOR_A_SHARE = 20
-_MOST_DIGITS = 18
 _MOST_ERROR = 0.5
 _ALL = 100
-_MONEY = re.compile(r"\$?(\d+(?:\.\d+)?) ?(?:usd)?", re.IGNORECASE | re.ASCII)
+# int() refuses thousands of digits.
+_LIMIT = re.compile(r"(\d{1,18})(%?)")
 
 
 def parse_share(text: str) -> float:
@@ -43,21 +40,14 @@ def parse_share(text: str) -> float:
         share = -1.0
     if not 0 <= share <= 1:
         raise ConfigurationError(
-            f"{text!r} is neither a share from 0 to 1 nor a percentage, as in 0.9 or 90%"
+            f"{text!r} is neither a number from 0 to 1 nor a percentage, as in 0.9 or 90%"
         )
     return share
 
 
-def require_number(name: str, value: object) -> None:
-    if not isinstance(value, Real):
-        raise ConfigurationError(f"{name}={value!r} is not a number; expected one such as 0.9")
-
-
-def require_share(name: str, share: float) -> None:
+def require_share(name: str, share: object) -> None:
     """Raise `ConfigurationError` unless a value is a number from 0 to 1."""
-    require_number(name, share)
-    if not 0 <= share <= 1:
-        raise ConfigurationError(f"{name}={share!r} is outside 0..1; 90 % is written 0.9")
+    require_fraction(name, share, otherwise="; 90 % is written 0.9")
 
 
 def require_counts(count: Mapping[str, float]) -> None:
@@ -73,42 +63,37 @@ def require_counts(count: Mapping[str, float]) -> None:
 def require_gate(name: str, gate: float, error: float) -> None:
     """Raise `ConfigurationError` unless `0 <= gate <= 1` and `0 < error <= 0.5`."""
     require_share(name, gate)
-    require_number("error", error)
-    if not 0 < error <= _MOST_ERROR:
-        raise ConfigurationError(f"error={error!r} is not above 0 and up to 0.5; 5 % is 0.05")
+    if not 0 < require_fraction("error", error) <= _MOST_ERROR:
+        raise ConfigurationError(
+            f"error is {error!r}; expected above 0 and at most 0.5, as in 0.05"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Limit of failed gradings: a count, or a share (0 to 1) of the finished gradings."""
+    """Limit of failed gradings: a number, or a percentage of the finished gradings."""
 
-    count: int | None = None
-    share: float | None = None
+    number: int
+    is_percentage: bool
 
     @classmethod
     def parse(cls, text: int | str) -> "FailureLimit":
         """Parse `10` or `"50%"`."""
-        shown = str(text).strip()
-        digits = shown.removesuffix("%")
-        # isdigit() would accept "²", and int() refuses thousands of digits.
-        if digits.isdecimal() and len(digits) <= _MOST_DIGITS:
-            number = int(digits)
-            if digits == shown:
-                return cls(count=number)
-            if number <= _ALL:
-                return cls(share=number / _ALL)
-        raise ConfigurationError(
-            f"max failures {text!r} is neither a number nor a percentage, as in 10 or '50%'"
-        )
+        found = _LIMIT.fullmatch(str(text).strip())
+        if not found or (found[2] and int(found[1]) > _ALL):
+            raise ConfigurationError(
+                f"max_failures is {text!r}; expected a number or a percentage, such as 10 or '50%'"
+            )
+        return cls(int(found[1]), bool(found[2]))
 
     def is_passed(self, failed: int, ended: int, *, at_the_end: bool = False) -> bool:
-        if self.count is not None:
-            return failed > self.count
+        if not self.is_percentage:
+            return failed > self.number
         counts = at_the_end or ended >= _FEWEST_FOR_A_SHARE
-        return counts and failed > (self.share or 0.0) * ended
+        return counts and failed * _ALL > self.number * ended
 
     def __str__(self) -> str:
-        return str(self.count) if self.count is not None else f"{100 * (self.share or 0):g}%"
+        return f"{self.number}%" if self.is_percentage else str(self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +124,12 @@ class Sampling:
         ways = {"sample": self.sample, "budget": self.budget, "gate": self.gate}
         chosen = [name for name, value in ways.items() if value is not None]
         if not chosen:
-            raise ConfigurationError("Sampling draws no rows without sample, budget or gate")
+            raise ConfigurationError("Sampling needs sample, budget or gate")
         if len(chosen) > 1:
             raise ConfigurationError(f"{chosen[0]} and {chosen[1]} both choose the rows; give one")
-        for name, value in (("error", self.error), ("count", self.count)):
-            if self.gate is None and value is not None:
-                raise ConfigurationError(f"{name} does nothing without gate")
+        if self.gate is None and (self.error, self.count) != (None, None):
+            idle = "count" if self.error is None else "error"
+            raise ConfigurationError(f"{idle} does nothing without gate")
         if self.sample is not None:
             require_whole("sample", self.sample)
         if self.budget is not None:
@@ -164,20 +149,16 @@ class Sampling:
         return DEFAULT_ERROR if self.error is None else self.error
 
 
-# The value comes from the user.
-def _read_dollars(budget: Any) -> float:
-    is_number = isinstance(budget, int | float) and not isinstance(budget, bool)
-    found = None if is_number else _MONEY.fullmatch(str(budget).strip())
-    dollars = float(budget) if is_number else float(found[1]) if found else 0.0
+def _read_dollars(budget: object) -> float:
+    text = str(budget).strip().lower()
+    try:
+        dollars = float(text.removeprefix("$").removesuffix("usd"))
+    except ValueError:
+        dollars = 0.0
     # This also rejects NaN.
-    if not 0 < dollars < float("inf"):
-        raise ConfigurationError(
-            f"budget {budget!r} is not a sum of US dollars above 0, as in 5usd"
-        )
+    if not 0 < dollars < math.inf:
+        raise ConfigurationError(f"budget is {budget!r}; expected US dollars above 0, such as 5usd")
     return dollars
-
-
-def _accept(_: str, __: object) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +167,11 @@ class Option:
 
     Attributes:
         check: Called with name and value; raises `ConfigurationError`.
-        in_session: True if a session accepts it.
-        asks: True if it has no effect without an endpoint.
     """
 
     help: str
     default: object = None
-    check: Callable[[str, Any], object] = _accept
-    in_session: bool = True
-    asks: bool = False
+    check: Callable[[str, Any], object] | None = None
 
 
 def _check_model(name: str, value: object) -> None:
@@ -202,9 +179,9 @@ def _check_model(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} is {value!r}; expected a name, such as 'gpt-4o-mini'")
 
 
-def _check_above_zero(name: str, value: object) -> None:
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not (is_number and 0 < float(value) < math.inf):  # type: ignore[arg-type]  # it is a number
+def _above_zero(name: str, value: Any) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and 0 < value < math.inf):
         raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
 
 
@@ -213,142 +190,88 @@ def _check_sampling(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} is {value!r}; expected Sampling(sample=200) or the like")
 
 
-def _check_failures(_: str, value: int | str) -> None:
-    FailureLimit.parse(value)
-
-
 class RunOptions(TypedDict, total=False):
     """The options of `evaluate` and everything else that grades rows; see `OPTIONS`."""
 
     model: Annotated[
         str | None,
-        Option(
-            "Model to ask; by default the grader's, else the client's own.",
-            check=_check_model,
-            asks=True,
-        ),
+        Option("Model to ask; by default the grader's or the client's own.", None, _check_model),
     ]
     columns: Annotated[
         Columns,
         Option(
-            "Where the fields are: field and column, path or function, as in "
-            "`{'answer': 'response'}`; by default the usual names."
+            "Column, path or function for each field, such as `{'answer': 'response'}`; common "
+            "column names are found without it."
         ),
     ]
-    concurrency: Annotated[
-        int,
-        Option(
-            "Gradings at a time, at most 4096.", default=DEFAULT_CONCURRENCY, check=require_whole
-        ),
-    ]
+    concurrency: Annotated[int, Option("Most gradings at a time, up to 4096.", 16, require_whole)]
     progress: Annotated[
         Report | bool | None,
         Option(
-            "A function that is given `Progress`; True or False; None shows it on a terminal and "
-            "in a notebook.",
-            in_session=False,
+            "A function that receives `Progress`, or whether to show progress; None shows it on a "
+            "terminal and in a notebook."
         ),
     ]
-    limit: Annotated[
-        int | None, Option("Grade the first rows only.", check=require_whole, in_session=False)
-    ]
+    limit: Annotated[int | None, Option("Grade only the first rows.", None, require_whole)]
     sampling: Annotated[
-        Sampling | None,
-        Option(
-            "Grade fewer rows, as `Sampling` says; None grades all.",
-            check=_check_sampling,
-            in_session=False,
-        ),
+        Sampling | None, Option("Grade only some rows; see `Sampling`.", None, _check_sampling)
     ]
     timeout: Annotated[
-        float,
-        Option(
-            "Seconds for all calls of one row.",
-            default=DEFAULT_TIMEOUT_SECONDS,
-            check=_check_above_zero,
-            asks=True,
-        ),
+        float, Option("Seconds for all calls of one row.", DEFAULT_TIMEOUT_SECONDS, _above_zero)
     ]
     rpm: Annotated[
         float | None,
-        Option(
-            "Requests a minute, at most; by default what the endpoint's headers say.",
-            check=_check_above_zero,
-            asks=True,
-        ),
+        Option("Most requests per minute; by default the endpoint's limit.", None, _above_zero),
     ]
     tpm: Annotated[
         float | None,
-        Option(
-            "Tokens a minute, at most; by default what the endpoint's headers say.",
-            check=_check_above_zero,
-            asks=True,
-        ),
+        Option("Most tokens per minute; by default the endpoint's limit.", None, _above_zero),
     ]
     max_wait: Annotated[
         float,
         Option(
-            "Seconds that the endpoint may ask to wait, for one wait.",
-            default=DEFAULT_MAX_WAIT_SECONDS,
-            check=_check_above_zero,
-            asks=True,
+            "Longest single wait in seconds that the endpoint may ask for.",
+            DEFAULT_MAX_WAIT_SECONDS,
+            _above_zero,
         ),
     ]
     max_failures: Annotated[
         int | str,
         Option(
-            "More failures end the run: a number, or a share such as 50% that counts once 20 "
-            "gradings have ended, and at the end.",
-            default=DEFAULT_MAX_FAILURES,
-            check=_check_failures,
-            in_session=False,
+            "End the run after more failures than this: a number, or a percentage such as 50%, "
+            "which counts from 20 gradings on.",
+            "50%",
         ),
     ]
-    reasks: Annotated[
-        int,
-        Option("How often an invalid reply is asked again.", default=DEFAULT_REASKS, asks=True),
-    ]
+    reasks: Annotated[int, Option("How often to ask again after an invalid reply.", DEFAULT_REASKS)]
     repeat: Annotated[
-        int,
-        Option(
-            "How often each row is graded; shows how far verdicts differ.",
-            default=1,
-            check=require_whole,
-        ),
+        int, Option("How often to grade each row, to see verdicts vary.", 1, require_whole)
     ]
     settings: Annotated[
         Mapping[str, Any] | None,
         Option(
-            "What the judge is asked with, as in `{'temperature': 0, 'seed': 7}`, before those of "
-            "a grader; without any, the temperature is 0."
+            "Settings of the judge, such as `{'temperature': 0, 'seed': 7}`; they override a "
+            "grader's own. The temperature is 0 by default."
         ),
     ]
     tuned: Annotated[
         Tuned,
-        Option("Files of `rag-evals judge tune`, or what `tune` returned: one for each verifier."),
+        Option("Files of `rag-evals judge tune`, or results of `tune`, one for each verifier."),
     ]
     cache: Annotated[
         bool | str | Path | None,
         Option(
-            "True keeps answers in the user's cache file, a path in that file, False nothing; "
-            "None keeps no answers, and verdicts where the environment asks for it."
+            "True caches answers in the user's cache file, a path in that file, and False nowhere; "
+            "None caches only verdicts, if the environment asks for it."
         ),
     ]
     keep_replies: Annotated[
         bool,
-        Option(
-            "Keep what the judge is sent and replies in the run folder; `rag-evals show` has it.",
-            default=False,
-            in_session=False,
-        ),
+        Option("Store all judge messages in the run folder, for `rag-evals show`.", default=False),
     ]
     restart: Annotated[
         bool,
-        Option(
-            "Start over; an earlier run in the folder is moved to before-1.",
-            default=False,
-            in_session=False,
-        ),
+        Option("Start over; an earlier run in the folder is moved to before-1.", default=False),
     ]
 
 
@@ -357,14 +280,11 @@ OPTIONS: Mapping[str, Option] = {
 }
 """The options of `RunOptions` by name."""
 
+DATA_OPTIONS = ("progress", "limit", "sampling", "max_failures", "keep_replies", "restart")
+"""Options that a session rejects."""
 
-def check_options(options: RunOptions) -> None:
-    for name, value in options.items():
-        if name not in OPTIONS:
-            raise UnknownNameError.of("option", name, OPTIONS)
-        option = OPTIONS[name]
-        if not (value is None and option.default is None):
-            option.check(name, value)
+ASKING_OPTIONS = ("model", "timeout", "rpm", "tpm", "max_wait", "reasks")
+"""Options that have no effect without an endpoint."""
 
 
 def refuse_idle(options: RunOptions, *names: str, where: str) -> None:
@@ -389,7 +309,10 @@ class RunSettings:
 
     @classmethod
     def of(cls, options: RunOptions) -> "RunSettings":
-        check_options(options)
+        for name, value in options.items():
+            option = OPTIONS[name]
+            if option.check and not (value is None and option.default is None):
+                option.check(name, value)
         # Any, since mypy cannot type values by name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
@@ -30,7 +30,7 @@ from rag_evals.judge.batches import BatchHost
 from rag_evals.judge.clients.build import address_of, check_endpoint
 from rag_evals.judge.clients.strings import Price, price_of
 from rag_evals.judge.wire.ask import client_settings
-from rag_evals.run.plan.options import OPTIONS, RunOptions, RunSettings, refuse_idle
+from rag_evals.run.plan.options import ASKING_OPTIONS, RunOptions, RunSettings, refuse_idle
 from rag_evals.run.record.outcome import Outcome, short_fingerprint
 from rag_evals.run.record.store import FORMAT, kept_checks
 from rag_evals.run.record.summary import Summary
@@ -52,8 +52,8 @@ Admission = Literal["begin", "wait", "stop"]
 """Begin the row, wait until another grading has ended, or start no more rows."""
 
 
-class RunPolicy(Protocol):
-    """Decides how many rows of a run are graded."""
+class RunPolicy:
+    """Decides how many rows of a run are graded: all, unless a subclass says otherwise."""
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         """Decide about a row; called again after `"wait"`.
@@ -73,9 +73,6 @@ class RunPolicy(Protocol):
         return {}
 
 
-class EveryRow(RunPolicy): ...
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A checked run that has not begun.
@@ -86,8 +83,8 @@ class Plan:
         model: None for the grader's or the client's own model.
         identity: A folder is resumed only by a plan with an equal identity.
         drawn: Number of rows to grade in random order; None for all rows in file order.
-        policy: Makes the policy from the plan and the US dollars that earlier starts spent on
-            outcomes that do not count; None grades all rows.
+        policy: Makes the policy, given `lost_usd`: US dollars that earlier starts spent on outcomes
+            that do not count. None grades all rows.
         batched: True if judges work in batches, which cost less.
         free: Plan of all rows for the embedded judge, if this plan draws a sample.
         budget: US dollars, if any.
@@ -101,7 +98,7 @@ class Plan:
     settings: RunSettings
     identity: dict[str, Any]
     drawn: int | None = None
-    policy: "Callable[[Plan, float], RunPolicy] | None" = None
+    policy: Callable[..., RunPolicy] | None = None
     batched: bool = False
     free: "Plan | None" = None
     budget: float | None = None
@@ -132,10 +129,6 @@ class Plan:
                 yield found.pop(place)
 
     @property
-    def default_model(self) -> str | None:
-        return model_of(self.client)
-
-    @property
     def stages(self) -> dict[str, list[dict[str, Any]]]:
         of_graders = {grader.name: grader.stages for grader in self.graders}
         return {name: stages for name, stages in of_graders.items() if stages}
@@ -150,12 +143,8 @@ class Plan:
         own = {} if grader.model is None else {"model": grader.model}
         return {**self.identity["settings"], "address": self.identity["address"], **own}
 
-    @property
-    def untuned(self) -> list[str]:
-        return sorted({name for grader in self.graders for name in grader.untuned})
-
     def price(self, grader: Grader[Any]) -> Price | None:
-        return price_of(self.model or grader.model or self.default_model)
+        return price_of(self.model or grader.model or model_of(self.client))
 
     @property
     def price_as_of(self) -> str | None:
@@ -171,7 +160,7 @@ class Plan:
             return None if self.price(grader) is None else 0.0
         cost = 0.0
         for (endpoint, model), usage in meter.by_judge.items():
-            asked = self.model or model or self.default_model
+            asked = self.model or model or model_of(self.client)
             price = price_of(asked if endpoint is None else model_of(endpoint))
             if price is None or usage.uncounted:
                 return None
@@ -214,8 +203,7 @@ def folders_of(out: str | Path | None) -> list[Path]:
     """Return `out` as a list; raise `ConfigurationError` if it is a URL."""
     if out is not None and (found := _ADDRESS.match(str(out))):
         raise ConfigurationError(
-            f"out is {str(out)!r}, and a run is kept in a folder of this machine; write it to a "
-            f"folder, then copy that to {found[1]}"
+            f"out is {str(out)!r}; expected a local folder, which you can copy to {found[1]} later"
         )
     return [] if out is None else [Path(out)]
 
@@ -240,24 +228,15 @@ def make_plan(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run, and check everything that needs no judge.
+    """Plan a run, and check everything that needs no judge; otherwise as `evaluate`.
 
-    Args:
-        data: A path, or an iterable of mappings or samples; `()` for a session.
-        graders: One or more graders, or names of built-in ones.
-        client: As for `Grader.grade`.
-        options: Options of the run.
-        folders: Folders of earlier runs; an unchanged file is not checked again.
-
-    Raises:
-        ConfigurationError: A setting is invalid.
-        DataError: A row of the file cannot be graded.
+    A file that a run in `folders` has checked is not checked again unless it has changed.
     """
     given: RunOptions = options or {}
     settings, model, is_named = RunSettings.of(given), given.get("model"), client is not None
     client = as_instructor(client if is_named else default_judge(), asynchronous=True)
     columns = ColumnMap.of(given.get("columns"))
-    chosen = _checked(_repeated(_chosen(graders), given.get("repeat", 1)))
+    chosen = _chosen(graders, given.get("repeat", 1))
     open_cache = partial(_statement_cache, settings, given, client, chosen)
     of_judge = settings.session.options.settings
     tunings = read_tunings(given["tuned"]) if given.get("tuned") else ()
@@ -274,8 +253,7 @@ def make_plan(
     judges = [] if asked is None else [asked]
     judges += [endpoint for grader in made for endpoint in grader.endpoints]
     if not judges:
-        of_endpoints = [name for name, option in OPTIONS.items() if option.asks]
-        refuse_idle(given, *of_endpoints, where=f"with {judge!r}, which asks no endpoint")
+        refuse_idle(given, *ASKING_OPTIONS, where=f"with {judge!r}, which asks no endpoint")
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
     checked = rows.check(kept_checks(folders)) if isinstance(rows, FileData) else None
@@ -311,41 +289,30 @@ def _statement_cache(
     )
 
 
-def _chosen(graders: object) -> list[Grader[Any]]:
-    several = list(graders) if isinstance(graders, Sequence | set | frozenset) else [graders]
-    chosen = [graders] if isinstance(graders, str) else several
-    return [grader_named(one) if isinstance(one, str) else _as_grader(one) for one in chosen]
-
-
-def _repeated(graders: list[Grader[Any]], times: int) -> list[Grader[Any]]:
-    if require_whole("repeat", times) == 1:
-        return graders
-    from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make
-
-    return [Repeated(grader, times) for grader in graders]
-
-
-def _as_grader(given: object) -> Grader[Any]:
-    if isinstance(given, Grader):
-        return given
-    kind = "is a class" if isinstance(given, type) else "is none"
-    raise ConfigurationError(
-        f"graders has {given!r}, which {kind}; expected a grader, such as Faithfulness, or a name, "
-        "such as 'faithfulness'"
-    )
-
-
-def _checked(graders: list[Grader[Any]]) -> list[Grader[Any]]:
-    if not graders:
-        raise ConfigurationError("no graders; name at least one, such as Faithfulness")
-    names = [grader.name for grader in graders]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigurationError(f"two graders are named {name!r}; give one another name=")
-    for grader in graders:
+def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
+    is_one = isinstance(graders, str) or not isinstance(graders, Sequence | set | frozenset)
+    chosen: list[Grader[Any]] = []
+    for given in [graders] if is_one else list(graders):
+        grader = grader_named(given) if isinstance(given, str) else given
+        if not isinstance(grader, Grader):
+            raise ConfigurationError(
+                f"graders has {given!r}; expected a grader, such as Faithfulness, or a name, such "
+                "as 'faithfulness'"
+            )
+        if grader.name in [other.name for other in chosen]:
+            raise ConfigurationError(
+                f"two graders are named {grader.name!r}; pass a different name= to one"
+            )
         if not hasattr(grader.result_model, "score"):
             raise ConfigurationError(
                 f"{grader.result_model.__name__} has no score; derive it from rag_evals.Result and "
-                "write the property"
+                "define the property"
             )
-    return graders
+        chosen.append(grader)
+    if not chosen:
+        raise ConfigurationError("no graders; expected at least one, such as Faithfulness")
+    if require_whole("repeat", times) == 1:
+        return chosen
+    from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make
+
+    return [Repeated(grader, times) for grader in chosen]

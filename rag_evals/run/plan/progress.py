@@ -6,23 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rag_evals.core import Phrases, phrases
 from rag_evals.text import html_text
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_IN_A_NOTEBOOK = 0.2
-
-
-def _in_notebook() -> bool:
-    ipython: Any = sys.modules.get("IPython")  # not loaded outside notebooks
-    shell = None if ipython is None else ipython.get_ipython()
-    return hasattr(shell, "kernel")
-
-
-if TYPE_CHECKING:
-    from rich.progress import TaskID
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,87 +92,72 @@ def silent(progress: Progress) -> None: ...
 def reporting(
     progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
 ) -> Iterator[Report]:
-    """Yield a function that shows progress.
+    """Yield a function that shows progress on `stream`, by default standard error.
 
-    Args:
-        progress: A function of the user's, or whether to show progress; None shows it on a
-            terminal and in a notebook.
-        stream: Standard error by default.
-        language: "en" or "ru".
+    With `progress=None`, only a terminal or a notebook shows it.
     """
-    in_notebook = stream is None and _in_notebook()
+    say = phrases(language)
+    ipython: Any = sys.modules.get("IPython")
+    in_notebook = stream is None and ipython and hasattr(ipython.get_ipython(), "kernel")
     stream = sys.stderr if stream is None else stream
     if callable(progress):
         yield progress
-    elif in_notebook and progress is not False:
-        line = _NotebookLine(phrases(language))
-        try:
-            yield line
-        finally:
-            line.close()
-    elif progress is False or (progress is None and not stream.isatty()):
+    elif progress is False or not (progress or in_notebook or stream.isatty()):
         yield silent
+    elif in_notebook:
+        with _notebook_bar(say) as report:
+            yield report
     elif stream.isatty():
-        with _bar(stream, phrases(language)) as report:
+        with _bar(stream, say) as report:
             yield report
     else:
-        yield _Lines(stream, phrases(language))
+        yield _lines(stream, say)
 
 
-class _Html:
-    def __init__(self, html: str) -> None:
-        self._html = html
+@contextmanager
+def _notebook_bar(say: Phrases) -> Iterator[Report]:
+    """Show a bar in the notebook cell a few times a second; a short run shows none."""
+    display: Any = import_module("IPython.display")
+    handle: Any = None
+    shown_at = time.monotonic()
 
-    def __repr__(self) -> str:
-        return ""
-
-    def _repr_html_(self) -> str:
-        return self._html
-
-
-class _NotebookLine:
-    """Shows a progress bar in the notebook cell, and removes it at the end."""
-
-    def __init__(self, say: Phrases) -> None:
-        self._say = say
-        self._handle: Any = None
-        self._shown_at = time.monotonic()
-
-    def __call__(self, progress: Progress) -> None:
-        if time.monotonic() - self._shown_at < _SECONDS_IN_A_NOTEBOOK:
+    def report(progress: Progress) -> None:
+        nonlocal handle, shown_at
+        if time.monotonic() - shown_at < _SECONDS_IN_A_NOTEBOOK:
             return
-        self._shown_at = time.monotonic()
+        shown_at = time.monotonic()
         # Without a value the bar only shows activity.
         known = progress.total is not None
         place = f' value="{progress.done}" max="{progress.total}"' if known else ""
-        text = html_text(progress.line(self._say))
-        shown = _Html(f"<div><progress{place}></progress> {text}</div>")
-        if self._handle is None:
-            display: Any = import_module("IPython.display").display
-            self._handle = display(shown, display_id=True)
+        text = html_text(progress.line(say))
+        bar = display.HTML(f"<div><progress{place}></progress> {text}</div>")
+        if handle is None:
+            handle = display.display(bar, display_id=True)
         else:
-            self._handle.update(shown)
+            handle.update(bar)
 
-    def close(self) -> None:
-        if self._handle is not None:
-            self._handle.update(_Html(""))
+    try:
+        yield report
+    finally:
+        if handle is not None:
+            handle.update(display.HTML(""))
 
 
-class _Lines:
-    def __init__(self, stream: TextIO, say: Phrases) -> None:
-        self._stream = stream
-        self._say = say
-        self._shown_at = time.monotonic()
-        self._waited = False
+def _lines(stream: TextIO, say: Phrases) -> Report:
+    """Write a line every few seconds, at the end, and when a wait begins."""
+    shown_at = time.monotonic()
+    waited = False
 
-    def __call__(self, progress: Progress) -> None:
-        is_due = time.monotonic() - self._shown_at >= _SECONDS_BETWEEN_LINES
-        begins_to_wait = progress.waiting_seconds >= 1 and not self._waited
-        self._waited = progress.waiting_seconds >= 1
-        if is_due or begins_to_wait or progress.done == progress.total:
-            self._shown_at = time.monotonic()
-            self._stream.write(f"{progress.line(self._say)}\n")
-            self._stream.flush()
+    def report(progress: Progress) -> None:
+        nonlocal shown_at, waited
+        waits = progress.waiting_seconds >= 1
+        is_due = time.monotonic() - shown_at >= _SECONDS_BETWEEN_LINES
+        if is_due or waits > waited or progress.done == progress.total:
+            shown_at = time.monotonic()
+            print(progress.line(say), file=stream, flush=True)
+        waited = waits
+
+    return report
 
 
 @contextmanager
@@ -210,7 +185,7 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
         RenderableColumn(details),
     )
     with Bar(*columns, console=Console(file=stream), transient=True) as bar:
-        task: TaskID = bar.add_task("", total=None)
+        task = bar.add_task("", total=None)
 
         def report(progress: Progress) -> None:
             details.plain = progress.details(say)

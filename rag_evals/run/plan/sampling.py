@@ -5,18 +5,26 @@ PPI++ then estimates the mean, with the paid judge's scores in place of human la
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rag_evals.core import Phrases
 from rag_evals.dataset import Data, FileData
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge import Client
 from rag_evals.run.plan.estimate import estimate
-from rag_evals.run.plan.options import RunOptions, Sampling
-from rag_evals.run.plan.plan import SEED, Admission, Graders, Plan, make_plan, random_order
+from rag_evals.run.plan.options import ASKING_OPTIONS, RunOptions, Sampling
+from rag_evals.run.plan.plan import (
+    SEED,
+    Admission,
+    Graders,
+    Plan,
+    RunPolicy,
+    make_plan,
+    random_order,
+)
 from rag_evals.run.record.outcome import Outcome, score_of
 from rag_evals.run.record.summary import Summary
 from rag_evals.stats import (
@@ -27,37 +35,21 @@ from rag_evals.stats import (
     prediction_powered_mean,
 )
 from rag_evals.stats.betting import GateVerdict, drawn_interval
-from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
+from rag_evals.verify import EMBEDDED
 
-
-def draw_of(plan: Plan, *, rows: int | None = None, note: Mapping[str, Any]) -> Plan:
-    """Return a plan that grades rows in random order, all or the first `rows`."""
-    if plan.rows is None:
-        raise ConfigurationError(
-            "rows are drawn from a file, a table or a list, which say how many there are; make a "
-            "list of these rows first"
-        )
-    drawn = plan.rows if rows is None else rows
-    return replace(plan, drawn=drawn, identity={**plan.identity, **note})
+_Records = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """Score and reason of each drawn row, in draw order, of a run that stopped at its gate."""
+    """The drawn rows of a run that stopped at its gate, in draw order."""
 
-    ends: Sequence[tuple[float | None, str | None]]
+    records: Sequence[Mapping[str, Any] | None]
     population: int
-
-    @classmethod
-    def of(cls, records: Sequence[Mapping[str, Any]], drawn: int, population: int) -> "DrawnRows":
-        at = {record["index"]: record for record in records}
-        order = [at.get(place) for place in random_order(population)[:drawn]]
-        ends = [(None, None) if r is None else (r["score"], r.get("reason")) for r in order]
-        return cls(ends, population)
 
     def scores(self, count_as: Mapping[str, float] | None = None) -> list[float | None]:
         count = count_as or {}
-        return [count.get(why or "") if score is None else score for score, why in self.ends]
+        return [None if record is None else score_of(record, count) for record in self.records]
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
@@ -67,48 +59,44 @@ class DrawnRows:
 
     @property
     def rows(self) -> int:
-        return len(self.ends)
+        return len(self.records)
 
     def words(self, say: Phrases) -> str:
-        graded, rows = len(self.ends), self.population
+        graded, rows = len(self.records), self.population
         return say("designs.stopped", graded=graded, rows=rows, others=rows - graded)
 
 
-class EarlyStop:
+class EarlyStop(RunPolicy):
     """Ends a run when all gates are decided or one has failed.
 
-    Args:
-        rule: Sampling by a gate.
-        population: Number of rows in the data.
-        graders: Names of the graders.
-        ahead: How far rows may run ahead of the first unfinished one. Without a limit, one slow
-            row would let hundreds of others be paid for in vain.
+    A row may begin at most `ahead` rows before the first unfinished one. Without a limit, one slow
+    row would let hundreds of others be paid for in vain.
     """
 
     def __init__(
-        self, rule: Sampling, population: int, graders: Sequence[str], *, ahead: int
+        self,
+        rule: Sampling,
+        population: int,
+        graders: Sequence[str],
+        *,
+        ahead: int,
+        lost_usd: float = 0.0,
     ) -> None:
+        del lost_usd
+        assert rule.gate is not None, "a gate ends the draw"
         self._ahead = ahead
         self._count = rule.count or {}
         self._population = population
         self._places = {row: place for place, row in enumerate(random_order(population))}
-        assert rule.gate is not None, "a gate ends the draw"
-        error, gate = rule.error_chance, rule.gate
-        self._gate = gate
+        self._gate = gate = rule.gate
+        error, fail_error = rule.error_chance, rule.error_chance / len(graders)
         self._watches = {
-            grader: SequentialGate(gate, population, error=error, fail_error=error / len(graders))
+            grader: SequentialGate(gate, population, error=error, fail_error=fail_error)
             for grader in graders
         }
-        self._ends: dict[str, dict[int, tuple[float | None, str | None]]] = {
-            grader: {} for grader in graders
-        }
+        # Scores of rows that ended before an earlier row of the draw.
+        self._early: dict[str, dict[int, float | None]] = {grader: {} for grader in graders}
         self._counted = dict.fromkeys(graders, 0)
-
-    @classmethod
-    def of_plan(cls, rule: Sampling, plan: Plan, _lost_usd: float) -> "EarlyStop":
-        assert plan.rows is not None, "only rows that can be counted are drawn"
-        names = [grader.name for grader in plan.graders]
-        return cls(rule, plan.rows, names, ahead=2 * plan.settings.session.concurrency)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         # Rows that were in flight when an earlier start stopped belong to the draw too.
@@ -121,32 +109,21 @@ class EarlyStop:
         return "wait" if is_ahead else "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        # Use outcomes in draw order: the rows that end first are no random sample.
-        ends = self._ends[outcome.grader]
-        ends[self._places[outcome.index]] = (outcome.score, outcome.reason)
-        while (place := self._counted[outcome.grader]) in ends:
-            score, reason = ends[place]
-            counted = self._count.get(reason or "") if score is None else score
-            self._watches[outcome.grader].add(counted)
-            self._counted[outcome.grader] = place + 1
+        counted = self._count.get(outcome.reason or "")
+        early = self._early[outcome.grader]
+        early[self._places[outcome.index]] = counted if outcome.score is None else outcome.score
+        # Use scores in draw order: the rows that end first are no random sample.
+        while (place := self._counted[outcome.grader]) in early:
+            self._watches[outcome.grader].add(early.pop(place))
+            self._counted[outcome.grader] += 1
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
+        del summary
         drawn = min(self._counted.values())
         if drawn >= self._population:
             return {}
-        for name, numbers in summary.graders.items():
-            numbers.design = self.drawn(name)
         told = {"rows": drawn, "of": self._population, "gate": self._gate, "seed": SEED}
         return {"stopped": told}
-
-    def drawn(self, grader: str) -> DrawnRows:
-        ends = self._ends[grader]
-        return DrawnRows([ends[n] for n in range(self._counted[grader])], self._population)
-
-
-def until_decided(plan: Plan, rule: Sampling) -> Plan:
-    drawn = draw_of(plan, note={"order": f"random, seed {SEED}"})
-    return replace(drawn, policy=partial(EarlyStop.of_plan, rule))
 
 
 FREE_FOLDER = "every-row"
@@ -156,57 +133,33 @@ FEWEST_SAMPLED = 20
 _TOO_FEW = f"fewer than {FEWEST_SAMPLED} cannot show how far the cheap judge is off"
 _LEAST_FACTOR = 1.1
 
-_Records = Sequence[Mapping[str, Any]]
 
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    budget_usd: float
-    spent_usd: float | None
-    rows: int
-    drawn: int
-
-    def words(self, say: Phrases) -> str:
-        """Say if the budget ended the run or could not be watched."""
-        budget = say.number(self.budget_usd)
-        if self.rows < self.drawn and self.spent_usd is not None:
-            spent = say.number(self.spent_usd, 4)
-            rows = {"graded": self.rows, "drawn": self.drawn}
-            return say("designs.spent", budget=budget, spent=spent, **rows)
-        return "" if self.spent_usd is not None else say("designs.not_watched", budget=budget)
-
-
-class Budget:
+@dataclass(slots=True)
+class Budget(RunPolicy):
     """Ends a run when its budget is spent, including gradings in flight.
 
-    Args:
-        dollars: The budget in US dollars.
+    Attributes:
         graders: Number of gradings per row.
-        drawn: Number of rows that the budget should pay for, if known.
+        drawn: Number of rows that the budget should pay for.
         lost_usd: US dollars that earlier starts spent on failed outcomes.
     """
 
-    def __init__(
-        self, dollars: float, *, graders: int, drawn: int | None, lost_usd: float = 0.0
-    ) -> None:
-        self._dollars = dollars
-        self._lost_usd = lost_usd
-        self._graders = graders
-        self._drawn = drawn
-        self._begun = self._ended = self._paid = 0
-        self._cost_usd = 0.0
-
-    @classmethod
-    def of_plan(cls, dollars: float, plan: Plan, lost_usd: float) -> "Budget":
-        return cls(dollars, graders=len(plan.graders), drawn=plan.drawn, lost_usd=lost_usd)
+    dollars: float
+    graders: int
+    drawn: int
+    lost_usd: float = 0.0
+    _begun: int = 0
+    _ended: int = 0
+    _paid: int = 0
+    _cost_usd: float = 0.0
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         del position
         # Outcomes from the cache have no cost and do not lower the mean price.
         in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
-        if not resumed and self._lost_usd + self._cost_usd + in_flight >= self._dollars:
+        if not resumed and self.lost_usd + self._cost_usd + in_flight >= self.dollars:
             return "stop"
-        self._begun += self._graders
+        self._begun += self.graders
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
@@ -215,12 +168,16 @@ class Budget:
         self._cost_usd += outcome.cost_usd or 0.0
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
-        rows = self._ended // self._graders
-        spent = Spending(self._dollars, summary.cost_usd, rows, self._drawn or rows)
-        return {"budget": asdict(spent)}
+        budget = {
+            "budget_usd": self.dollars,
+            "spent_usd": summary.cost_usd,
+            "rows": self._ended // self.graders,
+            "drawn": self.drawn,
+        }
+        return {"budget": budget}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SampledMean:
     """The mean over all rows, from a sample by the paid judge and every row by the free one.
 
@@ -233,7 +190,7 @@ class SampledMean:
     free: _Records
     judge: str
     free_judge: str
-    spending: "Spending | None" = None
+    spending: Mapping[str, Any] | None = None
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
@@ -248,23 +205,19 @@ class SampledMean:
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> CorrectedMean | None:
         """Return the PPI++ estimate; None if too few rows have both scores."""
-        judged = guesses(self.free, count_as or {})
+        count = count_as or {}
+        judged = guesses(self.free, count)
+        sampled = {record["sample_id"]: score_of(record, count) for record in self.dear}
         pairs = [
-            (score, judged[record["sample_id"]])
-            for record in self.dear
-            if (score := score_of(record, count_as or {})) is not None
-            and record["sample_id"] in judged
+            (score, judged[row])
+            for row, score in sampled.items()
+            if score is not None and row in judged
         ]
-        sampled = {record["sample_id"] for record in self.dear}
         others = [guess for row, guess in judged.items() if row not in sampled]
         if len(pairs) < FEWEST_SAMPLED or len(others) < 2:
             return None
-        return prediction_powered_mean(
-            [score for score, _ in pairs],
-            [guess for _, guess in pairs],
-            others,
-            confidence=confidence,
-        )
+        scores, judgements = zip(*pairs, strict=True)
+        return prediction_powered_mean(scores, judgements, others, confidence=confidence)
 
     def of_rows(self, rows: set[str]) -> "SampledMean":
         dear, free = (
@@ -272,10 +225,6 @@ class SampledMean:
             for records in (self.dear, self.free)
         )
         return replace(self, dear=dear, free=free)
-
-    @cached_property
-    def _shown(self) -> CorrectedMean | None:
-        return self.corrected()
 
     @property
     def rows(self) -> int:
@@ -292,8 +241,8 @@ class SampledMean:
             probability=f"{dear / rows:.3g}",
         )
         if self.spending is not None:
-            told += self.spending.words(say)
-        found = self._shown
+            told += _spending_words(self.spending, say)
+        found = self.corrected()
         if found is None:
             return told + say("designs.too_few")
         worth = found.effective_labels / found.labels
@@ -304,6 +253,19 @@ class SampledMean:
         saved = round(found.effective_labels - found.labels)
         worth_words = say.number(worth, 1)
         return told + say("designs.worth", rows=rows, worth=worth_words, alone=alone, saved=saved)
+
+
+def _spending_words(spending: Mapping[str, Any], say: Phrases) -> str:
+    """Say if the budget ended the run or could not be watched."""
+    budget = say.number(spending["budget_usd"])
+    graded, drawn, spent = spending["rows"], spending["drawn"], spending["spent_usd"]
+    if spent is None:
+        return say("designs.not_watched", budget=budget)
+    if graded >= drawn:
+        return ""
+    return say(
+        "designs.spent", budget=budget, spent=say.number(spent, 4), graded=graded, drawn=drawn
+    )
 
 
 def is_worth_it(corrected: CorrectedMean) -> bool:
@@ -322,84 +284,35 @@ def guesses(records: _Records, count: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def sample_of(plan: Plan, rows: int) -> Plan:
-    _require_cost(plan)
-    total = plan.rows or 0
-    if plan.rows is not None and rows > total:
-        raise ConfigurationError(
-            f"a sample of {rows} rows is more than the {total} rows of the data"
-        )
-    if rows == total:
-        return plan
-    if rows < min(FEWEST_SAMPLED, total or FEWEST_SAMPLED):
-        raise ConfigurationError(f"a sample of {rows} rows is too small; {_TOO_FEW}")
-    return _sample(plan, rows)
-
-
-def bought_by(plan: Plan, dollars: float, counted: Plan) -> Plan:
-    """Return a plan that grades as many random rows as a budget in US dollars allows.
-
-    The rows of `counted`, the same plan, are read to estimate their cost.
-    """
-    _require_cost(plan)
-    if plan.rows is None:
-        return draw_of(plan, note={})
-    rows = rows_for_budget(counted, dollars)
-    if rows < min(FEWEST_SAMPLED, plan.rows):
-        raise ConfigurationError(
-            f"the budget of ${dollars:g} pays for {rows} rows, and a sample of {rows} rows is too "
-            f"small; {_TOO_FEW}"
-        )
-    return replace(_sample(plan, rows), budget=dollars, policy=partial(Budget.of_plan, dollars))
-
-
-def _require_cost(plan: Plan) -> None:
-    if plan.client is None and not any(grader.endpoints for grader in plan.graders):
-        raise ConfigurationError(
-            f"judge {plan.identity['judge']!r} costs nothing: grade all rows, without a sample"
-        )
-
-
-def _sample(plan: Plan, rows: int) -> Plan:
-    total = plan.rows or 0
-    note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
-    return draw_of(plan, rows=rows, note={"sample": note})
-
-
 def rows_for_budget(plan: Plan, dollars: float) -> int:
     told = estimate(plan)
     if not told.cost_usd:
         raise ConfigurationError(
-            f"a budget needs a price, and that of judge {plan.identity['judge']!r} is not known; "
-            "write it into a file, named by RAG_EVALS_PRICES, or give --sample"
+            f"the budget cannot be kept, because the price of judge {plan.identity['judge']!r} is "
+            "unknown; add it to the file that RAG_EVALS_PRICES names, or use --sample"
         )
     return min(told.rows, int(told.rows * dollars / told.cost_usd))
-
-
-class _FreeRun(Protocol):
-    @property
-    def judge(self) -> str | None: ...
-
-    def of_grader(self, grader: str) -> _Records: ...
 
 
 def choose_designs(
     summary: Summary,
     of_grader: Callable[[str], _Records],
     stopped: Mapping[str, Any] | None,
-    free: _FreeRun | None,
+    free: Any,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    spent = None if spending is None else Spending(**spending)
+    """Set how the graded rows represent all rows; `free` is the embedded judge's `Run`, if any."""
     for name, numbers in summary.graders.items():
         if stopped is not None:
-            numbers.design = DrawnRows.of(of_grader(name), stopped["rows"], stopped["of"])
+            at = {record["index"]: record for record in of_grader(name)}
+            order = random_order(stopped["of"])[: stopped["rows"]]
+            numbers.design = DrawnRows([at.get(place) for place in order], stopped["of"])
         elif free is not None:
             dear, every = of_grader(name), free.of_grader(name)
             judges = summary.judge or "the judge", free.judge or "the cheap judge"
             # A budget may have paid for all rows.
             if len(dear) < len(every):
-                numbers.design = SampledMean(dear, every, *judges, spent)
+                numbers.design = SampledMean(dear, every, *judges, spending)
 
 
 def plan_draw(
@@ -417,48 +330,63 @@ def plan_draw(
     sampling = given.get("sampling")
     if sampling is None:
         return plan
+    if plan.rows is None:
+        raise ConfigurationError(
+            "sampling needs the number of rows; pass a file, a table or a list"
+        )
     if sampling.gate is not None:
-        return until_decided(plan, sampling)
+        ahead = 2 * plan.settings.session.concurrency
+        names = [grader.name for grader in plan.graders]
+        policy = partial(EarlyStop, sampling, plan.rows, names, ahead=ahead)
+        order = {**plan.identity, "order": f"random, seed {SEED}"}
+        return replace(plan, drawn=plan.rows, identity=order, policy=policy)
+    if plan.client is None and not any(grader.endpoints for grader in plan.graders):
+        raise ConfigurationError(
+            f"judge {plan.identity['judge']!r} is free, so grade all rows instead of a sample"
+        )
     if (dollars := sampling.dollars) is not None:
         # A generator in `data` can be read only once, so count the rows of a second plan.
         again = isinstance(plan.data, FileData)
         counted = plan if again else make_plan(data, graders, client, options=given)
-        drawn = bought_by(plan, dollars, counted)
+        drawn = _sample(plan, rows_for_budget(counted, dollars), dollars)
+    elif sampling.sample == plan.rows:
+        return plan
     else:
-        assert sampling.sample is not None, "one of the three ways was checked"
-        drawn = sample_of(plan, sampling.sample)
-        if drawn is plan:
-            return plan
-    return replace(drawn, free=_free_plan(drawn, data, graders, given, known))
+        drawn = _sample(plan, sampling.sample or 0)
+    return replace(drawn, free=_free_plan(data, graders, given, known))
 
 
-def _free_plan(
-    drawn: Plan, data: Data, graders: Graders, options: RunOptions, folders: list[Path]
-) -> Plan:
-    without: RunOptions = {"model": None, "rpm": None, "tpm": None, "tuned": None, "repeat": 1}
-    mine: RunOptions = {**options, **without, "sampling": None}
+def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
+    """Return a plan that grades some random rows, and stops when the dollars are spent."""
+    total = plan.rows or 0
+    if rows > total:
+        raise ConfigurationError(
+            f"a sample of {rows} rows is more than the {total} rows of the data"
+        )
+    if rows < min(FEWEST_SAMPLED, total):
+        bought = "" if dollars is None else f"the budget of ${dollars:g} pays for {rows} rows, and "
+        raise ConfigurationError(f"{bought}a sample of {rows} rows is too small; {_TOO_FEW}")
+    note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
+    drawn = replace(plan, drawn=rows, identity={**plan.identity, "sample": note})
+    if dollars is None:
+        return drawn
+    policy = partial(Budget, dollars, graders=len(plan.graders), drawn=rows)
+    return replace(drawn, budget=dollars, policy=policy)
+
+
+def _free_plan(data: Data, graders: Graders, options: RunOptions, folders: list[Path]) -> Plan:
+    """Plan all rows for the embedded judge."""
+    mine: Any = {name: value for name, value in options.items() if name not in ASKING_OPTIONS}
+    mine |= {"sampling": None, "tuned": None, "repeat": 1}
     try:
         every = make_plan(data, graders, EMBEDDED, options=mine, folders=folders)
     except ConfigurationError as error:
-        raise _no_free_form(drawn) or error from None
+        raise ConfigurationError(
+            f"a sample needs a cheap judge that grades every row; {error}"
+        ) from None
     if asked := [name for grader in every.graders for name in grader.endpoints]:
         raise ConfigurationError(
-            f"{asked[0]!r} would be asked about every row; a sample needs graders that the "
-            "embedded judge can decide alone"
+            f"a grader asks {asked[0]!r} about every row; a sample needs graders that the embedded "
+            "judge can decide alone"
         )
     return every
-
-
-def _no_free_form(plan: Plan) -> ConfigurationError | None:
-    free, _ = read_judge(EMBEDDED)
-    assert free is not None, "the embedded judge is a verifier"
-    for grader in plan.graders:
-        try:
-            grader.with_verifier(free)
-        except ConfigurationError:
-            return ConfigurationError(
-                f"a sample needs a cheap judge that grades every row, and grader {grader.name!r} "
-                f"has no form for {EMBEDDED!r}; grade all rows, the first ones (limit), or use "
-                f"{' or '.join(map(repr, EMBEDDED_GRADERS))}"
-            )
-    return None

@@ -16,9 +16,10 @@ from pydantic_core import from_json, to_json
 
 from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, PendingError
+from rag_evals.judge.batches import BatchHost
 from rag_evals.run import Gate, RunOptions, make_plan
-from rag_evals.run.engine.batch_table import BatchTable, RoundAnswers
-from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
+from rag_evals.run.engine.batches import BatchSteps, BatchTable, aexecute_batches
+from rag_evals.run.engine.session import grading_now
 from tests.scripted import (
     BatchEnd,
     HttpError,
@@ -86,7 +87,7 @@ def test_a_batch_grades_as_calls_do(batched: Start) -> None:
     judge = batched()
     plain = evaluate(ROWS, client=MODEL)
 
-    first = grade(BatchSteps(take=False))
+    first = grade(WAIT_NOT)
     assert (first.summary().pending, len(load_run(OUT).records)) == (6, 0)
     assert [missed.rule for missed in Gate(0.0).missed(first.summary())] == ["pending"]
     assert str(load_run(OUT).gate(0.0)) == "not decided: 6 gradings are pending"
@@ -221,11 +222,11 @@ def test_a_killed_command_goes_on(batched: Start) -> None:
 
 def test_what_is_under_way_is_not_sent_again(batched: Start) -> None:
     """Submit twice, and collect before the end: one batch."""
-    judge = batched(None, [BatchEnd(polls=2)])
-    grade(BatchSteps(take=False))
-    grade(BatchSteps(take=False))
+    judge = batched(None, [BatchEnd(polls=3)])
+    grade(WAIT_NOT)
+    grade(WAIT_NOT)
 
-    assert grade(BatchSteps()).summary().pending == 6
+    assert grade(WAIT_NOT).summary().pending == 6
     assert len(judge.desk.batches) == 1
     assert grade(WAIT).summary().pending == 0
     assert (len(judge.desk.batches), len(judge.requests)) == (1, 6)
@@ -234,7 +235,7 @@ def test_what_is_under_way_is_not_sent_again(batched: Start) -> None:
 def test_a_batch_that_is_refused_says_why_and_is_sent_again(batched: Start) -> None:
     """Nothing was worked off: one line with the reason, and the next submit sends it."""
     judge = batched(None, [BatchEnd("failed", message="the token limit is reached")])
-    with pytest.raises(ConfigurationError, match="the token limit is reached; when that is fixed"):
+    with pytest.raises(ConfigurationError, match="the token limit is reached; fix that, and run"):
         grade(WAIT)
     assert not judge.requests
 
@@ -242,26 +243,35 @@ def test_a_batch_that_is_refused_says_why_and_is_sent_again(batched: Start) -> N
     assert len(judge.requests) == 6
 
 
-def test_a_run_is_split_as_the_provider_asks(batched: Start) -> None:
+def limit_batches(monkeypatch: pytest.MonkeyPatch, **limits: Any) -> None:
+    """Set the limits that the provider documents."""
+    monkeypatch.setattr(BatchHost, "of", lambda _: BatchHost(**limits))
+
+
+def test_a_run_is_split_as_the_provider_asks(
+    batched: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """So many requests in a batch at most; all are sent in one round."""
     judge = batched()
+    limit_batches(monkeypatch, max_requests=4)
 
-    grade(BatchSteps(wait=True, max_requests=4))
+    grade(WAIT)
 
     assert [b["request_counts"]["total"] for b in judge.desk.batches.values()] == [4, 2]
     assert len(load_run(OUT).outcomes) == 6
 
 
-def test_a_file_is_not_larger_than_the_provider_takes() -> None:
+def test_a_file_is_not_larger_than_the_provider_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines are counted as bytes, of any letters; a longer one stands alone."""
+    limit_batches(monkeypatch, max_bytes=800)
+    grading_now.set(("a", "faithfulness"))
     with BatchTable(OUT) as table:
-        answers = RoundAnswers(table, max_bytes=800)
-        with answers.writing():
+        with table.round():
             for number, text in enumerate(["é" * 100, "b" * 200, "c" * 900, "d"]):
                 missing = PendingError("m")
                 missing.endpoint, missing.key = MODEL, f"{number:064x}"
                 missing.body = {"model": "m", "messages": text}
-                answers.note(missing)
+                table.note(missing)
         sizes = [table.path_of(part.number).stat().st_size for part in table.parts()]
         requests = [part.requests for part in table.parts()]
 

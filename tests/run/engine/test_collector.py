@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from rag_evals.run.engine.loop import settled_heap
+from rag_evals.run.engine.evaluate import settled_heap
 
 
 @pytest.mark.parametrize("young", [0, 700, 50_000])

@@ -79,7 +79,7 @@ def test_ten_refusals_in_a_row_end_the_run(scripted: Start) -> None:
     """A key that is withdrawn in the middle is not tried to the end; what was graded is kept."""
     judge = scripted(filtering(401))
     data = rows(60, set(range(5, 60)))
-    with pytest.raises(JudgeRejectedError, match="10 gradings in a row were refused"):
+    with pytest.raises(JudgeRejectedError, match="rejected 10 gradings in a row"):
         evaluate(data, client="openai/m", concurrency=1, out="out", max_failures="100%")
     assert len(judge.requests) == 15
     assert len(Path("out/results.jsonl").read_text().splitlines()) == 15

@@ -290,7 +290,7 @@ def test_a_number_that_is_no_score_fails_its_row(said: str, scripted: Start) -> 
         ({"concurrency": 2.5}, ConfigurationError, "concurrency is 2.5; expected a whole number"),
         ({"tuned": 5}, ConfigurationError, "tuned has 5; expected a file that"),
         ({"rpm": float("inf")}, ConfigurationError, "rpm is inf"),
-        ({"max_failures": "a lot"}, ConfigurationError, "neither a number nor a percentage"),
+        ({"max_failures": "a lot"}, ConfigurationError, "expected a number or a percentage"),
         ({"model": "m"}, ConfigurationError, "the judge 'embedded' asks no model"),
         ({"reasks": 1}, ConfigurationError, "reasks does nothing with 'embedded', which asks no"),
         ({"max_wait": 5}, ConfigurationError, "max_wait does nothing with 'embedded', which asks"),

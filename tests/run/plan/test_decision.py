@@ -100,14 +100,16 @@ def test_rows_of_one_document_count_less() -> None:
 )
 def test_numbers_out_of_range_are_refused(gate: float, error: float) -> None:
     """Percent and nonsense are refused, with the number."""
-    with pytest.raises(ConfigurationError, match=r"outside 0..1|error="):
+    with pytest.raises(ConfigurationError, match="expected a number from 0 to 1|error is"):
         scores_run([1.0]).gate(gate, error=error)
 
 
 @pytest.mark.parametrize(("gate", "error"), [("0.85", 0.05), (None, 0.05), (0.85, "0.05")])
 def test_what_is_no_number_is_refused(gate: Any, error: Any) -> None:
     """The text of a number, or nothing, is a line with the value and no TypeError."""
-    with pytest.raises(ConfigurationError, match=r"(gate|error)=.* is not a number; expected"):
+    with pytest.raises(
+        ConfigurationError, match="(gate|error) is .*; expected a number from 0 to 1"
+    ):
         scores_run([1.0]).gate(gate, error=error)
 
 

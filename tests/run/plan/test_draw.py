@@ -12,13 +12,14 @@ import pytest
 from rag_evals import Outcome, compare, evaluate
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
+    RunOptions,
     Sampling,
     execute,
     load_run,
     make_plan,
 )
 from rag_evals.run.plan.plan import random_order
-from rag_evals.run.plan.sampling import Budget, EarlyStop, rows_for_budget, sample_of, until_decided
+from rag_evals.run.plan.sampling import Budget, EarlyStop, plan_draw, rows_for_budget
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
@@ -49,9 +50,8 @@ def truth(wrong_from: int) -> Script:
 
 def test_a_gate_stops_when_it_is_decided() -> None:
     """Of 300 perfect rows some dozens decide; the others are said, and the folder knows."""
-    plan = until_decided(
-        make_plan(rows_file(300, 300), graders="faithfulness", client="embedded"),
-        Sampling(gate=0.7),
+    plan = plan_draw(
+        rows_file(300, 300), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.7)}
     )
     run = execute(plan, out="run", progress=False)
     stored = load_run("run")
@@ -87,7 +87,7 @@ def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
 
 def test_a_budget_counts_the_rows_in_flight() -> None:
     """Each costs what the others did on average: eight at 10 cents are more than 75 cents."""
-    budget = Budget(0.75, graders=2, drawn=None)
+    budget = Budget(0.75, graders=2, drawn=9)
     begun = [budget.admits(row, resumed=False) for row in range(4)]
     ended = replace(perfect(0), cost_usd=0.1)
     budget.ended(ended)
@@ -95,7 +95,7 @@ def test_a_budget_counts_the_rows_in_flight() -> None:
     assert begun == ["begin"] * 4
     assert budget.admits(4, resumed=False) == "stop"
     assert budget.admits(4, resumed=True) == "begin"
-    cheap = Budget(0.85, graders=2, drawn=None)
+    cheap = Budget(0.85, graders=2, drawn=9)
     for row in range(4):
         cheap.admits(row, resumed=False)
     cheap.ended(ended)
@@ -106,7 +106,7 @@ def test_a_budget_counts_the_rows_in_flight() -> None:
 
 def test_rows_that_cost_nothing_say_nothing_of_the_price() -> None:
     """After 98 rows from the cache and one of 10 cents, five more in flight are 60 cents."""
-    budget = Budget(0.55, graders=1, drawn=None)
+    budget = Budget(0.55, graders=1, drawn=9)
     for row in range(99):
         budget.admits(row, resumed=False)
         cost = 0.1 if row == 98 else (None, 0.0)[row % 2]
@@ -114,7 +114,7 @@ def test_rows_that_cost_nothing_say_nothing_of_the_price() -> None:
     begun = [budget.admits(row, resumed=False) for row in range(99, 105)]
 
     assert begun == ["begin"] * 5 + ["stop"]
-    assert Budget(1, graders=1, drawn=None, lost_usd=1.0).admits(0, resumed=False) == "stop"
+    assert Budget(1, graders=1, drawn=9, lost_usd=1.0).admits(0, resumed=False) == "stop"
 
 
 def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
@@ -135,9 +135,8 @@ def perfect(place: int) -> Outcome:
 
 def test_a_stopped_run_grades_nothing_twice() -> None:
     """The same command finds the same draw, and the same end; another order is another run."""
-    plan = until_decided(
-        make_plan(rows_file(200, 200), graders="faithfulness", client="embedded"),
-        Sampling(gate=0.7),
+    plan = plan_draw(
+        rows_file(200, 200), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.7)}
     )
     first = execute(plan, out="run", progress=False)
     again = execute(plan, out="run", progress=False)
@@ -154,9 +153,8 @@ def test_a_stopped_run_grades_nothing_twice() -> None:
 
 def test_a_draw_to_the_end_leaves_nothing_to_chance() -> None:
     """Ten rows below the gate fail it: they are all there are; nothing was stopped."""
-    plan = until_decided(
-        make_plan(rows_file(10, 10), graders="faithfulness", client="embedded"),
-        Sampling(gate=0.95),
+    plan = plan_draw(
+        rows_file(10, 10), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.95)}
     )
     run = execute(plan, out=None, progress=False)
 
@@ -223,16 +221,16 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
         (("--sample", "500"), "a sample of 500 rows is more than the 30 rows of the data"),
         (("--sample", "10"), "a sample of 10 rows is too small"),
         (("--sample", "0"), "sample is 0; expected at least 1"),
-        (("--budget", "nan"), "budget 'nan' is not a sum of US dollars"),
+        (("--budget", "nan"), "budget is 'nan'; expected US dollars"),
         (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
         (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
-        (("--budget", "5usd"), "a budget needs a price"),
-        (("--budget", "much"), "budget 'much' is not a sum of US dollars"),
-        (("--budget", "0"), "budget '0' is not a sum of US dollars"),
+        (("--budget", "5usd"), "the budget cannot be kept, because the price"),
+        (("--budget", "much"), "budget is 'much'; expected US dollars"),
+        (("--budget", "0"), "budget is '0'; expected US dollars"),
         (("--sample", "20", "--budget", "5"), "sample and budget both choose the rows"),
         (("--stop-early",), "--stop-early does nothing without --gate"),
         (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
-        (("--sample", "20", "--judge", "embedded"), "'embedded' costs nothing: grade all rows"),
+        (("--sample", "20", "--judge", "embedded"), "'embedded' is free, so grade all rows"),
     ],
 )
 def test_draws_that_cannot_be_are_refused(
@@ -258,7 +256,8 @@ def test_a_budget_buys_rows(scripted: Start) -> None:
     assert 20 < some < 200
     assert rows_for_budget(plan, 0.01) == pytest.approx(2 * some, abs=1)
     assert rows_for_budget(plan, 100) == 200
-    assert sample_of(plan, 200) is plan
+    everything: RunOptions = {"sampling": Sampling(200)}
+    assert plan_draw("d.jsonl", "faithfulness", "openai/m", options=everything).drawn is None
 
 
 @pytest.mark.parametrize("first", [(), ("--sample", "60")])
@@ -369,28 +368,28 @@ def test_a_gate_stops_early_in_python() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "draws no rows without sample, budget or gate"),
+        ({}, "Sampling needs sample, budget or gate"),
         ({"sample": 20, "error": 0.1}, "error does nothing without gate"),
         ({"budget": 5, "count": {"empty_context": 0}}, "count does nothing without gate"),
-        ({"gate": 7}, "gate=7 is outside 0..1"),
-        ({"gate": 0.5, "error": 0}, "error=0 is not above 0"),
+        ({"gate": 7}, "gate is 7; expected a number from 0 to 1"),
+        ({"gate": 0.5, "error": 0}, "error is 0; expected above 0"),
         ({"gate": 0.5, "count": {"tired": 1}}, "reason of rows"),
         ({"gate": 0.5, "sample": 20}, "both choose the rows"),
         ({"sample": 20.0}, "sample is 20.0; expected a whole number"),
         ({"sample": True}, "sample is True; expected a whole number"),
         ({"sample": 31}, "a sample of 31 rows is more than the 30 rows of the data"),
-        ({"budget": -1}, "budget -1 is not a sum of US dollars"),
-        ({"budget": float("nan")}, "budget nan is not a sum of US dollars"),
-        ({"budget": "viel"}, "budget 'viel' is not a sum of US dollars"),
-        ({"budget": 5}, "a budget needs a price"),
+        ({"budget": -1}, "budget is -1; expected US dollars"),
+        ({"budget": float("nan")}, "budget is nan; expected US dollars"),
+        ({"budget": "viel"}, "budget is 'viel'; expected US dollars"),
+        ({"budget": 5}, "the budget cannot be kept, because the price"),
         (
             {"sample": 20, "graders": "answer_relevance"},
-            "grader 'answer_relevance' has no form for 'embedded'; grade all rows, the first ones",
+            "grades every row; grader 'answer_relevance' asks a judge model and has no form for",
         ),
-        ({"sample": 20, "client": "embedded"}, "costs nothing: grade all rows"),
-        ({"budget": 5, "client": "embedded"}, "costs nothing: grade all rows"),
-        ({"sample": 20, "data": iter([])}, "rows are drawn from a file, a table or a list"),
-        ({"budget": 5, "data": iter([])}, "rows are drawn from a file, a table or a list"),
+        ({"sample": 20, "client": "embedded"}, "is free, so grade all rows"),
+        ({"budget": 5, "client": "embedded"}, "is free, so grade all rows"),
+        ({"sample": 20, "data": iter([])}, "sampling needs the number of rows"),
+        ({"budget": 5, "data": iter([])}, "sampling needs the number of rows"),
     ],
 )
 def test_what_python_cannot_draw_is_refused(options: dict[str, Any], said: str) -> None:
