@@ -75,23 +75,23 @@ class ComparedText(ByStatement):
 
 
 class MatrixClaim(JudgeModel):
-    """A claim and the texts that support it."""
+    """A claim and the texts that support it.
 
-    statement: str = Field(description="The claim.")
-    reasoning: str | None = Field(default=None, description="Why, in words.")
-    chunk_ids: OptionalList[int] = Field(
-        default_factory=list, description="The chunks that support it, from 0."
-    )
-    is_in_other: bool | None = Field(
-        default=None, description="The other text says it; None where there is none."
-    )
-    is_contradicted: bool = Field(
-        default=False, description="What it was compared with says otherwise."
-    )
-    sentence_id: int | None = Field(default=None, description="Its sentence, from 0.")
-    start: int | None = Field(default=None, description="Where the sentence begins.")
-    end: int | None = Field(default=None, description="Where the sentence ends.")
-    fault: str | None = Field(default=None, description="Why it is unverified; None for most.")
+    Attributes:
+        is_in_other: True if the other text says it; None without another text.
+        is_contradicted: True if the other text says something else on the same subject.
+        fault: Why it is unverified; None for most.
+    """
+
+    statement: str
+    reasoning: str | None = None
+    chunk_ids: OptionalList[int] = Field(default_factory=list)
+    is_in_other: bool | None = None
+    is_contradicted: bool = False
+    sentence_id: int | None = None
+    start: int | None = None
+    end: int | None = None
+    fault: str | None = None
 
 
 class MatrixResult(Result):
@@ -100,24 +100,28 @@ class MatrixResult(Result):
     Numbers are from 0 to 1, or None if the denominator is zero. Precision, recall, claim recall,
     chunk precision, context utilization, noise sensitivity, hallucination, self-knowledge and
     faithfulness follow RAGChecker (Ru et al. 2024), which reports 0 instead of None.
+
+    Attributes:
+        reference_claims: None without a reference.
+        chunk_count: Number of chunks; None if the chunks were not read.
+        beta: Weight of recall in the F-score.
+        left_out: Ids of sentences that the judge skipped.
+        verifier: Name of the verifier; None if a judge decided.
+        is_unread: True if the verifier does not read the language.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
 
-    claims: list[MatrixClaim] = Field(description="Of the answer, in its order.")
-    reference_claims: list[MatrixClaim] | None = Field(
-        default=None, description="Of the reference; None where there is none."
-    )
-    chunk_count: int | None = Field(default=None, description="Chunks; None where none was read.")
-    beta: float = Field(default=1.0, description="Weight of recall in the F-score.")
-    drift: OptionalList[str] = Field(default_factory=list, description="As for faithfulness.")
-    left_out: OptionalList[int] = Field(
-        default_factory=list, description="Sentences of which the judge says nothing."
-    )
-    is_same_text: bool = Field(default=False, description="Answer and reference are one text.")
-    verifier: str | None = Field(default=None, description="Who decided, where no judge did.")
-    language_warning: str | None = Field(default=None, description="As for faithfulness.")
-    is_unread: bool = Field(default=False, description="The verifier does not read the language.")
+    claims: list[MatrixClaim]
+    reference_claims: list[MatrixClaim] | None = None
+    chunk_count: int | None = None
+    beta: float = 1.0
+    drift: OptionalList[str] = Field(default_factory=list)
+    left_out: OptionalList[int] = Field(default_factory=list)
+    is_same_text: bool = False
+    verifier: str | None = None
+    language_warning: str | None = None
+    is_unread: bool = False
 
     @property
     def precision(self) -> float | None:
@@ -503,7 +507,7 @@ def _verified(
     verdict = elsewhere or together
     reason = verdict.reason if verdict else None
     if elsewhere and reason:
-        # Its only source, the other text, is not a chunk.
+        # The reason calls the other text chunk 0.
         for name, meant in _ONLY_CHUNK.items():
             reason = reason.replace(name, meant)
     return MatrixClaim(

@@ -51,16 +51,20 @@ class CitationsReply(JudgeModel):
 
 
 class Citation(JudgeModel):
-    sentence_id: int = Field(description="Place of the sentence in the answer, from 0.")
-    sentence: str = Field(description="The sentence, without its marks.")
-    number: int = Field(description="The number in the mark.")
-    chunk_id: int | None = Field(
-        default=None, description="Place in the context, from 0; None: no such."
-    )
-    reasoning: Reasoning = Field(
-        default=None, description="Why it does or does not support the sentence."
-    )
-    is_supported: bool = Field(description="True when the chunk supports the sentence.")
+    """A citation mark of the answer, and whether its chunk supports the sentence.
+
+    Attributes:
+        sentence: The sentence, without its marks.
+        number: The number in the mark.
+        chunk_id: Index of the chunk; None if there is no such chunk.
+    """
+
+    sentence_id: int
+    sentence: str
+    number: int
+    chunk_id: int | None = None
+    reasoning: Reasoning = None
+    is_supported: bool
 
     @property
     def finding(self) -> Finding:
@@ -82,11 +86,9 @@ class CitationFaithfulnessResult(Result):
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
-    citations: list[Citation] = Field(description="Every citation, in the order of the answer.")
-    uncited_sentence_ids: OptionalList[int] = Field(
-        default_factory=list, description="Sentences without a mark, by place, from 0."
-    )
-    sentence_count: int = Field(default=0, description="Sentences of the answer.")
+    citations: list[Citation]
+    uncited_sentence_ids: OptionalList[int] = Field(default_factory=list)
+    sentence_count: int = 0
 
     @property
     def score(self) -> float:

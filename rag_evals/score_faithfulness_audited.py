@@ -177,17 +177,17 @@ class AuditReply(JudgeModel):
 
 
 class AuditedStatement(StatementEvaluation):
-    """One statement of the answer with its verdict and quotes."""
+    """A statement of the answer with its verdict and the quotes that were found in the chunks.
 
-    sentence_ids: OptionalList[int] = Field(
-        default_factory=list, description="Places of its sentences in the answer, from 0."
-    )
-    verdict: AuditedVerdict = Field(
-        description="What the chunks say of it; unverified: no quote shows what the judge says."
-    )
-    evidence: OptionalList[Quote] = Field(
-        default_factory=list, description="Quotes found in the chunks; empty for not_in_context."
-    )
+    Attributes:
+        sentence_ids: Indexes of its sentences in the answer.
+        verdict: `unverified` if no quote shows what the judge says.
+        evidence: Quotes found in the chunks; empty for `not_in_context`.
+    """
+
+    sentence_ids: OptionalList[int] = Field(default_factory=list)
+    verdict: AuditedVerdict
+    evidence: OptionalList[Quote] = Field(default_factory=list)
 
     @property
     def finding(self) -> Finding:
@@ -211,11 +211,9 @@ class AuditedStatement(StatementEvaluation):
 class AuditedFaithfulnessResult(FaithfulnessResult):
     """Which statements the context supports or contradicts, with quotes."""
 
-    # list is invariant; results contain only this kind of statement.
-    statements: list[AuditedStatement] = Field(  # type: ignore[assignment]
-        description="Every claim of the answer, in the order of the answer."
-    )
-    sentence_count: int = Field(default=0, description="Sentences of the answer.")
+    # Lists are invariant; results contain only this kind of statement.
+    statements: list[AuditedStatement]  # type: ignore[assignment]
+    sentence_count: int = 0
 
     @property
     def contradiction_rate(self) -> float:

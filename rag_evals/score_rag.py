@@ -19,7 +19,7 @@ Diagnosis = Literal[
 ]
 """Faults of reference claims, then of answer claims; the first one found is the diagnosis."""
 
-# Lower is better; as the score of a grader they are inverted.
+# Lower is better, so a score is 1 minus the number.
 _FAULTS = (
     "noise_sensitivity_relevant",
     "noise_sensitivity_irrelevant",
@@ -74,7 +74,7 @@ class RagResult(MatrixResult):
     @property
     def findings(self) -> tuple[Finding, ...]:
         fault = self.diagnosis
-        # It summarises the claims, which are counted themselves.
+        # It summarises the claims, so it has no verdict.
         first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 

@@ -15,14 +15,14 @@ __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 
 
 class RetrievalRanksResult(Result):
-    """The retrieved chunk ids in order, and the relevant ones."""
+    """The retrieved chunk ids, best first, and the relevant ones; only the first k count."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
 
-    ids: list[str] = Field(description="Ids of the chunks, best first, each once.")
-    relevant_ids: list[str] = Field(description="Ids of all that is relevant, each once.")
-    k: int = Field(default=10, description="How many of the first chunks count, at least 1.")
-    oddities: OptionalList[str] = Field(default_factory=list, description="In words.")
+    ids: list[str]
+    relevant_ids: list[str]
+    k: int = 10
+    oddities: OptionalList[str] = Field(default_factory=list)
 
     @property
     def relevant(self) -> list[bool]:

@@ -34,14 +34,10 @@ class ReferenceStatement(JudgeModel):
         description="Ids of the chunks that cover it; empty list when none does.",
     )
     is_covered: bool = Field(description="True when the chunks alone show it to be so.")
-    sentence_id: ByCode[int | None] = Field(
-        default=None, description="Its sentence in the reference, from 0; None if not known."
-    )
-    start: ByCode[int | None] = Field(default=None, description="Where the sentence begins.")
-    end: ByCode[int | None] = Field(default=None, description="Where the sentence ends.")
-    fault: ByCode[str | None] = Field(
-        default=None, description="Why it is unverified; None for every other statement."
-    )
+    sentence_id: ByCode[int | None] = None
+    start: ByCode[int | None] = None
+    end: ByCode[int | None] = None
+    fault: ByCode[str | None] = None
 
 
 class ContextRecallResult(ByStatement):

@@ -44,10 +44,10 @@ _LEAST_SHARED = 0.3
 # Names and numbers survive translation; other words do not.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement is copied from the context above these shares of words that the answer lacks.
+# A statement copies the context if a chunk has this share of its words and the answer lacks that.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
-# The same for a verbatim sentence of a chunk.
+# The same for a statement that is a sentence of a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
 # Without an id, a statement belongs to a sentence if it shares at least this many words.
 _LEAST_COVERED = 0.3
@@ -165,7 +165,7 @@ class Guard:
             if not any(map(self._is_word_for_word, own)):
                 lost = _of_sentence(number, self.sentences[number], own, every)
                 found += [Fault(name, told, None, number) for name, told in lost]
-        # Which sentences claim something takes long to find out.
+        # Finding the sentences that claim something is slow.
         for number in sorted(left_out.intersection(self.claiming())) if left_out else ():
             told = f"sentence {number} claims something; say what, with a verdict"
             found.append(Fault("left out", told, None, number))

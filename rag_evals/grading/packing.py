@@ -20,7 +20,7 @@ from rag_evals.text import leaning_of, split_sentences
 # Below the average of most texts, so that a pack fits at the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# Minimum share of a pack for a sentence, and maximum share for a passage: 1 in this number.
+# A sentence gets at least, and a passage takes at most, one in this many parts of a pack.
 _PARTS = 4
 
 

@@ -45,25 +45,19 @@ _CALLS_APART = 1000
 class RepeatedResult(Result):
     """The results of all repeats for one row.
 
-    Findings, warnings and tallies come from the first result with the majority score.
+    Attributes:
+        results: The repeats' results; mappings if read from a folder.
+        repeated_scores: The repeats' scores, 0 to 1; None if one has no score.
+        reason: Why no repeat has a score; None if one has.
+        shown_findings: Of the first result with the majority score, like the other two.
     """
 
-    results: list[Any] = Field(
-        description="The result of each repeat; mappings if read from a folder."
-    )
-    repeated_scores: list[float | None] = Field(
-        description="The score of each repeat, 0 to 1; None if it has no score."
-    )
-    reason: NotScorableReason | None = Field(
-        default=None, description="Why no repeat has a score; None if one has."
-    )
-    shown_findings: list[Finding] = Field(
-        default_factory=list, description="Findings of the first result with the majority score."
-    )
-    shown_warnings: list[str] = Field(default_factory=list, description="Its oddities.")
-    shown_tallies: dict[str, tuple[int, int]] = Field(
-        default_factory=dict, description="Its parts of wholes."
-    )
+    results: list[Any]
+    repeated_scores: list[float | None]
+    reason: NotScorableReason | None = None
+    shown_findings: list[Finding] = Field(default_factory=list)
+    shown_warnings: list[str] = Field(default_factory=list)
+    shown_tallies: dict[str, tuple[int, int]] = Field(default_factory=dict)
 
     @classmethod
     def of(cls, results: Sequence[BaseModel]) -> "RepeatedResult":

@@ -50,20 +50,20 @@ if TYPE_CHECKING:
 
 
 class VerifiedStatement(StatementEvaluation):
-    """A statement, and how it was decided."""
+    """A statement, and how it was decided.
 
-    support: float | None = Field(default=None, description="From 0, nothing speaks for it, to 1.")
-    decided_by: str | None = Field(default=None, description="Name of the verifier that decided.")
-    windows: int | None = Field(
-        default=None, description="Pieces of context that a classifier read."
-    )
-    from_cache: bool = Field(
-        default=False, description="True when it was decided earlier and kept."
-    )
-    taken_from: str | None = Field(
-        default=None, description="The statement it was decided for, where that is another one."
-    )
-    similarity: float | None = Field(default=None, description="Cosine between the two statements.")
+    Attributes:
+        windows: Number of context windows that a classifier read.
+        taken_from: The similar statement whose verdict was reused; None if it was the same.
+        similarity: Cosine similarity of the two statements.
+    """
+
+    support: float | None = None
+    decided_by: str | None = None
+    windows: int | None = None
+    from_cache: bool = False
+    taken_from: str | None = None
+    similarity: float | None = None
 
     @property
     def finding(self) -> Finding:
@@ -71,42 +71,30 @@ class VerifiedStatement(StatementEvaluation):
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
-    """The answer's statements, and the verifier that decided each."""
+    """The answer's statements, and the verifier that decided each.
 
-    # A list cannot be narrowed; nobody puts a plain StatementEvaluation into a result.
-    statements: list[VerifiedStatement] = Field(  # type: ignore[assignment]
-        description="Every claim of the answer, in the order of the answer."
-    )
-    language: str | None = Field(
-        default=None,
-        description="Two-letter code of the answer's language; `und` for an unknown one, None "
-        "where the texts are too short to tell.",
-    )
-    language_warning: str | None = Field(
-        default=None, description="Why verdicts on this language are not to be trusted, if so."
-    )
-    is_unread: bool = Field(
-        default=False, description="The verifier does not read this language: no score counts."
-    )
-    answer_support: float | None = Field(
-        default=None,
-        description="How surely all statements hold together, 0 to 1; None from most verifiers.",
-    )
-    verifier: str | None = Field(
-        default=None, description="Name of the verifier; `A>B` for a cascade."
-    )
-    deciders: OptionalList[str] = Field(
-        default_factory=list, description="The verifiers of a cascade; empty for one alone."
-    )
-    cache: CacheMode | None = Field(
-        default=None, description="How verdicts were looked for before; None where none are kept."
-    )
-    verification_calls: int = Field(
-        default=0, description="Judge calls made to verify, re-asks left out."
-    )
-    calls_saved: int = Field(
-        default=0, description="Judge calls that a cascade or a cache made unnecessary."
-    )
+    Attributes:
+        language: Two-letter code of the answer's language; `und` if it is unknown, None if the
+            texts are too short to tell.
+        is_unread: True if the verifier does not read this language, so there is no score.
+        answer_support: Probability that all statements hold, 0 to 1; None for most verifiers.
+        deciders: Names of a cascade's verifiers; empty for one verifier.
+        cache: How earlier verdicts were found; None without a cache.
+        verification_calls: Judge calls to verify, without re-asks.
+        calls_saved: Judge calls that a cascade or a cache saved.
+    """
+
+    # Lists are invariant; results contain only this kind of statement.
+    statements: list[VerifiedStatement]  # type: ignore[assignment]
+    language: str | None = None
+    language_warning: str | None = None
+    is_unread: bool = False
+    answer_support: float | None = None
+    verifier: str | None = None
+    deciders: OptionalList[str] = Field(default_factory=list)
+    cache: CacheMode | None = None
+    verification_calls: int = 0
+    calls_saved: int = 0
 
     @property
     def warnings(self) -> list[str]:

@@ -29,30 +29,25 @@ from rag_evals.errors import NotScorableReason
 
 
 class StatementEvaluation(JudgeModel):
-    """A statement and its verdict."""
+    """A statement and its verdict.
+
+    Attributes:
+        sentence_id: Index of its sentence in the answer; None if unknown.
+        start: Start of the sentence in the answer, in characters.
+        end: End of the sentence.
+        fault: Why it is unverified; None for most.
+    """
 
     statement: StatementText = Field(description="One claim.")
-    reasoning: Reasoning = Field(
-        default=None,
-        description="Why, from the chunks.",
-    )
+    reasoning: Reasoning = Field(default=None, description="Why, from the chunks.")
     supporting_chunk_ids: OptionalList[ChunkId] = Field(
-        default_factory=list,
-        description="Empty list if unsupported.",
+        default_factory=list, description="Empty list if unsupported."
     )
     is_supported: bool = Field(description="The chunks alone show it.")
-    sentence_id: ByCode[int | None] = Field(
-        default=None, description="Number of its sentence in the answer, from 0; None if unknown."
-    )
-    start: ByCode[int | None] = Field(
-        default=None, description="Start of its sentence in the answer, in characters."
-    )
-    end: ByCode[int | None] = Field(
-        default=None, description="End of its sentence in the answer, in characters."
-    )
-    fault: ByCode[str | None] = Field(
-        default=None, description="Why it is unverified; None for every other statement."
-    )
+    sentence_id: ByCode[int | None] = None
+    start: ByCode[int | None] = None
+    end: ByCode[int | None] = None
+    fault: ByCode[str | None] = None
 
     @property
     def finding(self) -> Finding:
@@ -99,13 +94,13 @@ class PassedOverSentence(NoClaimSentence):
 
 
 class TurnVerdict(BaseModel):
-    turn: int = Field(description="Number of the turn, from 1.")
-    question: str | None = Field(default=None, description="What the user said before it.")
-    statements: int = Field(default=0, description="Statements of the reply.")
-    supported: int = Field(default=0, description="Supported statements.")
-    reason: NotScorableReason | None = Field(
-        default=None, description="Why it has no score; None if it has one."
-    )
+    """The result of one turn of a conversation; `reason` says why it has no score."""
+
+    turn: int
+    question: str | None = None
+    statements: int = 0
+    supported: int = 0
+    reason: NotScorableReason | None = None
 
     @property
     def score(self) -> float | None:
@@ -119,12 +114,12 @@ class TurnVerdict(BaseModel):
 
 
 class Unread(BaseModel):
-    """Chunks that were not read because the context exceeds the judge's window."""
+    """The passages that exceed the judge's window; `chunk_ids` were not read in full."""
 
-    read: int = Field(description="Passages that were read: chunks, or parts of long ones.")
-    passages: int = Field(description="All passages.")
-    chunk_ids: list[int] = Field(description="Chunks that were not read in full.")
-    turn: int | None = Field(default=None, description="Turn of a conversation, from 1.")
+    read: int
+    passages: int
+    chunk_ids: list[int]
+    turn: int | None = None
 
     def __str__(self) -> str:
         """Such as "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
@@ -147,6 +142,11 @@ class ByStatement(Result):
     Attributes:
         statements_of: The text that has the statements.
         verdict_name: The boolean field of a statement that counts towards the score.
+        no_claim_sentences: Sentences that claim nothing, with the reason.
+        drift: How statements still differ from their sentences after asking again.
+        left_out: Ids of sentences with claims that the judge left out.
+        calls: Judge calls for a long answer, without re-asks.
+        turns: Turns of a conversation, in order; empty for a single answer.
     """
 
     statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
@@ -154,24 +154,12 @@ class ByStatement(Result):
 
     # First, so that results are written in this order; subclasses narrow the type.
     statements: list[Any] = Field(description="In order.")
-    no_claim_sentences: ByCode[list[Any]] = Field(
-        default_factory=list, description="The sentences that claim nothing, with the reason."
-    )
-    drift: ByCode[list[str]] = Field(
-        default_factory=list,
-        description="How statements still differ from their sentences after a re-ask.",
-    )
-    left_out: ByCode[list[int]] = Field(
-        default_factory=list,
-        description="Ids of sentences with claims that the judge left out.",
-    )
-    calls: ByCode[int] = Field(default=1, description="Calls for a long answer, without re-asks.")
-    unread: ByCode[list[Unread]] = Field(
-        default_factory=list, description="Passages beyond the judge's window, which were not read."
-    )
-    turns: ByCode[list[TurnVerdict]] = Field(
-        default_factory=list, description="Turns of a conversation, in order; else empty."
-    )
+    no_claim_sentences: ByCode[list[Any]] = Field(default_factory=list)
+    drift: ByCode[list[str]] = Field(default_factory=list)
+    left_out: ByCode[list[int]] = Field(default_factory=list)
+    calls: ByCode[int] = 1
+    unread: ByCode[list[Unread]] = Field(default_factory=list)
+    turns: ByCode[list[TurnVerdict]] = Field(default_factory=list)
 
     @property
     def score(self) -> float:
@@ -313,9 +301,9 @@ def each_once(
     return model_validator(mode="after")(check)
 
 
-# A judge answers sentence by sentence: the reply model is made for the row and has a key for each
-# sentence. A host that constrains decoding can then leave out no sentence, name no chunk that does
-# not exist, and give no verdict without evidence. For other hosts, validation checks the same.
+# The reply model is made for each row and has a key for each sentence. If the host constrains
+# decoding, the judge cannot skip a sentence, cite a chunk that does not exist, or give a verdict
+# without evidence. For other hosts, validation checks the same.
 
 VerdictUnit = Literal["claims", "sentence", "answer"]
 """Unit of a verdict: each claim of a sentence, each sentence, or the whole answer."""
@@ -328,7 +316,7 @@ MOST_SENTENCES = 40
 
 _MOST_CLAIMS = 5
 _MOST_CHARACTERS = 300
-# Hosts that compile each schema get one of a few, with room for the answer's sentences or more.
+# Hosts that compile each schema get one of a few, with room for at least the answer's sentences.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
 

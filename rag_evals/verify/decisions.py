@@ -30,12 +30,12 @@ ChunkQuestions = Literal["choice", "none"]
 """How chunk ids are found: by one choice for each statement, or not at all."""
 
 _VERSION = 2
-# The threshold if none was tuned; runs report that.
+# Threshold if none is given; runs report it as untuned.
 _NOT_TUNED = 0.5
 _NO_CHUNK = "none"
-# It gives the reason of a verdict.
+# Explains the verdicts.
 _READER = EmbeddedVerifier()
-# The tags of a state and of a question; data cannot contain them.
+# Tags of the request; data are escaped so that they cannot contain them.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
 _ENGLISH = {
     "supported": "The chunks alone, taken together, show this statement to be so.",
@@ -161,7 +161,7 @@ class DecisionVerifier:
         yield Question(f"s{place}", f"{words['supported']}\n{about}")
         if self.chunks == "none" or count == 1:
             return
-        # One option means that no chunk does.
+        # One option is for "no chunk".
         most = MOST_OPTIONS - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))

@@ -27,7 +27,7 @@ MinSupport = float | Literal["balanced", "screen", "strict"]
 """Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
 
 _AT_ONCE = 8
-# A stop or a line end, then more text: a sentence may have ended.
+# A sentence may have ended where text follows a stop or a line end.
 _MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
 
 
@@ -256,7 +256,7 @@ class _Guarding:
 
     def warnings(self, answer: str, sentences: Sequence[GuardedSentence]) -> tuple[str, ...]:
         unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
-        # A language that a sentence already warns of needs no second warning for the whole.
+        # Unread sentences have warnings of their own, so the answer itself is checked as English.
         texts = VerifiedTexts(
             question=self._question, answer=answer, chunks=self._chunks, language=READ_WELL[0]
         )

@@ -160,12 +160,11 @@ def _verifier(part: str) -> Verifier | None:
         return make() if part == prefix else None
     if model == prefix:
         raise ConfigurationError(f"judge {part!r} names no model; expected {kind.example!r}")
-    # A decision model's endpoint is read with its prefix.
+    # DecisionVerifier expects the prefix.
     named = model if prefix == DECISION_PREFIX else model.removeprefix(prefix)
     return make(named, **_options(query, kind))
 
 
-# The arguments of verifiers have several types.
 def _options(query: str, kind: _Kind) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):

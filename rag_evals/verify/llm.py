@@ -95,7 +95,7 @@ class PromptedPart:
         """Return a hash of prompt, examples, reply schema, model, language and settings."""
         return self._fingerprint
 
-    # A cache asks for it with every row.
+    # Caches need it for every row.
     @cached_property
     def _fingerprint(self) -> str:
         prompt = self._template

@@ -343,7 +343,7 @@ class TunedVerifier:
     def _tuned(self, claim: Claim, verdict: Verdict) -> Verdict:
         raw, own = verdict.support, self.verifier.traits.threshold
         is_supported, reason = verdict.is_supported, verdict.reason
-        # A verdict with another reason than the threshold stays as it is.
+        # Verdicts that do not depend on the threshold stay as they are.
         if own is None or is_supported == (raw >= own):
             is_supported = raw >= self._limit
         if verdict.doubt is not None:

@@ -17,7 +17,7 @@ from rag_evals.errors import ConfigurationError, MissingExtraError
 Joining = Literal["always", "unsupported", "never"]
 """When chunks are read together: first, if none alone supports a statement, or never."""
 
-# HHEM has this model's tokenizer and structure.
+# HHEM is a fine-tuned version of this model.
 _FLAN_T5 = "google/flan-t5-base"
 _FLAN_T5_REVISION = "7bcac572ce56db69c1ea7c8af255c5d7c9672fc2"
 _SUPPORTED = ("entailment", "entail", "entailed", "supported", "consistent", "faithful", "grounded")
@@ -26,7 +26,7 @@ _HHEM_PROMPT = (
     "<pad> Determine if the hypothesis is true given the premise?\n\n"
     "Premise: {premise}\n\nHypothesis: {hypothesis}"
 )
-# The window that its makers use.
+# The limit that Vectara uses.
 _HHEM_TOKENS = 2048
 _MOST_TOKENS = 8192
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -54,10 +54,10 @@ class Adapter:
         self._label = (
             None if is_hhem or config.num_labels == 1 else supported_label(config, entailment)
         )
-        # RoBERTa keeps two of its positions to itself.
+        # RoBERTa reserves two positions.
         offset = 2 if "roberta" in config.model_type else 0
         self.positions = (getattr(config, "max_position_embeddings", None) or _MOST_TOKENS) - offset
-        # T5 and DeBERTa count distances, unless DeBERTa's positions are part of the input.
+        # T5 and DeBERTa use relative positions; some DeBERTa models add absolute ones.
         if getattr(config, "relative_attention", False) and not config.position_biased_input:
             self.positions = _MOST_TOKENS
         made_for = _HHEM_TOKENS if is_hhem else tokenizer.model_max_length
@@ -86,7 +86,7 @@ class Adapter:
                 supports = logits.float()[:, 0].sigmoid()
             else:
                 supports = logits.float().softmax(-1)[:, self._label]
-            # One transfer for a batch: each waits for everything that the GPU has queued.
+            # One transfer per batch, because each waits for the GPU's queue.
             scores: list[float] = supports.tolist()
         return scores
 
@@ -145,10 +145,10 @@ def resolve_revision(model: str, revision: str | None, *, local_files_only: bool
         file = hf_hub_download(
             model, "config.json", revision=revision, local_files_only=local_files_only
         )
-    # No such model or no network: the error comes when the model is loaded.
+    # If the model is unknown or the network is down, loading the model reports it.
     except Exception:  # noqa: BLE001
         return None
-    # The cache of the hub: models--OWNER--NAME/snapshots/COMMIT/config.json
+    # A path in the hub's cache: models--OWNER--NAME/snapshots/COMMIT/config.json
     commit = Path(file).parent.name
     return commit if _COMMIT.fullmatch(commit) else None
 
@@ -210,7 +210,7 @@ def adapter_for(source: Source, device: str) -> Adapter:
         return Adapter(torch, tokenizer, model, is_hhem=is_hhem, entailment=source.entailment)
     except ConfigurationError:
         raise
-    # Damaged and unknown files raise errors of any class.
+    # Damaged files can raise any exception.
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         at = f" at revision {source.revision!r}" if source.revision else ""
@@ -265,7 +265,7 @@ def _load_hhem(
     )
     kind = transformers.T5ForTokenClassification
     loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
-    # For a machine without the hub, the tokenizer's files are copied next to the weights.
+    # Users without access to the hub copy the tokenizer's files next to the weights.
     if (folder / "tokenizer.json").is_file():
         return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
     try:

@@ -142,7 +142,7 @@ class SharedModel:
         self.adapter = adapter
         self._busy = threading.Lock()
         self._queue = threading.Lock()
-        # The oldest first.
+        # Oldest first.
         self._pool: list[_Item] = []
 
     def score(self, windows: Sequence[Window], batch_size: int) -> list[float]:
@@ -197,14 +197,14 @@ HHEM = "vectara/hallucination_evaluation_model"
 """HHEM-2.1-Open by Vectara: FLAN-T5-base, 110 million parameters, Apache 2.0."""
 
 DEFAULT_BATCH_SIZE = 10
-# The commit that its way of asking was written for.
+# The commit whose prompt format we use.
 _HHEM_REVISION = "8e4a2e6e96c708cc76c2344f7e4757df2515292c"
 _DEVICE, _JOIN = r"cpu|auto|mps|cuda(?::\d+)?", "|".join(get_args(Joining))
 _DTYPE = "float32|float16|bfloat16"
 # transformers changes settings of the whole process while it loads.
 _loading = threading.Lock()
 _models: dict[tuple[Source, str, str], SharedModel] = {}
-# Raise it when the same model may give another verdict.
+# Increase it when verdicts of the same model can change.
 _VERSION = 5
 
 
@@ -321,7 +321,7 @@ class ClassifierVerifier:
             return self._verdicts(shared, as_claims(claims), chunks)
         except RagEvalsError:
             raise
-        # Tokenizers and devices raise errors of any class: one row fails, not the run.
+        # Tokenizers and devices can raise any exception; only this row fails.
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:300]}"
             raise VerifierError(
@@ -337,7 +337,7 @@ class ClassifierVerifier:
         join = self.join or shared.adapter.join
         if join == "always":
             self._read(shared, [(one, one.scored, reader.joined(one.claim)) for one in readings])
-            # Find out which of the chunks support it; this changes no support.
+            # Find the chunks that support it; the support stays the same.
             several = [
                 (one, one.alone, reader.alone(one.claim, one.best.chunk_ids))
                 for one in readings
