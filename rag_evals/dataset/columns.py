@@ -92,7 +92,10 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
         *("retrieval_context", "context", "contexts", "retrieved_contexts", "documents"),
         *("passages", "source_documents", "source_nodes", "контекст", "источники"),
     ),
-    "reference": ("reference", "ground_truth", "expected_output", "expected_answer", "эталон"),
+    "reference": (
+        *("reference", "ground_truth", "expected_output", "expected_answer"),
+        *("expected", "golden", "эталон"),
+    ),
     "id": ("id", "sample_id", "uid"),
     "language": ("language", "lang", "язык"),
     "relevant_ids": ("relevant_ids",),

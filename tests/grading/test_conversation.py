@@ -164,13 +164,9 @@ def test_messages_of_every_library_are_the_same_turns(form: str) -> None:
 def test_a_column_of_messages_is_a_conversation(
     command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows without an answer; OpenTelemetry's two attributes are one conversation."""
-    spans = {
-        "gen_ai.input.messages": json.dumps(FORMS["opentelemetry"][:3]),
-        "gen_ai.output.messages": json.dumps(FORMS["opentelemetry"][3:]),
-    }
+    """Rows need no answer; a column that is no list of messages is left alone."""
     plain = {"messages": "not read", "answer": LONG, "context": [LONG], "question": "How long?"}
-    for name, row in (("talk", {"messages": TALK}), ("span", spans), ("plain", plain)):
+    for name, row in (("talk", {"messages": TALK}), ("plain", plain)):
         (tmp_path / f"{name}.jsonl").write_text(json.dumps({"id": name, **row}) + "\n")
     monkeypatch.chdir(tmp_path)
 
@@ -181,9 +177,6 @@ def test_a_column_of_messages_is_a_conversation(
     assert "unsupported since  [turn 2]" in shown
     assert "turn 3  [2 of 3]  Who painted it?" in shown
     assert "реплика 3  [2 из 3]" in command("show", "r", "talk", "--language", "ru").out
-    span = command("grade", "span.jsonl", "--judge", "embedded")
-    assert "columns as otel names them" in span.out
-    assert "faithfulness: 1.00 over 1 scored of 1" in span.out
     assert "supported_turns" not in command("grade", "plain.jsonl", "--judge", "embedded").out
 
 
