@@ -2,8 +2,7 @@
 
 from rag_evals.analysis.agreement import agreement
 from rag_evals.analysis.attack import AttackReport, attack
-from rag_evals.analysis.comparing import compare
-from rag_evals.analysis.comparison import Comparison
+from rag_evals.analysis.comparing import Comparison, compare
 from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import RunInput
 from rag_evals.analysis.teaching import (

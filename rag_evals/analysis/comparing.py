@@ -1,35 +1,36 @@
-"""Comparing two runs: pairs their rows by sample id, and tests the difference."""
+"""Comparison of two runs, or of two graders of one run, row by row."""
 
 import math
 from array import array
 from collections import Counter
-from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial, reduce
-from itertools import islice, repeat
-from typing import TypedDict, Unpack
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from html import escape
+from itertools import islice, zip_longest
+from operator import eq
+from typing import Literal, TypedDict, Unpack
 
-from rag_evals.analysis.comparison import (
-    ChangedRow,
-    Comparison,
-    GraderComparison,
-    GroupComparison,
-    PairCoverage,
-    SizeChange,
-)
 from rag_evals.analysis.labels import RunInput
-from rag_evals.core import Phrase, require_known
+from rag_evals.core import Phrase, Phrases, phrases, require_known
 from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
+    DEFAULT_MIN_SCORED,
     NOT_CLUSTERED,
+    GateDecision,
+    Missed,
     Run,
     load_run,
+    reason_words,
     require_counts,
     require_gate,
+    require_share,
 )
+from rag_evals.run.plan.gate import GraderDecision
 from rag_evals.run.record.facts import SIZES
 from rag_evals.run.record.index import ScoredRow
+from rag_evals.run.record.summary import counted_words, size_interval_words
 from rag_evals.stats import (
     GateTest,
     Interval,
@@ -40,29 +41,378 @@ from rag_evals.stats import (
     holm_adjusted,
     mean_interval,
 )
-from rag_evals.stats.paired import PairedComparison, count_difference
+from rag_evals.stats.paired import PairedComparison, PairedVerdict, count_difference
+from rag_evals.text.screen import printable
 
-_CHANGES_KEPT = 20
+_ROWS_KEPT = 20
+_ROWS_SHOWN = 10
+_MOST_HTML = 10_000
 # The data of a run whose rows came from no file.
 _NO_FILE = "rows"
-_RESAMPLES = 10_000
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
+
+
+def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
+    """Format an interval: "0.683 [0.624, 0.723]"."""
+    # A value near 0 must not look like 0.
+    low, high = (
+        f"{end:{sign}.1g}" if 1e-9 < abs(end) < 0.0005 else f"{end:{sign}.3f}"
+        for end in (interval.low, interval.high)
+    )
+    return (say or phrases()).written(f"{interval.estimate:{sign}.3f} [{low}, {high}]")
+
+
+def clustered_lines(by: str | None) -> list[str]:
+    return [] if by is None else [f"intervals: rows are clustered by {by}"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    sample_id: str
+    baseline: float
+    candidate: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupComparison:
+    """Comparison of the rows of one group.
+
+    Attributes:
+        group: The rows' value in the column; None if they have none.
+        adjusted_p: The p-value adjusted for the number of groups (Holm).
+    """
+
+    group: str | None
+    paired: PairedComparison
+    adjusted_p: float
+
+    @property
+    def verdict(self) -> PairedVerdict:
+        return _adjusted(self.paired, self.adjusted_p)
+
+    def words(self, say: Phrases) -> dict[str, str]:
+        return {
+            "difference": _difference_words(self.paired, say),
+            "verdict": _verdict_words(self.paired, self.adjusted_p, "groups", say),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SizeChange:
+    """How long the answers of both runs are.
+
+    Attributes:
+        name: "statements", "supported", "unsupported" or "words", counted per row.
+        rows: Number of rows with both counts, with or without a score.
+    """
+
+    name: str
+    rows: int
+    baseline: Interval
+    candidate: Interval
+    difference: Interval
+
+    def words(self, say: Phrases) -> str:
+        return say(
+            "compare.size",
+            baseline=size_interval_words(self.baseline, say),
+            candidate=size_interval_words(self.candidate, say),
+            difference=size_interval_words(self.difference, say, "+"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PairCoverage:
+    """How many rows a comparison uses.
+
+    Attributes:
+        rows: Number of rows in either run.
+        scored: Number of rows with a score in both runs.
+        missing: Number of other rows by reason, such as "empty_context in both".
+        same: True if both runs have identical outcomes.
+    """
+
+    grader: str
+    rows: int
+    scored: int
+    missing: Mapping[str, int]
+    same: bool
+
+    def words(self, say: Phrases) -> str:
+        if self.scored == self.rows:
+            return say("compare.coverage", rows=self.rows)
+        why = reason_words(self.missing, say)
+        return say("compare.coverage_of", scored=self.scored, rows=self.rows, why=why)
+
+
+ComparedVerdict = PairedVerdict | Literal["higher score, says less"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraderComparison:
+    """Comparison of two runs by one grader.
+
+    Attributes:
+        grader: Name of the grader; "strict -> mild" for a pair of graders.
+        baseline: Mean of the first run, over rows with a score in both.
+        candidate: Mean of the second run, over the same rows.
+        paired: Difference, p-value, wins and losses, over the same rows.
+        adjusted_p: The p-value adjusted for the number of graders (Holm).
+        changed: The 20 rows with the largest changes.
+        left_out: The first 20 rows without a score in both runs, with the reason.
+        groups: In order of first appearance.
+        clustered_by: None if rows are independent.
+        gate: Test of the allowed loss; None without a gate.
+    """
+
+    grader: str
+    coverage: PairCoverage
+    baseline: Interval
+    candidate: Interval
+    paired: PairedComparison
+    adjusted_p: float
+    changed: tuple[ChangedRow, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+    groups: tuple[GroupComparison, ...] = ()
+    sizes: tuple[SizeChange, ...] = ()
+    clustered_by: str | None = None
+    gate: GateTest | None = None
+
+    def __repr__(self) -> str:
+        return f"GraderComparison({_short_words(self)})"
+
+    @property
+    def verdict(self) -> ComparedVerdict:
+        """The verdict after Holm's adjustment; a candidate may score higher by saying less."""
+        verdict = _adjusted(self.paired, self.adjusted_p)
+        return "higher score, says less" if verdict == "better" and self.says_less() else verdict
+
+    def says_less(self) -> bool:
+        """True if supported statements per row fell significantly."""
+        return self.lost_statements(0.0) is not None
+
+    def lost_statements(self, margin: float) -> SizeChange | None:
+        """Return the change of supported statements if more than a share `margin` is lost."""
+        supported = next((one for one in self.sizes if one.name == "supported"), None)
+        if supported is None or self.coverage.same:
+            return None
+        limit = -margin * supported.baseline.estimate
+        return supported if supported.difference.high < min(limit, -1e-9) else None
+
+    def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
+        """Return each number as text; `graders` is how many graders are compared."""
+        say = say or phrases()
+        verdict = _verdict_words(self.paired, self.adjusted_p, "graders", say)
+        if self.verdict in ("better", "worse"):
+            verdict = say("compare.is", verdict=verdict)
+        if self.verdict == "higher score, says less":
+            verdict = say.named("verdicts", self.verdict)
+        elif self.says_less():
+            verdict = say("compare.and_less", words=verdict)
+        return {
+            "verdict": verdict,
+            "coverage": self.coverage.words(say),
+            "baseline": interval_words(self.baseline, say=say),
+            "candidate": interval_words(self.candidate, say=say),
+            "difference": _difference_words(self.paired, say),
+            "p": self._p_words(graders, say),
+            "detectable": _detectable_words(self.paired.detectable, say),
+        }
+
+    def _p_words(self, graders: int, say: Phrases) -> str:
+        test = self.paired.significance
+        name = say.named("tests", test.test)
+        words = say("compare.p", p=say.written(f"{test.p_value:.2g}"), test=name)
+        if graders == 1:
+            return words
+        adjusted = say.written(f"{self.adjusted_p:.2g}")
+        return say("compare.holm", p=words, adjusted=adjusted, graders=graders)
+
+    def lines(self, graders: int, say: Phrases) -> Iterator[str]:
+        paired, words = self.paired, self.words(graders, say)
+        name = say.named("graders", self.grader)
+        yield say("compare.head", grader=name, verdict=words["verdict"])
+        clusters = ""
+        if paired.clusters != paired.samples:
+            by = say.named("shared", self.clustered_by or "")
+            clusters = say("compare.clusters", count=paired.clusters, by=by)
+        yield say("compare.line_scored", words=words["coverage"], clusters=clusters)
+        words["rows"] = say(
+            "compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses
+        )
+        for line in ("baseline", "candidate", "difference", "p", "rows", "detectable"):
+            yield say(f"compare.line_{line}", words=words[line])
+        if (needed := paired.rows_needed) is not None:
+            yield say("compare.line_needed", words=say("compare.needed", rows=say.whole(needed)))
+        for size in self.sizes:
+            yield say(f"compare.line_{size.name}", words=size.words(say))
+        for group in self.groups:
+            named = group.group or say("table.no_group")
+            rows = group.paired.samples
+            yield say("compare.group", group=named, rows=rows, **group.words(say))
+        if self.changed:
+            yield say("compare.changed_most")
+        for row in self.changed[:_ROWS_SHOWN]:
+            yield f"    {row.sample_id}: {say.number(row.baseline)} -> {say.number(row.candidate)}"
+        for row_id, why in self.left_out[:_ROWS_SHOWN]:
+            yield say("compare.left_out", row=row_id, why=say.reason(why))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Comparison of two runs.
+
+    Attributes:
+        baseline: Name of the first run, usually its folder.
+        candidate: Name of the second run.
+        graders: One entry for each grader in both runs.
+        unscored: Graders without a row that has a score in both runs.
+        differences: What else differs: judge, prompt, data.
+        pending: Number of pending gradings; no gate is decided until it is 0.
+    """
+
+    baseline: str
+    candidate: str
+    graders: tuple[GraderComparison, ...]
+    unscored: tuple[PairCoverage, ...]
+    differences: tuple[Phrase, ...]
+    pending: int = 0
+
+    def notes(self, *, say: Phrases | None = None) -> list[str]:
+        """Return what else differs between the runs."""
+        return [each.said(say or phrases()) for each in self.differences]
+
+    def missed(
+        self,
+        *,
+        margin: float | None = 0.0,
+        min_scored: float = DEFAULT_MIN_SCORED,
+        allow_shorter: bool = False,
+    ) -> list[Missed]:
+        """Return the gate rules that the candidate fails.
+
+        Args:
+            margin: Acceptable loss, 0 to 1; None checks only `min_scored`.
+            min_scored: Minimum share of rows with a score in both runs, 0 to 1.
+            allow_shorter: Accept fewer supported statements per row; otherwise `margin` also
+                limits the share of them that may be lost.
+
+        Raises:
+            ConfigurationError: A number is outside 0 to 1.
+        """
+        require_share("min_scored", min_scored)
+        if self.pending:
+            return [Missed.pending(self.pending)]
+        missed = []
+        for one in (*(grader.coverage for grader in self.graders), *self.unscored):
+            missed += Missed.coverage(
+                one.grader, one.scored, one.rows, min_scored, why=one.missing, of_both=True
+            )
+        if margin is None:
+            return missed
+        require_share("margin", margin)
+        for grader in self.graders:
+            if grader.verdict == "worse" and grader.paired.difference.high < -margin:
+                missed.append(Missed.loss(grader.grader, grader.paired.difference, margin))
+        return missed if allow_shorter else missed + self._lost_statements(margin)
+
+    def _lost_statements(self, margin: float) -> list[Missed]:
+        found = [(grader.grader, grader.lost_statements(margin)) for grader in self.graders]
+        return [
+            Missed.less_said(name, change.baseline, change.difference, margin)
+            for name, change in found
+            if change is not None
+        ]
+
+    def decision(
+        self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
+    ) -> GateDecision | None:
+        """Decide whether the candidate loses at most the `gate` of `compare`; None without a gate.
+
+        The arguments are those of `missed`.
+        """
+        gates = [abs(grader.gate.gate) for grader in self.graders if grader.gate is not None]
+        if not gates:
+            return None
+        missed = self.missed(margin=None, min_scored=min_scored)
+        if not allow_shorter and not self.pending:
+            missed += self._lost_statements(max(gates))
+        tests = [(grader.grader, grader.gate) for grader in self.graders]
+        tests += [(coverage.grader, None) for coverage in self.unscored]
+        decided = [
+            GraderDecision(name, test, tuple(m for m in missed if m.grader == name), "change")
+            for name, test in tests
+        ]
+        return GateDecision(tuple(decided), self.pending)
+
+    def __str__(self) -> str:
+        return self.lines(phrases())
+
+    def lines(self, say: Phrases) -> str:
+        """Return the text that a terminal shows."""
+        lines = [
+            say("compare.baseline", name=self.baseline),
+            say("compare.candidate", name=self.candidate),
+            *(say("compare.note", text=note) for note in self.notes(say=say)),
+        ]
+        for grader in self.graders:
+            lines += ["", *grader.lines(len(self.graders), say)]
+        for found in self.unscored:
+            name = say.named("graders", found.grader)
+            lines += ["", say("compare.nothing", grader=name)]
+            lines.append(say("compare.line_scored", words=found.words(say), clusters=""))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
+        return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(printable(str(self))[:_MOST_HTML])}</pre>"
+
+
+def _short_words(grader: GraderComparison) -> str:
+    return f"{grader.grader}: {grader.verdict}, {grader.words(1)['difference']}"
+
+
+def _adjusted(paired: PairedComparison, adjusted_p: float) -> PairedVerdict:
+    is_chance = adjusted_p > 1 - paired.difference.confidence
+    return "not distinguishable" if is_chance else paired.verdict
+
+
+def _verdict_words(paired: PairedComparison, adjusted_p: float, together: str, say: Phrases) -> str:
+    verdict = say.named("verdicts", paired.verdict)
+    if _adjusted(paired, adjusted_p) == paired.verdict:
+        return verdict
+    p_value = say.written(f"{adjusted_p:.2g}")
+    return say(f"compare.adjusted_{together}", verdict=verdict, p=p_value)
+
+
+def _difference_words(paired: PairedComparison, say: Phrases) -> str:
+    if not paired.difference.width:
+        return say("compare.same_outcomes")
+    return interval_words(paired.difference, sign="+", say=say)
+
+
+def _detectable_words(effect: float | None, say: Phrases) -> str:
+    if effect is None:
+        return say("compare.no_spread")
+    if effect > 1:
+        return say("compare.above_one")
+    return say("compare.power", effect=say.written(f"{effect:.2g}"))
 
 
 class CompareOptions(TypedDict, total=False):
     """Keyword arguments of `compare`.
 
     Attributes:
-        count: Scores of rows that are not scorable, by reason, such as `{"empty_context": 0.0}`.
-        by: Column of the data that names the group of each row; None compares no groups.
+        count: Scores for rows without one by reason, such as `{"empty_context": 0.0}`.
+        by: Column of the data with each row's group.
         cluster: Column that dependent rows share, such as a document; "none" means independent
-        rows. By default rows are clustered by question, else by context, if more than 5 % of
-        them share it.
-        gate: Acceptable loss, 0 to 1, which `decision()` tests.
+            rows. By default rows are clustered by question, otherwise by context, if more than
+            5 % of them share it.
+        gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
         error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
-        confidence: Coverage of each interval, as a fraction; default 0.95.
-        resamples: Number of random sign patterns, if the test draws any; default 10,000.
-        seed: Same seed, same p-values; default 0.
     """
 
     count: Mapping[str, float] | None
@@ -70,9 +420,6 @@ class CompareOptions(TypedDict, total=False):
     cluster: str | None
     gate: float | None
     error: float
-    confidence: float
-    resamples: int
-    seed: int
 
 
 def compare(
@@ -88,7 +435,7 @@ def compare(
         baseline: The run to compare with.
         candidate: The run to compare; None compares `pairs` of graders of the first run.
         pairs: Graders to compare, the baseline's first, such as `{"strict": "mild"}`; None compares
-        all graders that both runs have.
+            all graders that both runs have.
         options: Groups, clusters, gate and more; see `CompareOptions`.
 
     Raises:
@@ -107,14 +454,15 @@ def compare(
         require_gate("gate", gate, options.get("error", DEFAULT_ERROR))
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
-    first, second = paired_runs(first, second, pairs or {})
-    groups, cluster = _column(options.get("by"), second, first), options.get("cluster")
-    clusters = None if cluster is None else _column(cluster, second, first)
+    first, second = pair_graders(first, second, pairs or {})
+    groups = _column(options.get("by"), second, first)
+    column = _column(options.get("cluster"), second, first)
     common = [grader for grader in first.graders if grader in second.graders]
-    every = [_Pair(grader, first, second, options, clusters) for grader in common]
+    every = [_Pair(grader, first, second, options, column) for grader in common]
     with_rows = [pair for pair in every if pair.rows]
+    unscored = tuple(pair.coverage for pair in every if not pair.rows)
     if not with_rows:
-        raise UnpairedScoresError(_no_pair(first, second))
+        raise UnpairedScoresError(_no_pair(first, second, unscored))
     overall = [pair.test(pair.rows) for pair in with_rows]
     adjusted = holm_adjusted([each.significance.p_value for each in overall])
     return Comparison(
@@ -124,285 +472,225 @@ def compare(
             replace(pair.compared(each, p_value, groups), gate=pair.gate(len(with_rows)))
             for pair, each, p_value in zip(with_rows, overall, adjusted, strict=True)
         ),
-        tuple(pair.coverage() for pair in every if not pair.rows),
-        tuple(named_differences(first, second)),
-        sum(run.summary().pending for run in ((first,) if second is first else (first, second))),
+        unscored,
+        tuple(_differences(first, second)),
+        sum(run.pending for run in {id(run): run for run in (first, second)}.values()),
     )
 
 
 def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
+    # The first run's values win.
     for run in () if name in (None, NOT_CLUSTERED) else runs:
         found |= run.column(str(name))
     return found
 
 
-class _Rows:
-    """One grader's ids and scores in both runs; loading whole outcomes would take too much memory.
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """One grader's rows of both runs in columns; outcomes would take too much memory.
 
     Attributes:
-        ids: The first run's rows, then the rows that only the second run has.
-        scores: By run, the score of each row; NaN if there is none.
-        whys: By run, why a row has no score, by index.
-        common: Number of rows in the first run.
-        missing: Indices of rows that the second run lacks.
-        sizes: By run, the number of statements and words in each row; -1 if unknown.
-        shared: Hashes of each row's question and context; 0 if empty.
+        scores: Baseline and candidate; NaN without a score.
+        sizes: Baseline and candidate of each of `SIZES`; -1 if unknown.
+        shared: Hashes of question and context; 0 if empty.
+        why: Why a row has no score in both runs, by index.
     """
 
-    def __init__(self, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> None:
-        self.ids: list[str] = []
-        self.scores = (array("d"), array("d"))
-        self.whys: tuple[dict[int, str], dict[int, str]] = ({}, {})
-        self.sizes = tuple({name: array("i") for name in SIZES} for _ in range(2))
-        self.shared = {name: array("q") for name in ("question", "context")}
-        for row in first.scored_rows(grader):
-            self.ids.append(row.sample_id)
-            self._add(0, row, len(self.scores[0]), count)
-        self.common = len(self.ids)
-        self.scores[1].extend(repeat(math.nan, self.common))
-        for column in self.sizes[1].values():
-            column.extend(repeat(-1, self.common))
-        self.missing = self._match(second.scored_rows(grader), count)
+    ids: list[str] = field(default_factory=list)
+    scores: Sequence["array[float]"] = field(default_factory=lambda: (array("d"), array("d")))
+    sizes: Mapping[str, Sequence["array[int]"]] = field(
+        default_factory=lambda: {name: (array("i"), array("i")) for name in SIZES}
+    )
+    shared: Mapping[str, "array[int]"] = field(
+        default_factory=lambda: {name: array("q") for name in ("question", "context")}
+    )
+    why: dict[int, str] = field(default_factory=dict)
 
-    def _match(self, rows: Iterable[ScoredRow], count: Mapping[str, float]) -> "array[int]":
-        has = bytearray(self.common)
-        places: dict[str, int] | None = None
-        for expected, row in enumerate(rows):
-            name = row.sample_id
-            place: int | None = expected
-            if expected >= self.common or self.ids[expected] != name:
-                # Runs of the same data have the same order; others need a table.
-                places = places or {known: at for at, known in enumerate(self.ids[: self.common])}
-                place = places.get(name)
-            if place is None:
-                place = len(self.ids)
-                self.ids.append(name)
-                self.scores[0].append(math.nan)
-                for column in self.sizes[0].values():
-                    column.append(-1)
+    @classmethod
+    def read(cls, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> "_Table":
+        table = cls()
+        for pair in _join(first.scored_rows(grader), second.scored_rows(grader)):
+            table._add(pair, count)
+        return table
+
+    def _add(self, pair: "_RowPair", count: Mapping[str, float]) -> None:
+        known = next(row for row in pair if row is not None)
+        for name, hashes in self.shared.items():
+            hashes.append(getattr(known.facts, name) or 0)
+        reasons: list[str | None] = []
+        for side, row in enumerate(pair):
+            score = None if row is None else row.score
+            if row is not None and score is None:
+                score = count.get(row.reason or "")
+            self.scores[side].append(math.nan if score is None else score)
+            reasons.append(None if row is None or score is not None else row.reason or "")
+            is_read = row is not None and row.status != "failed"
+            for name, sizes in self.sizes.items():
+                sizes[side].append(row.facts.size(name) if row is not None and is_read else -1)
+        if None in pair:
+            self.why[len(self.ids)] = (
+                f"only in the {'candidate' if pair[0] is None else 'baseline'}"
+            )
+        elif reasons[0] == reasons[1] is not None:
+            self.why[len(self.ids)] = f"{reasons[0]} in both"
+        elif reasons != [None, None]:
+            side = 0 if reasons[1] is None else 1
+            self.why[len(self.ids)] = f"{reasons[side]} in the {('baseline', 'candidate')[side]}"
+        self.ids.append(known.sample_id)
+
+
+_RowPair = tuple[ScoredRow | None, ScoredRow | None]
+
+
+def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
+    """Pair rows by id, then yield those of one run only; in equal order few rows wait in memory."""
+    waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
+    for both in zip_longest(first, second):
+        for side, row in enumerate(both):
+            if row is None:
+                continue
+            other = waiting[1 - side].pop(row.sample_id, None)
+            if other is None:
+                waiting[side][row.sample_id] = row
             else:
-                has[place] = 1
-            self._add(1, row, place, count)
-        return array("q", (place for place in range(self.common) if not has[place]))
-
-    def _add(self, run: int, row: ScoredRow, place: int, count: Mapping[str, float]) -> None:
-        facts = row.facts
-        score = count.get(row.reason or "") if row.score is None else row.score
-        if place == len(self.scores[run]):
-            self.scores[run].append(math.nan)
-            for column in self.sizes[run].values():
-                column.append(-1)
-        if place == len(self.shared["question"]):
-            for name, hashes in self.shared.items():
-                hashes.append(getattr(facts, name) or 0)
-        if row.status != "failed":
-            for name, column in self.sizes[run].items():
-                column[place] = facts.size(name)
-        if score is None:
-            self.whys[run][place] = row.reason or ""
-        else:
-            self.scores[run][place] = score
-
-    def sized(self, name: str) -> "array[int]":
-        pairs = enumerate(zip(*(sizes[name] for sizes in self.sizes), strict=True))
-        return array("q", (at for at, both in pairs if min(both) >= 0))
-
-    def scored(self) -> "array[int]":
-        pairs = enumerate(zip(*self.scores, strict=True))
-        return array("q", (at for at, both in pairs if not any(map(math.isnan, both))))
+                yield (other, row) if side else (row, other)
+    yield from ((row, None) for row in waiting[0].values())
+    yield from ((None, row) for row in waiting[1].values())
 
 
 class _Pair:
+    """One grader in both runs; rows are indices in the table."""
+
     def __init__(
         self,
         grader: str,
         first: Run,
         second: Run,
         options: CompareOptions,
-        clusters: Mapping[str, str | None] | None,
+        column: Mapping[str, str | None],
     ) -> None:
         self.grader = grader
-        self._table = _Rows(first, second, grader, options.get("count") or {})
-        self._whole = (first, second)
         self._options = options
-        self._column = clusters
-        self.rows: Sequence[int] = self._table.scored()
-        # Clusters include rows without a score.
-        self.clusters = None if clusters is not None else find_clusters(self._table.shared)
-        self.same = self._is_same()
+        self._table = table = _Table.read(first, second, grader, options.get("count") or {})
+        self.rows = array("q", (row for row in range(len(table.ids)) if row not in table.why))
+        self._clusters: Sequence[Hashable | None] | None = None
+        self._clustered_by: str | None = None
+        if column:
+            self._clustered_by = options.get("cluster")
+            self._clusters = [column.get(name) for name in table.ids]
+        elif options.get("cluster") is None and (found := find_clusters(table.shared)):
+            self._clustered_by, self._clusters = found.by, found.keys
+        outcomes = first.of_grader(grader), second.of_grader(grader)
+        same = first is second or (len(outcomes[0]) == len(outcomes[1]) and all(map(eq, *outcomes)))
+        missing = dict(Counter(table.why.values()))
+        self.coverage = PairCoverage(grader, len(table.ids), len(self.rows), missing, same)
 
-    def _is_same(self) -> bool:
-        first, second = self._whole
-        if first is second:
-            return True
-        one, other = self._table.scores
-        if len(self._table.missing) or len(one) > self._table.common:
-            return False
-        if any(a != b and not math.isnan(a + b) for a, b in zip(one, other, strict=True)):
-            return False
-        both = zip(first.of_grader(self.grader), second.of_grader(self.grader), strict=True)
-        return all(old == new for old, new in both)
+    def _scores(self, side: int, rows: Sequence[int]) -> "array[float]":
+        return array("d", map(self._table.scores[side].__getitem__, rows))
 
-    def name(self, row: int) -> str:
-        return self._table.ids[row]
+    def _clusters_of(self, rows: Sequence[int]) -> list[Hashable | None] | None:
+        return None if self._clusters is None else [self._clusters[row] for row in rows]
 
-    def scores(self, run: int, rows: Sequence[int]) -> "array[float]":
-        scores = self._table.scores[run]
-        return array("d", (scores[row] for row in rows))
-
-    def clusters_of(self, rows: Iterable[int]) -> list[Hashable | None] | None:
-        if self._column is not None:
-            column = self._column
-            return [column.get(self.name(row)) for row in rows] if column else None
-        return None if self.clusters is None else [self.clusters.keys[row] for row in rows]
-
-    @property
-    def clustered_by(self) -> str | None:
-        if self._column is not None:
-            return self._options.get("cluster") if self._column else None
-        return None if self.clusters is None else self.clusters.by
-
-    def sizes(self, confidence: float) -> Iterator[SizeChange]:
-        one, other = self._table.sizes
-        names = (
-            SIZES if any(max(s["statements"], default=0) > 0 for s in (one, other)) else ["words"]
-        )
-        for name in names:
-            rows = self._table.sized(name)
-            if rows:
-                old, new = ([sizes[name][row] for row in rows] for sizes in (one, other))
-                keys = self.clusters_of(rows)
-                mean = partial(count_interval, clusters=keys, lowest=0.0, confidence=confidence)
-                change = count_difference(old, new, clusters=keys, confidence=confidence)
-                yield SizeChange(name, len(rows), mean(old), mean(new), change)
-
-    def mean(self, run: int, confidence: float) -> Interval:
-        clusters = self.clusters_of(self.rows)
-        return mean_interval(self.scores(run, self.rows), clusters=clusters, confidence=confidence)
-
-    def coverage(self) -> PairCoverage:
-        reasons = Counter(why for _, why in self._left_out())
-        rows = len(self.rows) + reasons.total()
-        return PairCoverage(self.grader, rows, len(self.rows), dict(reasons), self.same)
-
-    def _why(self, place: int, missing: Container[int]) -> str:
-        one, other = (whys.get(place) for whys in self._table.whys)
-        if place in missing:
-            return "only in the baseline"
-        if place >= self._table.common:
-            return "only in the candidate"
-        if one is not None and one == other:
-            return f"{one} in both"
-        return f"{other} in the candidate" if other is not None else f"{one} in the baseline"
+    def test(self, rows: Sequence[int]) -> PairedComparison:
+        clusters = self._clusters_of(rows)
+        compared = compare_paired(self._scores(0, rows), self._scores(1, rows), clusters=clusters)
+        if self.coverage.same:
+            # The difference of a run from itself is exactly 0; there is no sampling error.
+            itself = Interval(0.0, 0.0, 0.0, method="the same outcomes")
+            return replace(compared, difference=itself)
+        return compared
 
     def compared(
-        self,
-        paired: PairedComparison,
-        adjusted_p: float,
-        groups: Mapping[str, str | None],
+        self, paired: PairedComparison, adjusted_p: float, groups: Mapping[str, str | None]
     ) -> GraderComparison:
-        old, new = self.scores(0, self.rows), self.scores(1, self.rows)
+        ids, clusters = self._table.ids, self._clusters_of(self.rows)
+        old, new = self._scores(0, self.rows), self._scores(1, self.rows)
         # 0.1 + 0.2 against 0.3 is no change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
+        left_out = islice(self._table.why.items(), _ROWS_KEPT)
         return GraderComparison(
             grader=self.grader,
-            coverage=self.coverage(),
-            baseline=self.mean(0, paired.difference.confidence),
-            candidate=self.mean(1, paired.difference.confidence),
+            coverage=self.coverage,
+            baseline=mean_interval(old, clusters=clusters),
+            candidate=mean_interval(new, clusters=clusters),
             paired=paired,
             adjusted_p=adjusted_p,
             changed=tuple(
-                ChangedRow(self.name(self.rows[place]), old[place], new[place])
-                for place in changed[:_CHANGES_KEPT]
+                ChangedRow(ids[self.rows[place]], old[place], new[place])
+                for place in changed[:_ROWS_KEPT]
             ),
-            left_out=tuple(islice(self._left_out(), _CHANGES_KEPT)),
+            left_out=tuple((ids[row], why) for row, why in left_out),
             groups=tuple(self._by_group(groups)),
-            sizes=tuple(self.sizes(paired.difference.confidence)),
-            clustered_by=self.clustered_by,
+            sizes=tuple(self._sizes()),
+            clustered_by=self._clustered_by,
         )
-
-    def test(self, rows: Sequence[int]) -> PairedComparison:
-        confidence = self._options.get("confidence", 0.95)
-        compared = compare_paired(
-            self.scores(0, rows),
-            self.scores(1, rows),
-            clusters=self.clusters_of(rows),
-            confidence=confidence,
-            resamples=self._options.get("resamples", _RESAMPLES),
-            seed=self._options.get("seed", 0),
-        )
-        if self.same:
-            # The difference of a run from itself is exactly 0; there is no sampling error.
-            itself = Interval(0.0, 0.0, 0.0, confidence, "the same outcomes")
-            return replace(compared, difference=itself)
-        return compared
 
     def gate(self, graders: int) -> GateTest | None:
         margin, error = self._options.get("gate"), self._options.get("error", DEFAULT_ERROR)
         if margin is None:
             return None
-        pairs = zip(self.scores(0, self.rows), self.scores(1, self.rows), strict=True)
+        pairs = zip(self._scores(0, self.rows), self._scores(1, self.rows), strict=True)
         test = gate_test(
             [(1 + new - old) / 2 for old, new in pairs],
             (1 - margin) / 2,
             error=error,
             fail_error=error / graders,
-            clusters=self.clusters_of(self.rows),
+            clusters=self._clusters_of(self.rows),
         )
         # A run cannot be worse than itself.
-        return (replace(test, verdict="passed") if self.same else test).of_differences()
+        return (replace(test, verdict="passed") if self.coverage.same else test).of_differences()
 
     def _by_group(self, groups: Mapping[str, str | None]) -> Iterator[GroupComparison]:
         members: dict[str | None, list[int]] = {}
         for row in self.rows if groups else ():
-            members.setdefault(groups.get(self.name(row)), []).append(row)
+            members.setdefault(groups.get(self._table.ids[row]), []).append(row)
         compared = [self.test(rows) for rows in members.values()]
         p_values = [each.significance.p_value for each in compared]
         adjusted = holm_adjusted(p_values) if p_values else []
-        yield from map(GroupComparison, members, compared, adjusted)
+        return map(GroupComparison, members, compared, adjusted)
 
-    def _left_out(self) -> Iterator[tuple[str, str]]:
-        missing = set(self._table.missing)
-        places = {place for whys in self._table.whys for place in whys} | missing
-        for place in sorted(places.union(range(self._table.common, len(self._table.ids)))):
-            yield self.name(place), self._why(place, missing)
+    def _sizes(self) -> Iterator[SizeChange]:
+        has_statements = any(max(one, default=0) > 0 for one in self._table.sizes["statements"])
+        for name in SIZES if has_statements else ["words"]:
+            pairs = zip(*self._table.sizes[name], strict=True)
+            rows = array("q", (row for row, both in enumerate(pairs) if min(both) >= 0))
+            if rows:
+                old, new = ([one[row] for row in rows] for one in self._table.sizes[name])
+                clusters = self._clusters_of(rows)
+                mean = partial(count_interval, clusters=clusters, lowest=0.0)
+                change = count_difference(old, new, clusters=clusters)
+                yield SizeChange(name, len(rows), mean(old), mean(new), change)
 
 
 def _name(run: Run) -> str:
     return "a run in memory" if run.folder is None else str(run.folder)
 
 
-def _without(run: Run) -> str:
-    lines = [numbers.line() for numbers in run.summary().graders.values()]
-    return "; ".join(lines)
-
-
-def _no_pair(first: Run, second: Run) -> str:
-    names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
-    if not set(first.graders) & set(second.graders):
+def _no_pair(first: Run, second: Run, unscored: Sequence[PairCoverage]) -> str:
+    if not unscored:
         one, other = (run.graders[0] if run.graders else "NAME" for run in (first, second))
+        names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
         return (
             f"the runs have no grader in common: {names}; say which belong together, as in "
             f"--pair {one}={other} (in Python pairs={{{one!r}: {other!r}}})"
         )
-    shared = {one["sample_id"] for one in first.records} & {
-        one["sample_id"] for one in second.records
-    }
-    if shared:
-        # A run that is compared with itself is named once.
-        runs = {id(run): run for run in (first, second)}.values()
-        whose = " and ".join(f"{_name(run)!r} ({_without(run)})" for run in runs)
-        return f"no row has a score in both runs, though {len(shared)} have the same id: {whose}"
-    return (
-        "no row has a score in both runs; rows are paired by id, so both data files need an id "
-        "column with the same values (without one, an id is made from the row's content)"
-    )
+    why = "; ".join(f"{one.grader}: {counted_words(one.missing)}" for one in unscored)
+    if all(reason.startswith("only in") for one in unscored for reason in one.missing):
+        why += (
+            ". Rows are paired by id, so both data files need an id column with the same values "
+            "(without one, an id is made from the row's content)"
+        )
+    return f"no row has a score in both {_name(first)!r} and {_name(second)!r}: {why}"
 
 
-def paired_runs(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
-    """Rename paired graders to a common name, such as "strict -> mild", and drop the others."""
+def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
+    """Give paired graders a common name, such as "strict -> mild", and drop the others.
+
+    Raises:
+        UnknownNameError: A run has no grader of that name.
+    """
     if not pairs:
         return first, second
     renamed = []
@@ -429,58 +717,34 @@ def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
     )
 
 
-def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-    """Parse the command line's pairs of graders, such as `strict=mild`."""
-    pairs: dict[str, str] = {}
-    for text in texts:
-        old, _, new = (part.strip() for part in text.partition("="))
-        if not old or not new:
-            raise ConfigurationError(
-                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders, as in strict=mild"
-            )
-        if pairs.get(old, new) != new:
-            raise ConfigurationError(f"{old!r} is paired with {pairs[old]!r} and {new!r}")
-        pairs[old] = new
-    return pairs
-
-
-def named_differences(first: Run, second: Run) -> list[Phrase]:
-    moved = _moved_judge(first, second)
-    told = [] if moved is None else [moved]
+def _differences(first: Run, second: Run) -> Iterator[Phrase]:
+    """Yield what differs between the runs other than their scores."""
+    yield from _moved_judge(first, second)
     # A run in memory has no settings.
-    if first.identity and second.identity:
-        told += _settings(first, second)
-    return [*told, *_graders(first, second), *_data(first, second)]
-
-
-def _moved_judge(first: Run, second: Run) -> Phrase | None:
-    """Return a note if different models answered to the same judge string."""
-    models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
-    # A reply names its model, and the fingerprint of its system after a space.
-    old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))
-    if first.judge != second.judge or models[1:] != models[:-1] or not (old and new) or old == new:
-        return None
-    judge = repr(second.judge)
-    return Phrase.of("differs.model_behind", judge=judge, old=_listed(old), new=_listed(new))
-
-
-def _listed(models: Iterable[str]) -> Phrase | str:
-    names: list[Phrase | str] = [repr(model) for model in sorted(models)]
-    return reduce(lambda one, other: Phrase.of("differs.both", one=one, other=other), names)
-
-
-def _settings(first: Run, second: Run) -> Iterator[Phrase]:
-    for key in _SETTINGS:
+    for key in _SETTINGS if first.identity and second.identity else ():
         old, new = first.identity.get(key), second.identity.get(key)
         if old != new:
             yield Phrase.of(f"differs.{key}", old=_value(old), new=_value(new))
+    yield from _changed_graders(first, second)
+    yield from _changed_data(first, second)
+
+
+def _moved_judge(first: Run, second: Run) -> Iterator[Phrase]:
+    """Yield a note if different models answered to the same judge string."""
+    models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
+    # A reply names its model, and the fingerprint of its system after a space.
+    old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))
+    if first.judge == second.judge and models[1:] == models[:-1] and old and new and old != new:
+        named = [", ".join(map(repr, sorted(each))) for each in (old, new)]
+        judge = repr(second.judge)
+        yield Phrase.of("differs.model_behind", judge=judge, old=named[0], new=named[1])
 
 
 def _value(value: object) -> Phrase | str:
     return Phrase("differs.none") if value is None else repr(value)
 
 
-def _graders(first: Run, second: Run) -> Iterator[Phrase]:
+def _changed_graders(first: Run, second: Run) -> Iterator[Phrase]:
     old, new = (run.identity.get("graders", {}) for run in (first, second))
     models = [run.identity.get("models", {}) for run in (first, second)]
     for grader in first.graders:
@@ -491,20 +755,14 @@ def _graders(first: Run, second: Run) -> Iterator[Phrase]:
             yield Phrase.of("differs.prompt", grader=grader)
         named = [each.get(grader) for each in models]
         if old and new and named[0] != named[1]:
-            asked = {"old": _value(named[0]), "new": _value(named[1])}
-            yield Phrase.of("differs.model", grader=grader, **asked)
+            values = {"old": _value(named[0]), "new": _value(named[1])}
+            yield Phrase.of("differs.model", grader=grader, **values)
     for grader in second.graders:
         if grader not in first.graders:
             yield Phrase.of("differs.second_only", grader=grader)
-    lonely = [
-        [grader for grader in run.graders if grader not in other.graders]
-        for run, other in ((first, second), (second, first))
-    ]
-    if all(lonely):
-        yield Phrase.of("differs.pair", pair=f"{lonely[0][0]}={lonely[1][0]}")
 
 
-def _data(first: Run, second: Run) -> Iterator[Phrase]:
+def _changed_data(first: Run, second: Run) -> Iterator[Phrase]:
     data = [run.identity.get("data") for run in (first, second)]
     if data[0] == data[1] and data[0] not in (None, _NO_FILE):
         return
@@ -517,10 +775,9 @@ def _data(first: Run, second: Run) -> Iterator[Phrase]:
     if not common:
         if data[0] != data[1]:
             yield Phrase("differs.data")
-        return
-    if any(changed.values()):
-        told: dict[str, Phrase | str] = {
+    elif any(changed.values()):
+        values: dict[str, Phrase | str] = {
             name: Phrase.of(f"differs.another_{name}", count=str(count)) if count else ""
             for name, count in changed.items()
         }
-        yield Phrase.of("differs.rows", rows=str(common), **told)
+        yield Phrase.of("differs.rows", rows=str(common), **values)

@@ -1,9 +1,9 @@
 """Correction of a judge's bias with a few labels (PPI++)."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rag_evals.analysis.comparison import clustered_lines, interval_words
+from rag_evals.analysis.comparing import clustered_lines, interval_words
 from rag_evals.analysis.labels import (
     LabelledRun,
     LabelSources,
@@ -48,7 +48,11 @@ class Correction:
     refusal: str | None = None
 
     def __repr__(self) -> str:
-        return f"Correction({': '.join(_cells(self)[:2])}, judge {', '.join(_cells(self)[3:])})"
+        best = self.prediction_powered
+        corrected = self.refusal if best is None else interval_words(best.corrected)
+        alone = interval_words(self.labels_only)
+        judged = f"{self.grader}: {self.target}, judge {self.judged:.3f}"
+        return f"Correction({judged}, {alone}, {corrected})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +76,6 @@ class Corrections:
         return f"Corrections({'; '.join(map(repr, self.corrections))})"
 
 
-def _cells(one: Correction) -> list[str]:
-    best = one.prediction_powered
-    corrected = str(one.refusal) if best is None else interval_words(best.corrected)
-    labelled = f"{one.labelled} of {one.labelled + one.unlabelled}"
-    alone = interval_words(one.labels_only)
-    return [one.grader, one.target, labelled, f"{one.judged:.3f}", alone, corrected]
-
-
 def correct(
     run: RunInput,
     labels: LabelSources = (),
@@ -88,7 +84,6 @@ def correct(
     cluster: str | None = None,
     column: str = "label",
     threshold: float = 1.0,
-    confidence: float = 0.95,
 ) -> Corrections:
     """Correct the numbers of a run with labels of a random sample of its rows.
 
@@ -100,7 +95,6 @@ def correct(
         cluster: As for `Run.summary`.
         column: The column of a labels file that holds the label.
         threshold: Lowest score at which a row counts as right.
-        confidence: Coverage of each interval, as a fraction.
 
     Raises:
         DataError: The labels cannot be read, or none fits a verdict.
@@ -108,7 +102,7 @@ def correct(
     """
     labelled = LabelledRun.load(run, labels, grader, column)
     by, clusters = labelled.run.shared(cluster=cluster)
-    corrector = _Corrector(labelled.run, clusters, threshold, confidence)
+    corrector = _Corrector(labelled.run, clusters, threshold)
     found = tuple(c for matched in labelled.matched for c in corrector.corrections(matched))
     if not found:
         raise labelled.nothing_fits()
@@ -122,7 +116,6 @@ class _Corrector:
     run: Run
     clusters: Mapping[str, Hashable]
     threshold: float
-    confidence: float
 
     def corrections(self, matched: Matched) -> Iterator[Correction]:
         scores = {
@@ -132,15 +125,13 @@ class _Corrector:
         }
         rows = labelled_units(matched.rows)
         is_graded = any(0 < label < 1 for _, label in rows)
-        shares = rows if is_graded else labelled_units(matched.scored_rows)
-        if shares:
-            others = _without(scores.items(), shares)
-            yield self._correct(matched.grader, "mean score", shares, others)
+        if shares := rows if is_graded else labelled_units(matched.scored_rows):
+            yield self._correct(matched.grader, "mean score", shares, _without(scores, shares))
         if rows and not is_graded:
             target = f"share of rows with a score of at least {self.threshold:g}"
             passed = {name: float(score >= self.threshold) for name, score in scores.items()}
             rows = [(replace(one, judged=passed[one.sample_id]), label) for one, label in rows]
-            yield self._correct(matched.grader, target, rows, _without(passed.items(), rows))
+            yield self._correct(matched.grader, target, rows, _without(passed, rows))
         if statements := labelled_units(matched.statements):
             target = f"share of {matched.noun} with a yes"
             verdicts = [(name, float(verdict)) for name, verdict in matched.other_verdicts]
@@ -174,7 +165,6 @@ class _Corrector:
                     label_clusters=label_clusters,
                     unlabelled_clusters=other_clusters,
                     weights=weights,
-                    confidence=self.confidence,
                 )
             except (TooFewLabelsError, InvalidScoresError) as error:
                 refusal = str(error)
@@ -184,9 +174,7 @@ class _Corrector:
             labelled=len(labels),
             unlabelled=len(others),
             judged=sum(score for _, score in everyone) / len(everyone),
-            labels_only=mean_interval(
-                labels, clusters=label_clusters, weights=weights, confidence=self.confidence
-            ),
+            labels_only=mean_interval(labels, clusters=label_clusters, weights=weights),
             prediction_powered=powered,
             refusal=refusal,
         )
@@ -199,10 +187,10 @@ class _Corrector:
 
 
 def _without(
-    scores: Iterable[tuple[str, float]], labelled: Sequence[tuple[Unit, float]]
+    scores: Mapping[str, float], labelled: Sequence[tuple[Unit, float]]
 ) -> list[tuple[str, float]]:
     ids = {unit.sample_id for unit, _ in labelled}
-    return [(name, score) for name, score in scores if name not in ids]
+    return [pair for pair in scores.items() if pair[0] not in ids]
 
 
 def _correction_lines(correction: Correction) -> Iterator[str]:

@@ -3,16 +3,12 @@
 A row of a file has one of these forms:
 
 - `sample_id` (or `id`) and `label`: a label of the row;
-- also `statement` (its index in the result, from 0) and `text`: a label of one statement, as the
-report exports it;
-- also a `note`, with the label `null`: only a note;
+- also `statement` (its index in the result, from 0) or `text`: a label of one statement;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
 
-A label is true or false, 1 or 0, or yes or no; a row can also have a number between 0 and 1.
-
-Labels of a report name the finding by its place. Labels of a data set have texts of their own: each
-statement of the judge is matched to the labelled text that shares the most words with it, and a
-labelled text counts as supported if all its matches are. A labelled text that is part of a longer
+Labels from a report name a statement by its index. Labels from a data set have texts of their own:
+each statement of the judge is paired with the labelled text that shares the most words with it. A
+labelled text is supported if all its statements are. A labelled text that is part of a longer
 statement gets the verdict of that statement.
 """
 
@@ -29,12 +25,20 @@ from rag_evals.errors import ConfigurationError, DataError, UnknownNameError
 from rag_evals.run import Record, Run, findings_in, label_files, load_run
 from rag_evals.text import words_of
 
-_WORDS = {
-    "true": 1.0, "yes": 1.0, "1": 1.0, "supported": 1.0, "faithful": 1.0,
-    "false": 0.0, "no": 0.0, "0": 0.0, "unsupported": 0.0, "contradicted": 0.0, "unfaithful": 0.0,
-}  # fmt: skip
+_WORDS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _MOST_DIGITS = 9
 _OWN_COLUMNS = ("label", "statements")
+# Texts with a smaller share of common words are different claims.
+_MIN_OVERLAP = 0.6
+_NOUNS: Mapping[About, str] = {
+    "statement": "statements",
+    "reference": "statements",
+    "citation": "citations",
+    "chunk": "chunks",
+    "answer": "verdicts",
+}
+
+K = TypeVar("K", str, int)
 
 RunInput = str | Path | Run
 """A run folder, or a run in memory."""
@@ -72,6 +76,12 @@ class Label:
     def of_row(self) -> bool:
         return self.statement is None and self.text is None
 
+    @property
+    def thing(self) -> Hashable:
+        """The labelled row or statement; a report exports both index and text of a statement."""
+        place = self.text if self.statement is None else self.statement
+        return self.sample_id, self.grader, place
+
 
 def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> list[Label]:
     """Read labels for a run.
@@ -108,12 +118,8 @@ def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> li
             "there are no labels; name a file with 'sample_id' and 'label', "
             "or a column of the data that holds them"
         )
-    again = {_thing(label) for label in labels if label.is_second}
-    return [label for label in labels if label.is_second or _thing(label) not in again]
-
-
-def _thing(label: Label) -> Hashable:
-    return label.sample_id, label.grader, label.text if label.statement is None else label.statement
+    again = {label.thing for label in labels if label.is_second}
+    return [label for label in labels if label.is_second or label.thing not in again]
 
 
 def _file_labels(
@@ -121,66 +127,21 @@ def _file_labels(
 ) -> Iterator[Label]:
     for place, row in read_rows(path):
         where = f"{str(path)!r}, {place}"
-        sample_id = _sample_id(row, where)
-        who = row.get("annotator") or annotator
-        found = list(_row_labels(row, sample_id, column, where))
-        if not found and (row.get("note") or "answer" in row) and row.get(column, "") is None:
-            continue  # only a note, or "cannot tell" on the label page
-        if not found:
+        labels = list(_row_labels(row, _sample_id(row, where), column, where))
+        is_note = (row.get("note") or "answer" in row) and row.get(column, "") is None
+        if not labels and not is_note:
             raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
-        for one in found:
-            person = None if who is None else str(who)
-            note = str(row.get("note") or "")
-            label = replace(
-                one,
-                grader=row.get("grader"),
-                annotator=person,
-                note=note,
-                weight=_weight(row.get("weight"), where),
-                is_second=row.get("second_look") is True,
-            )
-            # A report's export names a statement by its place, and quotes it.
-            key = (_thing(label), label.annotator, label.is_second)
+        for label in labels:
+            label = label if label.annotator else replace(label, annotator=annotator)
+            key = (label.thing, label.annotator, label.is_second)
             value, before = seen.setdefault(key, (label.value, where))
             if value != label.value:
-                who_said = "one person" if person is None else repr(person)
+                who = "one person" if label.annotator is None else repr(label.annotator)
                 raise DataError(
-                    f"{before} and {where}: {who_said} labels {label.sample_id!r} {value:g} and "
+                    f"{before} and {where}: {who} labels {label.sample_id!r} {value:g} and "
                     f"{label.value:g}; remove one, or name the people in a column 'annotator'"
                 )
             yield label
-
-
-def _weight(raw: object, where: str) -> float | None:
-    if raw in (None, ""):
-        return None
-    weight = _number(raw)
-    if not 1 <= weight < math.inf:
-        raise DataError(f"{where}: the weight is {raw!r}; expected a number from 1 up")
-    return weight
-
-
-def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:
-    if row.get(column) not in (None, ""):
-        statement, text = row.get("statement"), row.get("text")
-        if isinstance(statement, str) and not statement.isdecimal():
-            statement, text = None, statement
-        number = None if statement in (None, "") else _statement_number(statement, where)
-        of_row = number is None and not text
-        value = _value(row[column], where, fraction=of_row)
-        yield Label(sample_id, value, number, None if of_row else str(text or ""))
-    if isinstance(statements := row.get("statements"), list):
-        yield from _statement_labels(statements, sample_id, where)
-
-
-def _statement_number(written: object, where: str) -> int:
-    digits = str(written)
-    # isdigit() also accepts "²"; more digits than this would be no place of a statement.
-    if not digits.isdecimal() or len(digits) > _MOST_DIGITS:
-        raise DataError(
-            f"{where}: the statement is {written!r}; expected its place in the result, from 0"
-        )
-    return int(digits)
 
 
 def _column_labels(run: Run, name: str) -> Iterator[Label]:
@@ -191,16 +152,41 @@ def _column_labels(run: Run, name: str) -> Iterator[Label]:
         yield from _row_labels(row, sample.sample_id, "label", where)
 
 
-def _statement_labels(statements: list[Any], sample_id: str, where: str) -> Iterator[Label]:
-    labelled = [entry for entry in statements if isinstance(entry, Mapping) and "label" in entry]
-    complete = len(labelled) == len(statements)
-    for number, entry in enumerate(labelled):
-        text = entry.get("text") or entry.get("statement")
-        if not isinstance(text, str):
-            raise DataError(f"{where}: statements[{number}] has no 'text'")
-        if entry["label"] is not None:
-            value = _value(entry["label"], f"{where}, statements[{number}]", fraction=False)
-            yield Label(sample_id, value, text=text, complete=complete)
+def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:
+    weight = None if row.get("weight") in (None, "") else _number(row["weight"])
+    if weight is not None and not 1 <= weight < math.inf:
+        raise DataError(f"{where}: the weight is {row['weight']!r}; expected a number from 1 up")
+    label = Label(
+        sample_id,
+        math.nan,
+        grader=row.get("grader"),
+        annotator=str(row["annotator"]) if row.get("annotator") else None,
+        note=str(row.get("note") or ""),
+        weight=weight,
+        is_second=row.get("second_look") is True,
+    )
+    if row.get(column) not in (None, ""):
+        place, text = row.get("statement"), str(row.get("text") or "")
+        if place in (None, ""):
+            value = _value(row[column], where, fraction=not text)
+            yield replace(label, value=value, text=text or None)
+        elif str(place).isdecimal() and len(str(place)) <= _MOST_DIGITS:
+            value = _value(row[column], where, fraction=False)
+            yield replace(label, value=value, statement=int(str(place)), text=text)
+        else:
+            raise DataError(
+                f"{where}: the statement is {place!r}; expected its index in the result, from 0"
+            )
+    if isinstance(statements := row.get("statements"), list):
+        labelled = [one for one in statements if isinstance(one, Mapping) and "label" in one]
+        for number, entry in enumerate(labelled):
+            entry_where = f"{where}: statements[{number}]"
+            if not isinstance(entry.get("text"), str):
+                raise DataError(f"{entry_where} has no 'text'")
+            if entry["label"] is not None:
+                value = _value(entry["label"], entry_where, fraction=False)
+                complete = len(labelled) == len(statements)
+                yield replace(label, value=value, text=entry["text"], complete=complete)
 
 
 def _sample_id(row: Mapping[str, Any], where: str) -> str:
@@ -230,18 +216,6 @@ def _number(raw: object) -> float:
         return float(str(raw))
     except ValueError:
         return math.nan
-
-
-K = TypeVar("K", str, int)
-# Texts with a smaller share of common words are different claims.
-_MIN_OVERLAP = 0.6
-_NOUNS: Mapping[About, str] = {
-    "statement": "statements",
-    "reference": "statements",
-    "citation": "citations",
-    "chunk": "chunks",
-    "answer": "verdicts",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,16 +363,15 @@ def only_grader(run: Run, grader: str | None) -> str:
 
 def _match_labels(run: Run, labels: Iterable[Label], grader: str | None) -> list[Matched]:
     names = run.graders if grader is None else [only_grader(run, grader)]
-    alone = len(names) == 1
     by_row: dict[str, list[Label]] = {}
     for label in labels:
         by_row.setdefault(label.sample_id, []).append(label)
     matched = [Matched(name) for name in names]
-    for of_grader in matched:
-        for record in run.of_grader(of_grader.grader):
+    for one in matched:
+        for record in run.of_grader(one.grader):
             own = by_row.get(record["sample_id"], [])
-            fitting = [label for label in own if label.grader in (None, of_grader.grader)]
-            _match_row(of_grader, record, fitting, of_reference=alone)
+            fitting = [label for label in own if label.grader in (None, one.grader)]
+            _match_row(one, record, fitting, of_reference=len(names) == 1)
     return [one for one in matched if one.statements or one.rows or one.unscored or one.unmatched]
 
 
@@ -419,32 +392,32 @@ def _match_row(
         or (not label.of_row and _can_be_named(label, kinds, of_reference=of_reference))
     ]
     fitting = _fitting(found, of_statements)
-    for given, places in fitting:
-        decided = tuple(found[place] for place in places)
-        judged, weight = float(all(one.verdict for one in decided)), given[0].weight
-        unit = Unit(sample_id, _by_person(given), judged, decided, weight=weight)
+    for same, places in fitting:
+        verdicts = tuple(found[place] for place in places)
+        judged = float(all(one.verdict for one in verdicts))
+        unit = Unit(sample_id, _by_person(same), judged, verdicts, weight=same[0].weight)
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
     # The turn of a conversation is a heading without a verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
-    decided = tuple(one for one in found if one.verdict is not None)
+    verdicts = tuple(one for one in found if one.verdict is not None)
     matched.other_verdicts += [
         (sample_id, one.verdict)
         for place, one in enumerate(found)
         if one.verdict is not None and place not in used
     ]
     # An unmatched label counts only if the source labels every statement of the row.
-    fit = {label for given, _ in fitting for label in given}
-    shares = _shares([one for one in of_statements if one.complete or one in fit], len(decided))
-    row_labels = _by_person(label for label in labels if label.of_row)
+    known = {label for same, _ in fitting for label in same}
+    shares = _shares([one for one in of_statements if one.complete or one in known], len(verdicts))
     if shares:
         matched.scored_rows.append(Unit(sample_id, shares, score, weight=labels[0].weight))
+    row_labels = _by_person(label for label in labels if label.of_row)
     row_labels = row_labels or {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
         ranking, weight = record.get("ranking_score"), labels[0].weight
-        matched.rows.append(Unit(sample_id, row_labels, score, decided, ranking, weight))
+        matched.rows.append(Unit(sample_id, row_labels, score, verdicts, ranking, weight))
 
 
 def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
@@ -478,21 +451,17 @@ def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
     """Group labels by statement; each group has the indices of its findings."""
-    groups: dict[Hashable, list[Label]] = {}
-    texts: list[str] = []
+    groups: dict[str | int, list[Label]] = {}
     for label in labels:
-        place = _place(label, found)
-        if place is None and label.text:
-            groups.setdefault(label.text, []).append(label)
-            texts.append(label.text)
-        elif place is not None:
-            groups.setdefault(place, []).append(label)
-    assigned = _assign(found, list(dict.fromkeys(texts)))
+        key = label.text if (place := _place(label, found)) is None else place
+        if key is not None and key != "":
+            groups.setdefault(key, []).append(label)
+    assigned = _assign(found, [key for key in groups if isinstance(key, str)])
     pairs = (
-        (given, [key] if isinstance(key, int) else assigned.get(str(key), []))
-        for key, given in groups.items()
+        (same, [key] if isinstance(key, int) else assigned.get(key, []))
+        for key, same in groups.items()
     )
-    return [(given, places) for given, places in pairs if places]
+    return [(same, places) for same, places in pairs if places]
 
 
 def _place(label: Label, found: Sequence[Finding]) -> int | None:

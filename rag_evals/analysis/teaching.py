@@ -87,7 +87,6 @@ class Receipt:
     examples: int
     peers: int
     calls: int
-    languages: tuple[str, ...]
     labels_from: tuple[str, ...]
     date: str
     fingerprint: str
@@ -113,10 +112,9 @@ class Receipt:
 
     def header(self) -> dict[str, Any]:
         """Return the receipt for the front matter of the prompt."""
-        gain = (self.gain.estimate, self.gain.low, self.gain.high)
-        found = {**asdict(self), "gain": [round(one, 4) for one in gain]}
+        gain = [round(one, 4) for one in (self.gain.estimate, self.gain.low, self.gain.high)]
+        found = asdict(self) | {"gain": gain, "labels_from": list(self.labels_from)}
         found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
-        found |= {name: list(found[name]) for name in ("languages", "labels_from")}
         if not self.proved:
             found["warning"] = "the gain is not proved: its interval includes 0"
         return found
@@ -126,29 +124,24 @@ AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
 """Shows the judge some rows as examples, and returns its verdict on each other row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Learnt:
-    """Chosen examples; `after` is true for rows judged correctly when taught on other questions."""
-
-    examples: list[LabelledRow]
-    after: list[bool]
-
-    def gain(self, rows: Sequence[LabelledRow]) -> Interval:
-        before = [float(row.judged == row.label) for row in rows]
-        after = [float(one) for one in self.after]
-        return compare_paired(before, after, clusters=[row.question for row in rows]).difference
-
-
 def learn(
     rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
-) -> Learnt:
+) -> tuple[list[LabelledRow], list[bool]]:
+    """Return examples, and for each row if the judge taught on other questions is right."""
     after: dict[str, bool] = {}
     for taught, tested in folds_of(rows, _FOLDS, seed):
         examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
         for row, judged in zip(tested, ask(examples, tested), strict=True):
             after[row.id] = judged == row.label
     examples = choose_examples(rows, _best_size(rows, ask, sizes, seed))
-    return Learnt(examples, [after[row.id] for row in rows])
+    return examples, [after[row.id] for row in rows]
+
+
+def measure_gain(rows: Sequence[LabelledRow], after: Sequence[bool]) -> Interval:
+    """Return the gain in agreement; rows with the same question form a cluster."""
+    before = [float(row.judged == row.label) for row in rows]
+    clusters = [row.question for row in rows]
+    return compare_paired(before, list(map(float, after)), clusters=clusters).difference
 
 
 def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int], seed: int = 0) -> int:
@@ -230,9 +223,10 @@ class Teaching:
     calls: int
     judge: str
     labels_from: tuple[str, ...]
-    _base: "_Base"
-    _options: RunOptions
-    _seed: int
+    prompt: Prompt
+    grader: str
+    folders: Sequence[Path]
+    options: RunOptions
 
     def learn(self) -> "Lesson":
         """Teach the judge and measure the gain.
@@ -240,29 +234,25 @@ class Teaching:
         Raises:
             TooManyFailuresError: As for `evaluate`.
         """
-        found = learn(self.rows, self._ask, sizes=self.sizes, seed=self._seed)
+        examples, after = learn(self.rows, self._ask, sizes=self.sizes)
         count = len(self.rows)
-        before = sum(row.judged == row.label for row in self.rows) / count
-        peers = self._peers(found.examples)
-        known = {self.samples[row.id].language for row in self.rows}
+        peers = self._peers(examples)
+        labels = [[row.id, row.label] for row in self.rows]
         receipt = Receipt(
             judge=self.judge,
             labels=count,
             questions=len({row.question for row in self.rows}),
-            before=before,
-            after=sum(found.after) / count,
-            gain=found.gain(self.rows),
-            examples=len(found.examples),
+            before=sum(row.judged == row.label for row in self.rows) / count,
+            after=sum(after) / count,
+            gain=measure_gain(self.rows, after),
+            examples=len(examples),
             peers=len(peers),
             calls=self.calls,
-            languages=tuple(sorted(one for one in known if one)),
             labels_from=self.labels_from,
             date=datetime.now(UTC).date().isoformat(),
-            fingerprint=fingerprint(
-                [[row.id, row.label] for row in self.rows], self.judge, self._base.prompt.sources()
-            )[:16],
+            fingerprint=fingerprint(labels, self.judge, self.prompt.sources())[:16],
         )
-        return Lesson(receipt, self._base.text(found.examples, receipt, peers))
+        return Lesson(receipt, self._text(examples, receipt, peers))
 
     def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
         """Return examples for other answers to the same question, errors first."""
@@ -279,16 +269,49 @@ class Teaching:
     def _ask(self, examples: Sequence[LabelledRow], tested: Sequence[LabelledRow]) -> list[bool]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "taught.jinja"
-            path.write_text(self._base.text(examples), encoding="utf-8")
-            grader = grader_from_file(path, folders=self._base.folders)
+            path.write_text(self._text(examples), encoding="utf-8")
+            grader = grader_from_file(path, folders=self.folders)
             samples = [_sample(self.samples[row.id]) for row in tested]
-            options: RunOptions = {"progress": False, **self._options}
+            options: RunOptions = {"progress": False, **self.options}
             run = evaluate(samples, [grader], self.judge, **options)
         scores = {outcome.sample_id: outcome.score for outcome in run.outcomes}
         # A row that the judge could not grade counts as a disagreement.
         return [
             not row.label if (score := scores[row.id]) is None else score >= 1 for row in tested
         ]
+
+    def _text(
+        self,
+        examples: Sequence[LabelledRow],
+        receipt: Receipt | None = None,
+        peers: Sequence[LabelledRow] = (),
+    ) -> str:
+        header = self.prompt.header.model_dump(exclude_defaults=True)
+        header |= {"name": self.grader, "response_model": header.get("response_model", self.grader)}
+        if receipt is not None:
+            header["receipt"] = receipt.header()
+        header["examples"] = [
+            *({**(row.example or {}), "same_question": True} for row in peers),
+            *(dict(row.example or {}) for row in examples),
+        ]
+        written = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=100)
+        return f"---\n{written}---\n{self._body(examples)}"
+
+    def _body(self, examples: Sequence[LabelledRow]) -> str:
+        notes = list(dict.fromkeys(" ".join(row.note.split()) for row in examples if row.note))
+        listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
+        # A note is plain text; Jinja syntax in it must stay as the person wrote it.
+        listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
+        stem = self.prompt.shipped_name
+        if stem is None:
+            plain = not self.prompt.places_data and "{% extends" not in self.prompt.text
+            return f"{self.prompt.text.rstrip()}\n{listed if plain else ''}"
+        if not listed:
+            return f'{{% extends "{stem}.jinja" %}}\n'
+        return (
+            f'{{% extends "{stem}.jinja" %}}\n{{% block criteria %}}\n{{{{ super() }}}}'
+            f"{listed}{{% endblock %}}\n"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,46 +342,6 @@ class Lesson:
             file.write(self.text.encode())
 
 
-@dataclass(frozen=True)
-class _Base:
-    prompt: Prompt
-    name: str
-    folders: Sequence[Path]
-
-    def text(
-        self,
-        examples: Sequence[LabelledRow],
-        receipt: Receipt | None = None,
-        peers: Sequence[LabelledRow] = (),
-    ) -> str:
-        header = self.prompt.header.model_dump(exclude_defaults=True)
-        header |= {"name": self.name, "response_model": header.get("response_model", self.name)}
-        if receipt is not None:
-            header["receipt"] = receipt.header()
-        header["examples"] = [
-            *({**(row.example or {}), "same_question": True} for row in peers),
-            *(dict(row.example or {}) for row in examples),
-        ]
-        written = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=100)
-        return f"---\n{written}---\n{self._body(examples)}"
-
-    def _body(self, examples: Sequence[LabelledRow]) -> str:
-        notes = list(dict.fromkeys(" ".join(row.note.split()) for row in examples if row.note))
-        listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
-        # A note is plain text; Jinja syntax in it must stay as the person wrote it.
-        listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
-        stem = self.prompt.shipped_name
-        if stem is None:
-            plain = not self.prompt.places_data and "{% extends" not in self.prompt.text
-            return f"{self.prompt.text.rstrip()}\n{listed if plain else ''}"
-        if not listed:
-            return f'{{% extends "{stem}.jinja" %}}\n'
-        return (
-            f'{{% extends "{stem}.jinja" %}}\n{{% block criteria %}}\n{{{{ super() }}}}'
-            f"{listed}{{% endblock %}}\n"
-        )
-
-
 def _sample(stored: StoredSample) -> Sample:
     context: list[str | dict[str, Any]] = list(stored.chunks)
     if stored.metadata:
@@ -382,7 +365,6 @@ def prepare_teaching(
     grader: str | None = None,
     column: str = "label",
     budget: int | None = None,
-    seed: int = 0,
     **options: Unpack[RunOptions],
 ) -> Teaching:
     """Read the labels of a run, and plan the teaching without asking the judge.
@@ -394,7 +376,6 @@ def prepare_teaching(
         grader: The grader to teach; None uses the run's only one.
         column: The column of a labels file that holds the label.
         budget: Largest number of calls; None allows 10 per label.
-        seed: Seed of the split of questions.
         options: As for `evaluate`, without `sampling`.
 
     Raises:
@@ -413,20 +394,21 @@ def prepare_teaching(
                 f"the run's judge {judge!r} reads no prompt that could be taught; grade the rows "
                 "with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
             )
-    base = _base(name, prompt)
+    taught = _shipped_prompt(name) if prompt is None else Prompt.from_file(prompt)
     labelled = LabelledRun.load(stored, labels, name, column)
     rows = _labelled_rows(labelled)
-    sizes = _affordable_sizes(rows, budget, seed)
+    sizes = _affordable_sizes(rows, budget)
     return Teaching(
         rows=rows,
         samples=stored.samples,
         sizes=sizes,
-        calls=count_calls(rows, sizes, seed),
+        calls=count_calls(rows, sizes),
         judge=judge,
         labels_from=labelled.labels_from,
-        _base=base,
-        _options=options,
-        _seed=seed,
+        prompt=taught,
+        grader=name,
+        folders=() if prompt is None else (prompt.parent,),
+        options=options,
     )
 
 
@@ -447,13 +429,18 @@ def _labelled_rows(labelled: LabelledRun) -> list[LabelledRow]:
         for unit in matched.rows
         if unit.label in (0, 1) and unit.sample_id in run.samples
     ]
-    _require_enough(rows)
+    right = sum(row.label for row in rows)
+    if len(rows) < LEAST_LABELS or min(right, len(rows) - right) < LEAST_OF_EACH:
+        raise TooFewLabelsError(
+            f"{len(rows)} labelled rows, {right} of them supported; teaching needs {LEAST_LABELS} "
+            f"rows, and {LEAST_OF_EACH} of each kind"
+        )
     return rows
 
 
-def _affordable_sizes(rows: Sequence[LabelledRow], budget: int | None, seed: int) -> Sequence[int]:
+def _affordable_sizes(rows: Sequence[LabelledRow], budget: int | None) -> Sequence[int]:
     most = _CALLS_PER_LABEL * len(rows) if budget is None else budget
-    fitting = [n for n in range(1, len(SIZES) + 1) if count_calls(rows, SIZES[:n], seed) <= most]
+    fitting = [n for n in range(1, len(SIZES) + 1) if count_calls(rows, SIZES[:n]) <= most]
     if not fitting:
         raise ConfigurationError(
             f"the budget is {most} calls; {len(rows)} labelled rows need at least {len(rows)}"
@@ -461,25 +448,14 @@ def _affordable_sizes(rows: Sequence[LabelledRow], budget: int | None, seed: int
     return SIZES[: max(fitting)]
 
 
-def _base(name: str, path: Path | None) -> _Base:
-    if path is not None:
-        return _Base(Prompt.from_file(path), name, (path.parent,))
-    stem = f"score_{name}"
-    if name != "faithfulness" or stem not in shipped_names():
+def _shipped_prompt(grader: str) -> Prompt:
+    stem = f"score_{grader}"
+    if grader != "faithfulness" or stem not in shipped_names():
         raise ConfigurationError(
-            f"the run's grader {name!r} has no shipped prompt that can be taught; name the prompt "
-            "file that it used (--prompt), of the response model faithfulness or pass_fail"
+            f"the run's grader {grader!r} has no shipped prompt that can be taught; name the "
+            "prompt file that it used (--prompt), of the response model faithfulness or pass_fail"
         )
-    return _Base(Prompt.shipped(stem), name, ())
-
-
-def _require_enough(rows: Sequence[LabelledRow]) -> None:
-    right = sum(row.label for row in rows)
-    if len(rows) < LEAST_LABELS or min(right, len(rows) - right) < LEAST_OF_EACH:
-        raise TooFewLabelsError(
-            f"{len(rows)} labelled rows, {right} of them supported; teaching needs {LEAST_LABELS} "
-            f"rows, and {LEAST_OF_EACH} of each kind"
-        )
+    return Prompt.shipped(stem)
 
 
 def _row(

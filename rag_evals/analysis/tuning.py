@@ -18,7 +18,6 @@ from rag_evals.core import Finding, require_fraction
 from rag_evals.errors import (
     ConfigurationError,
     TooFewLabelsError,
-    UnknownNameError,
     WeakJudgeError,
 )
 from rag_evals.run import Run, load_run
@@ -58,7 +57,6 @@ def tune(
     labels: LabelSources = (),
     *,
     grader: str | None = None,
-    stage: str | None = None,
     column: str = "label",
     max_error: float = 0.05,
     confidence: float = 0.95,
@@ -66,11 +64,12 @@ def tune(
 ) -> Tuning:
     """Learn from labels what a verifier's support means, and when a cascade can rely on it.
 
+    A cascade's last verifier is tuned; the run has only its supports for every statement it got.
+
     Args:
         run: A run of the verifier, graded without a tuned file for it.
         labels: Files or columns of the data, as in `agreement`.
         grader: The grader to tune; None uses the run's only one.
-        stage: Name of the verifier, such as `embedded`; None uses the only one.
         column: The column of a labels file that holds the label.
         max_error: Largest share of wrong verdicts where a cascade relies on this verifier alone.
         confidence: How often this promise holds, as a fraction.
@@ -83,13 +82,13 @@ def tune(
         DataError: The labels cannot be read, or fit no verdict.
         TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 say yes, or no.
         WeakJudgeError: Support is not higher for statements that people call supported.
-        ConfigurationError: The run has no such verifier, or its support is only 0 or 1.
+        ConfigurationError: The run has no verifier, or its support is only 0 or 1.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
     stored = load_run(run)
     name = only_grader(stored, grader)
-    *earlier, last = _stages(stored, name, stage)
+    *earlier, last = _stages(stored, name)
     labelled = LabelledRun.load(stored, labels, name, column)
     chosen = _Chosen.of(labelled.matched[0], last["name"])
     _check(chosen)
@@ -103,7 +102,7 @@ def tune(
         languages=_languages(stored, name, ids),
         before=tuple(one["as_used"] for one in earlier),
         **asdict(fit_support_map(chosen.labels, chosen.supports)),
-        threshold=best_threshold(chosen.labels, chosen.supports).threshold,
+        threshold=best_threshold(chosen.labels, chosen.supports),
         labels=len(chosen.units),
         rows=len(ids),
         level=chosen.level,
@@ -160,8 +159,7 @@ def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
     ]
 
 
-def _stages(run: Run, grader: str, stage: str | None) -> Sequence[Mapping[str, Any]]:
-    """Return the run's verifiers; only the last one can be tuned."""
+def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
     stages = run.stages.get(grader)
     if not stages:
         raise ConfigurationError(
@@ -169,22 +167,9 @@ def _stages(run: Run, grader: str, stage: str | None) -> Sequence[Mapping[str, A
             "answers, or an earlier rag_evals wrote it; tune a run of a judge such as 'embedded', "
             "'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
-    names = [str(one["name"]) for one in stages]
-    if stage is None and len(names) > 1:
-        raise ConfigurationError(
-            f"the run has the verifiers {', '.join(names)}; name the last one as the stage to "
-            "tune, or tune a run of the first one alone"
-        )
-    if stage not in (None, *names):
-        raise UnknownNameError.of("stage", str(stage), names)
-    if stage not in (None, names[-1]):
-        raise ConfigurationError(
-            f"{stage!r} left statements to {names[names.index(str(stage)) + 1]!r}, and the run did "
-            f"not store its supports for them; tune a run in which {stage!r} comes last"
-        )
     if stages[-1]["tuned"] is not None:
         raise ConfigurationError(
-            f"{names[-1]!r} followed a tuned file in this run; tune a run without one"
+            f"{stages[-1]['name']!r} followed a tuned file in this run; tune a run without one"
         )
     return stages
 
@@ -325,7 +310,7 @@ def _fit_signals(
     """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
-    limit = best_threshold(of_labels, of_supports).threshold
+    limit = best_threshold(of_labels, of_supports)
 
     def case(place: int) -> tuple[dict[str, float], bool]:
         verdict = supports[place] >= limit
@@ -362,7 +347,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
         own, known = [labels[place] for place in rest], [supports[place] for place in rest]
         try:
             learnt = fit_support_map(own, known)
-            threshold = best_threshold(own, known).threshold
+            threshold = best_threshold(own, known)
         except (WeakJudgeError, TooFewLabelsError):
             continue  # nothing could be learnt without this part; keep its figures
         for place in inside:

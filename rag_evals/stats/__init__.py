@@ -3,6 +3,9 @@
 Intervals, bands, groups, paired comparison, agreement with people, and correction of a judge's
 bias. See docs/statistics.md.
 
+Labels, verdicts, scores (0 to 1), clusters and weights are lists with one entry per row, in the
+same order. A confidence is the coverage of an interval, as a fraction.
+
 All functions reject empty lists and numbers out of range (`InvalidScoresError`), lists of different
 lengths (`UnpairedScoresError`), and an invalid confidence, error or count (`ConfigurationError`).
 """

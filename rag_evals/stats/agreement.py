@@ -1,4 +1,4 @@
-"""Agreement of a judge with people, and of people with each other; thresholds.
+"""Agreement of a judge with people, and thresholds.
 
 Kappa alone is misleading if most statements are supported (Feinstein and Cicchetti 1990), so raw
 agreement, base rate and both error rates come with it.
@@ -9,13 +9,16 @@ import random
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.stats.distributions import quantile
 from rag_evals.stats.intervals import (
     Interval,
+    Keys,
+    Weights,
     effective_rows,
     effective_wilson_interval,
     mean_interval,
@@ -27,6 +30,8 @@ from rag_evals.stats.intervals import (
     weighted_values,
 )
 
+_BINS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
@@ -36,15 +41,6 @@ class Confusion:
     false_positives: int
     false_negatives: int
     true_negatives: int
-
-    @property
-    def balanced_accuracy(self) -> float | None:
-        """Mean of sensitivity and specificity; None if one label is missing."""
-        positives = self.true_positives + self.false_negatives
-        negatives = self.true_negatives + self.false_positives
-        if not (positives and negatives):
-            return None
-        return (self.true_positives / positives + self.true_negatives / negatives) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,22 +78,14 @@ def measure_agreement(
     labels: Sequence[bool],
     verdicts: Sequence[bool],
     *,
-    clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
-    confidence: float = 0.95,
+    clusters: Keys = None,
+    weights: Weights = None,
     resamples: int = 4_000,
-    seed: int = 0,
 ) -> Agreement:
     """Measure the agreement of a judge with people's labels.
 
-    Args:
-        labels: One per row.
-        verdicts: The judge's verdicts, aligned.
-        clusters: As for `mean_interval`.
-        weights: As for `mean_interval`; the confusion is not weighted.
-        confidence: Coverage of each interval, as a fraction.
-        resamples: Draws for the intervals of balanced accuracy and kappa.
-        seed: Same seed, same intervals.
+    `resamples` is the number of draws for the intervals of balanced accuracy and kappa. The
+    confusion is not weighted.
     """
     require_positive("resamples", resamples)
     confusion = count_confusion(labels, verdicts)
@@ -106,42 +94,38 @@ def measure_agreement(
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
     matched = _Matches(matches, clusters, weights)
     right, wrong = matched.of(labels), matched.of([not label for label in labels])
-    mean = partial(mean_interval, clusters=clusters, weights=weights, confidence=confidence)
-    counts = _weigh(labels, verdicts, weights)
-    drawn = partial(_drawn_interval, resamples=resamples, confidence=confidence, seed=seed)
+    mean = partial(mean_interval, clusters=clusters, weights=weights)
+    counts = _weighted_counts(labels, verdicts, weights)
     return Agreement(
         confusion=confusion,
         raw_agreement=mean(matches),
         base_rate=mean(labels),
         judged_rate=mean(verdicts),
-        sensitivity=right.rate(confidence),
-        specificity=wrong.rate(confidence),
-        precision=matched.of(verdicts).rate(confidence),
-        balanced_accuracy=_balanced_accuracy(right, wrong, counts, drawn),
-        kappa=_kappa_interval(counts, matched.size() / len(matches), drawn),
+        sensitivity=right.rate(),
+        specificity=wrong.rate(),
+        precision=matched.of(verdicts).rate(),
+        balanced_accuracy=_balanced_accuracy(right, wrong, counts, resamples),
+        kappa=_kappa_interval(counts, matched.size() / len(matches), resamples),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Matches:
     values: Sequence[bool]
-    clusters: Sequence[Hashable | None] | None
-    weights: Sequence[float] | None
+    clusters: Keys
+    weights: Weights
 
     def of(self, chosen: Sequence[bool]) -> "_Matches":
-        rows = [row for row, wanted in enumerate(chosen) if wanted]
         return _Matches(
-            [self.values[row] for row in rows],
-            None if self.clusters is None else [self.clusters[row] for row in rows],
-            None if self.weights is None else [self.weights[row] for row in rows],
+            list(compress(self.values, chosen)),
+            None if self.clusters is None else list(compress(self.clusters, chosen)),
+            None if self.weights is None else list(compress(self.weights, chosen)),
         )
 
-    def rate(self, confidence: float) -> Interval | None:
+    def rate(self) -> Interval | None:
         if not self.values:
             return None
-        return mean_interval(
-            self.values, clusters=self.clusters, weights=self.weights, confidence=confidence
-        )
+        return mean_interval(self.values, clusters=self.clusters, weights=self.weights)
 
     def size(self) -> float:
         return effective_rows(self.values, clusters=self.clusters, weights=self.weights)
@@ -157,24 +141,10 @@ class _Matches:
 
 
 _Counts = tuple[float, float, float, float]
-_DrawInterval = Callable[[float, Callable[[random.Random], float | None]], Interval]
-
-
-def _drawn_interval(
-    estimate: float,
-    draw: Callable[[random.Random], float | None],
-    *,
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> Interval:
-    rng = random.Random(seed)
-    draws = (draw(rng) for _ in range(resamples))
-    return drawn_limits(estimate, [one for one in draws if one is not None], confidence)
 
 
 def _balanced_accuracy(
-    right: _Matches, wrong: _Matches, counts: _Counts, drawn: _DrawInterval
+    right: _Matches, wrong: _Matches, counts: _Counts, resamples: int
 ) -> Interval | None:
     """Estimate the mean of both rates by a parametric bootstrap."""
     if not (right.values and wrong.values):
@@ -182,10 +152,12 @@ def _balanced_accuracy(
     found, false, missed, rejected = counts
     estimate = (found / (found + missed) + rejected / (false + rejected)) / 2
     shapes = right.shapes(), wrong.shapes()
-    return drawn(estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2)
+    return _drawn_interval(
+        estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2, resamples
+    )
 
 
-def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Interval | None:
+def _kappa_interval(counts: _Counts, share: float, resamples: int) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
     After full agreement the plain bootstrap has no width and covers 24 %, so one more row is
@@ -195,18 +167,36 @@ def _kappa_interval(counts: _Counts, share: float, drawn: _DrawInterval) -> Inte
     if estimate is None:
         return None
     shapes = [count * share + 1 / 4 for count in counts]
-    return drawn(estimate, lambda rng: _kappa(*(rng.gammavariate(one, 1) for one in shapes)))
+    return _drawn_interval(
+        estimate, lambda rng: _kappa(*(rng.gammavariate(one, 1) for one in shapes)), resamples
+    )
 
 
-def _weigh(
-    labels: Sequence[bool], verdicts: Sequence[bool], weights: Sequence[float] | None
-) -> _Counts:
-    """Return the weighted counts; they add up to the number of rows."""
-    if weights is None:
-        return astuple(count_confusion(labels, verdicts))
-    share, sums = len(weights) / math.fsum(weights), Counter[tuple[bool, bool]]()
-    for label, verdict, weight in zip(labels, verdicts, weights, strict=True):
-        sums[bool(label), bool(verdict)] += weight * share  # type: ignore[assignment]  # a sum
+def _drawn_interval(
+    estimate: float,
+    draw: Callable[[random.Random], float | None],
+    resamples: int,
+    method: str = "smoothed bootstrap",
+) -> Interval:
+    """Return the quantiles of draws as an interval that contains the estimate.
+
+    Smoothing pulls draws to the middle, so an estimate of 1 can be above almost all of them.
+    """
+    rng = random.Random(0)
+    draws = (draw(rng) for _ in range(resamples))
+    ordered = sorted(one for one in draws if one is not None) or [estimate]
+    low, high = quantile(ordered, 0.025), quantile(ordered, 0.975)
+    return Interval(estimate, min(low, estimate), max(high, estimate), method=method)
+
+
+def _weighted_counts(labels: Sequence[bool], verdicts: Sequence[bool], weights: Weights) -> _Counts:
+    """Return the weighted counts of a confusion; they add up to the number of rows."""
+    share = 1.0 if weights is None else len(weights) / math.fsum(weights)
+    sums = dict.fromkeys(((a, b) for a in (True, False) for b in (True, False)), 0.0)
+    for label, verdict, weight in zip(
+        labels, verdicts, weights or [1.0] * len(labels), strict=True
+    ):
+        sums[bool(label), bool(verdict)] += weight * share
     return sums[True, True], sums[False, True], sums[True, False], sums[False, False]
 
 
@@ -217,60 +207,36 @@ def _kappa(both: float, judge: float, people: float, neither: float) -> float | 
     return (total * (both + neither) - by_chance) / room if room > 0 else None
 
 
-def drawn_limits(
-    estimate: float, draws: Sequence[float], confidence: float, method: str = "smoothed bootstrap"
-) -> Interval:
-    """Return the quantiles of draws as an interval that contains the estimate.
-
-    Smoothing pulls draws to the middle, so an estimate of 1 can be above almost all of them.
-    """
-    ordered = sorted(draws)
-    low, high = (quantile(ordered, (1 + side * confidence) / 2) for side in (-1, 1))
-    return Interval(estimate, min(low, estimate), max(high, estimate), confidence, method)
-
-
-Item = tuple[tuple[Hashable, int], ...]
+_Ratings = tuple[tuple[Hashable, int], ...]
 
 
 def krippendorff_interval(
-    ratings: Sequence[Sequence[Hashable | None]],
-    *,
-    confidence: float = 0.95,
-    resamples: int = 2_000,
-    seed: int = 0,
+    ratings: Sequence[Sequence[Hashable | None]], *, resamples: int = 2_000
 ) -> Interval | None:
     """Estimate the agreement of people: Krippendorff's alpha (2011) for categories.
 
-    Args:
-        ratings: For each item the categories that people gave it, in any order; None means that
-            a person gave none.
-        confidence: Coverage of the bootstrap interval (Zapf et al. 2016), as a fraction; it is
-            too low below about 30 items, and the interval has no width after full agreement.
-        resamples: Number of bootstrap draws.
-        seed: Same seed, same interval.
+    `ratings` has for each item the categories that people gave it; None means none. The bootstrap
+    interval (Zapf et al. 2016) is too narrow below about 30 items.
 
     Returns:
         1 for full agreement, 0 for chance, below 0 for less; None if no item has two labels or only
         one category occurs.
     """
-    require_fraction("confidence", confidence)
-    require_positive("resamples", resamples)
     # An item with one label cannot show agreement.
     counts = (Counter(label for label in item if label is not None) for item in ratings)
     items = [tuple(count.items()) for count in counts if count.total() > 1]
     estimate = _alpha(items)
     if estimate is None:
         return None
-    rng = random.Random(seed)
-    draws = sorted(
-        alpha
-        for _ in range(resamples)
-        if (alpha := _alpha(rng.choices(items, k=len(items)))) is not None
+    return _drawn_interval(
+        estimate,
+        lambda rng: _alpha(rng.choices(items, k=len(items))),
+        resamples,
+        "bootstrap of items",
     )
-    return drawn_limits(estimate, draws or [estimate], confidence, "bootstrap of items")
 
 
-def _alpha(items: Sequence[Item]) -> float | None:
+def _alpha(items: Sequence[_Ratings]) -> float | None:
     disagreement = 0.0
     categories: dict[Hashable, int] = {}
     for item, times in Counter(items).items():
@@ -286,28 +252,20 @@ def _alpha(items: Sequence[Item]) -> float | None:
     return 1 - disagreement * (total - 1) / unlike_pairs
 
 
-@dataclass(frozen=True, slots=True)
-class ThresholdPoint:
-    threshold: float
-    confusion: Confusion
-
-
-def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> ThresholdPoint:
+def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
     """Return the threshold with the best balanced accuracy, the highest if several have it.
-
-    Its figures are optimistic, because the same rows chose it.
 
     Raises:
         TooFewLabelsError: One label is missing.
     """
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
-    points = []
-    for threshold in set(scores):
+
+    def accuracy(threshold: float) -> float:
         missed, rejected = (bisect_left(each, threshold) for each in (positives, negatives))
-        found, false = len(positives) - missed, len(negatives) - rejected
-        points.append(ThresholdPoint(threshold, Confusion(found, false, missed, rejected)))
-    return max(points, key=lambda one: (one.confusion.balanced_accuracy or 0.0, one.threshold))
+        return rejected / len(negatives) - missed / len(positives)
+
+    return max(set(scores), key=lambda threshold: (accuracy(threshold), threshold))
 
 
 def auroc_interval(
@@ -315,10 +273,7 @@ def auroc_interval(
 ) -> Interval:
     """Estimate how often a True row scores above a False one, by DeLong's method (1988).
 
-    Args:
-        labels: One per row; each label occurs at least twice.
-        scores: The judge's scores, aligned; ties count half.
-        confidence: Coverage of the interval, as a fraction.
+    Ties count half.
 
     Raises:
         TooFewLabelsError: One label occurs less than twice.
@@ -343,18 +298,17 @@ def auroc_interval(
     )
 
 
-def calibration_error(labels: Sequence[bool], scores: Sequence[float], *, bins: int = 10) -> float:
-    """Return the expected calibration error, 0 to 1, with bins of equal width (Naeini 2015).
+def calibration_error(labels: Sequence[bool], scores: Sequence[float]) -> float:
+    """Return the expected calibration error, 0 to 1, over ten equal ranges (Naeini 2015).
 
-    With few rows per bin it is too high.
+    With few rows per range it is too high.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)
-    require_positive("bins", bins)
-    gaps: list[list[float]] = [[] for _ in range(bins)]
+    gaps: list[list[float]] = [[] for _ in range(_BINS)]
     for label, score in zip(labels, scores, strict=True):
         # 0.29 * 100 is 28.999999999999996; without the nudge 0.29 would be in the bin below.
-        gaps[min(int(score * bins + 1e-9), bins - 1)].append(score - bool(label))
+        gaps[min(int(score * _BINS + 1e-9), _BINS - 1)].append(score - bool(label))
     return math.fsum(abs(math.fsum(each)) for each in gaps) / len(scores)
 
 

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from rag_evals.errors import ConfigurationError, InvalidScoresError
 from rag_evals.stats.intervals import (
     Interval,
+    Keys,
     equal_values,
     mean_interval,
     require_aligned,
@@ -75,10 +76,7 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 
 
 def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
-    """Return bands from highest to lowest.
-
-    Args:
-        limits: Lowest score of each band; one of them must be 0.
+    """Return bands from highest to lowest, from the lowest score of each; one must be 0.
 
     Raises:
         ConfigurationError: A limit is outside 0 to 1 or repeated, or none is 0.
@@ -134,19 +132,14 @@ def summarize_groups(
     groups: Sequence[str | None],
     *,
     reasons: Sequence[str | None] | None = None,
-    clusters: Sequence[Hashable | None] | None = None,
+    clusters: Keys = None,
     bands: Sequence[Band] = DEFAULT_BANDS,
     confidence: float = 0.95,
 ) -> list[GroupScores]:
     """Summarize the scores of each group, in order of first appearance.
 
-    Args:
-        scores: One per row, 0 to 1; None means no score.
-        groups: The group of each row; rows with None form one group.
-        reasons: Why a row has no score; None counts as "unscored".
-        clusters: As for `mean_interval`.
-        bands: Bands from highest to lowest.
-        confidence: Coverage of each interval, not corrected for the number of groups.
+    A score of None counts under its reason; rows with the group None form one group. Intervals are
+    not corrected for the number of groups.
     """
     if not scores:
         raise InvalidScoresError("scores is empty; at least one row is needed")

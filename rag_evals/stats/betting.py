@@ -11,12 +11,18 @@ depend on the order of rows, and falls as the tested mean rises, so bisection gi
 import math
 from array import array
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal
 
-from rag_evals.stats.intervals import Interval, cluster_totals, require_fraction, require_scores
+from rag_evals.stats.intervals import (
+    Interval,
+    Keys,
+    cluster_totals,
+    require_fraction,
+    require_scores,
+)
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
@@ -68,23 +74,21 @@ def gate_test(
     *,
     error: float = 0.05,
     fail_error: float | None = None,
-    clusters: Sequence[Hashable | None] | None = None,
+    clusters: Keys = None,
 ) -> GateTest:
     """Test whether the mean over all rows like these reaches a gate, at any stopping time.
 
-    Args:
-        scores: One per row, 0 to 1.
-        gate: The required mean; below 1e-9 it counts as 0 and always passes.
-        error: Probability of a wrong verdict.
-        fail_error: Probability of a wrong "failed", if smaller, as for one of several graders.
-        clusters: As for `mean_interval`.
+    A gate below 1e-9 counts as 0 and always passes. `error` is the probability of a wrong verdict,
+    `fail_error` that of a wrong "failed" if it is smaller, as for one of several graders.
     """
     require_scores("scores", scores)
-    fail_error = _checked_errors(error, fail_error)
+    fail_error = error if fail_error is None else fail_error
+    require_fraction("error", error)
+    require_fraction("fail_error", fail_error)
     totals, sizes = cluster_totals(scores, clusters=clusters)
-    above = _Independent.of(totals, sizes)
+    above = _Independent(totals, sizes)
     lost = array("d", (rows - total for total, rows in zip(totals, sizes, strict=True)))
-    below = _Independent.of(lost, sizes)
+    below = _Independent(lost, sizes)
     verdict: GateVerdict = "not decided"
     if gate < _LEAST_GATE or above.log_wealth(gate) >= -math.log(error):
         verdict = "passed"
@@ -106,27 +110,17 @@ def _difference(share: float) -> float:
     return min(1.0, max(-1.0, round(2 * share - 1, 12)))
 
 
-def _checked_errors(error: float, fail_error: float | None) -> float:
-    require_fraction("error", error)
-    require_fraction("fail_error", error if fail_error is None else fail_error)
-    return error if fail_error is None else fail_error
-
-
 class _Independent:
     """Wealth of a bet on the mean of independent clusters of rows."""
 
-    def __init__(self, units: Counter[tuple[float, int]]) -> None:
-        self._units = units
-        # Rows of one cluster are one bet, scaled so that the largest cluster cannot lose more.
-        self._largest = max(rows for _, rows in units)
-
-    @classmethod
-    def of(cls, totals: "array[float]", sizes: "array[int]") -> "_Independent":
+    def __init__(self, totals: "array[float]", sizes: "array[int]") -> None:
         values: Iterable[float] = totals
         if len(set(islice(totals, _COUNTED))) > _MOST_DISTINCT:
             # Rounding down makes a million distinct scores fast, and never increases the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
-        return cls(Counter(zip(values, sizes, strict=True)))
+        self._units = Counter(zip(values, sizes, strict=True))
+        # Rows of one cluster are one bet, scaled so that the largest cluster cannot lose more.
+        self._largest = max(sizes)
 
     def log_wealth(self, mean: float) -> float:
         if mean <= 0:
@@ -171,19 +165,17 @@ def _rows_more(
 
 
 class SequentialGate:
-    """Tests a gate with rows drawn from a data set in random order.
+    """Tests a gate with rows drawn from a data set of `population` rows in random order.
 
-    Args:
-        gate: The required mean over all rows of the data, 0 to 1.
-        population: Number of rows in the data.
-        error: Probability of a wrong "passed".
-        fail_error: Probability of a wrong "failed"; None means the same.
+    `error` is the probability of a wrong "passed", `fail_error` that of a wrong "failed".
     """
 
     def __init__(
         self, gate: float, population: int, *, error: float = 0.05, fail_error: float | None = None
     ) -> None:
-        fail_error = _checked_errors(error, fail_error)
+        fail_error = error if fail_error is None else fail_error
+        require_fraction("error", error)
+        require_fraction("fail_error", fail_error)
         self.gate = gate
         self.population = population
         self.verdict: GateVerdict = "passed" if gate < _LEAST_GATE else "not decided"
@@ -201,11 +193,11 @@ class SequentialGate:
             self.verdict = self._decided()
 
     def _decided(self) -> GateVerdict:
-        known = [score for score in self._scores if score is not None]
         if len(self._scores) >= self.population:
+            # All rows are graded, so the mean is known.
+            known = [score for score in self._scores if score is not None]
             if not known:
                 return "not decided"
-            # All rows are graded, so the mean is known.
             return "passed" if math.fsum(known) / len(known) >= self.gate - 1e-12 else "failed"
         if self._above.log_wealth() >= -math.log(self._errors[0]):
             return "passed"
@@ -215,18 +207,16 @@ class SequentialGate:
 
     def test(self) -> GateTest:
         """Return the result so far."""
-        known = [score for score in self._scores if score is not None]
-        error = self._errors[0]
-        low, high = drawn_bounds(self._scores, self.population, error=error)
+        mean, low, high = _drawn_bounds(self._scores, self.population, self._errors[0])
         left = self.population - len(self._scores)
         return GateTest(
             self.verdict,
             self.gate,
-            math.fsum(known) / len(known) if known else None,
+            mean,
             low,
             high,
-            error,
-            len(known),
+            self._errors[0],
+            sum(score is not None for score in self._scores),
             self.population,
             left if self.verdict == "not decided" and left else None,
         )
@@ -264,19 +254,19 @@ class _Drawn:
         return _log_mean_exp(self._logs)
 
 
-def drawn_bounds(
-    scores: Sequence[float | None], population: int, *, error: float
-) -> tuple[float, float]:
-    """Return bounds of a data set's mean, from rows drawn in random order.
+def _drawn_bounds(
+    scores: Sequence[float | None], population: int, error: float
+) -> tuple[float | None, float, float]:
+    """Return the mean of drawn rows, and bounds of the mean of all rows.
 
-    They hold at any stopping time, each with a chance of `error` to be wrong.
+    The bounds hold at any stopping time, each with a chance of `error` to be wrong.
     """
     known = [score for score in scores if score is not None]
-    if not known:
-        return 0.0, 1.0
-    mean = math.fsum(known) / len(known)
+    mean = math.fsum(known) / len(known) if known else None
+    if mean is None:
+        return None, 0.0, 1.0
     if len(scores) >= population:
-        return mean, mean
+        return mean, mean, mean
 
     def wealth_of(values: Sequence[float | None], doubted: float) -> float:
         bet = _Drawn(doubted, population)
@@ -287,7 +277,7 @@ def drawn_bounds(
     mirrored = [None if score is None else 1 - score for score in scores]
     low = _bound(lambda doubted: wealth_of(scores, doubted), error)
     high = 1 - _bound(lambda doubted: wealth_of(mirrored, doubted), error)
-    return min(low, mean), max(high, mean)
+    return mean, min(low, mean), max(high, mean)
 
 
 def drawn_interval(
@@ -295,12 +285,9 @@ def drawn_interval(
 ) -> Interval | None:
     """Estimate a data set's mean from drawn rows, at any stopping time; None without scores."""
     require_fraction("confidence", confidence)
-    known = [score for score in scores if score is not None]
-    if not known:
-        return None
-    low, high = drawn_bounds(scores, population, error=(1 - confidence) / 2)
-    mean = math.fsum(known) / len(known)
-    return Interval(mean, low, high, confidence, "betting, without replacement")
+    mean, low, high = _drawn_bounds(scores, population, (1 - confidence) / 2)
+    method = "betting, without replacement"
+    return None if mean is None else Interval(mean, low, high, confidence, method)
 
 
 def _bound(log_wealth_at: Callable[[float], float], error: float) -> float:

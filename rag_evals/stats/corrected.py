@@ -6,13 +6,15 @@ includes both uncertainties, and is never wider than that of the labels alone.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag_evals.errors import InvalidScoresError, TooFewLabelsError
 from rag_evals.stats.distributions import student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
+    Keys,
+    Weights,
     mean_error,
     mean_interval,
     require_aligned,
@@ -62,9 +64,9 @@ def prediction_powered_mean(
     judged: Sequence[float],
     unlabelled: Sequence[float],
     *,
-    label_clusters: Sequence[Hashable | None] | None = None,
-    unlabelled_clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
+    label_clusters: Keys = None,
+    unlabelled_clusters: Keys = None,
+    weights: Weights = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
     """Correct the judge's mean score with people's labels (PPI++).
@@ -72,12 +74,11 @@ def prediction_powered_mean(
     Args:
         labels: Labels of a random sample of rows, 0 to 1.
         judged: The judge's scores of the same rows.
-        unlabelled: The judge's scores of all other rows.
-        label_clusters: The cluster of each labelled row; None means independent rows.
-        unlabelled_clusters: The cluster of each other row.
-        weights: Number of rows that each labelled row represents; `unlabelled` then has all rows,
-            including labelled ones. None if all rows were equally likely.
-        confidence: Coverage of the interval, as a fraction.
+        unlabelled: The judge's scores of all other rows; of all rows if there are weights.
+        label_clusters: Clusters of the labelled rows.
+        unlabelled_clusters: Clusters of the rows in `unlabelled`.
+        weights: Number of rows that each labelled row represents.
+        confidence: Coverage of the interval.
 
     Raises:
         TooFewLabelsError: There are fewer than 20 labels, or labels of fewer than two clusters.
@@ -180,7 +181,7 @@ def _rectifier_variance(
     power: float,
     labels: Sequence[float],
     judged: Sequence[float],
-    clusters: Sequence[Hashable | None] | None,
+    clusters: Keys,
 ) -> tuple[float, float]:
     """Return the variance of the mean of label - power * judged, and its degrees of freedom."""
     spread = (

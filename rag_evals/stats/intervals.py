@@ -25,6 +25,12 @@ from rag_evals.errors import (
 )
 from rag_evals.stats.distributions import student_t_quantile
 
+Keys = Sequence[Hashable | None] | None
+"""The cluster of each row, such as its document; None, for one row or all, means independent."""
+
+Weights = Sequence[float] | None
+"""Number of rows that each row represents; None if all were equally likely to be drawn."""
+
 
 def require_fraction(name: str, value: float) -> None:
     if not 0 < value < 1:
@@ -73,13 +79,7 @@ def require_both_labels(labels: Sequence[bool]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and its confidence interval.
-
-    Attributes:
-        estimate: The best single value, within `low` and `high`.
-        confidence: Share of such intervals that contain the true value, 0 to 1.
-        method: Name of the method, for a footnote.
-    """
+    """An estimate and its confidence interval; `method` is for a footnote."""
 
     estimate: float
     low: float
@@ -129,12 +129,8 @@ class Clusters:
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field that more than 5 % of them have in common.
 
-    Args:
-        shared: For each field, such as "question", the hash of its value in each row; 0 if empty.
-
-    Returns:
-        None if rows are independent. Also None if all rows have the same value, because such data
-        say nothing about other values.
+    `shared` has for each field, such as "question", the hash of its value in each row, or 0. None
+    if rows are independent, or if all have the same value: they say nothing about other values.
     """
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
@@ -149,22 +145,11 @@ def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
 def mean_interval(
     scores: Sequence[float],
     *,
-    clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
+    clusters: Keys = None,
+    weights: Weights = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean score of the population of rows.
-
-    Args:
-        scores: One per scored row, 0 to 1.
-        clusters: The cluster of each row, such as its document or conversation; None, for all rows
-            or for one, means independent.
-        weights: Number of rows that each row represents; None if all were equally likely.
-        confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        An interval within 0 to 1, with a width even if all scores are equal.
-    """
+    """Estimate the mean score of the population of rows; equal scores have an interval too."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     mean = math.fsum(scores) / len(scores)
@@ -197,7 +182,7 @@ def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
     return counts.items()
 
 
-def weighted_values(values: Sequence[float], weights: Sequence[float] | None) -> Sequence[float]:
+def weighted_values(values: Sequence[float], weights: Weights) -> Sequence[float]:
     """Return values whose plain mean and standard error equal the weighted ones (Hajek).
 
     Each is the weighted mean plus the value's contribution (Taylor linearisation).
@@ -280,9 +265,7 @@ class MeanError:
     rows: int
 
 
-def mean_error(
-    values: Sequence[float], *, clusters: Sequence[Hashable | None] | None = None
-) -> MeanError:
+def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
     """Estimate the CR2 standard error of a mean.
 
     Raises:
@@ -312,20 +295,13 @@ def mean_error(
 def count_interval(
     values: Sequence[float],
     *,
-    clusters: Sequence[Hashable | None] | None = None,
+    clusters: Keys = None,
     lowest: float = -math.inf,
     confidence: float = 0.95,
 ) -> Interval:
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
-    Args:
-        values: One finite number per row.
-        clusters: As for `mean_interval`.
-        lowest: Smallest possible value: 0 for counts.
-        confidence: Coverage of the interval, as a fraction.
-
-    Returns:
-        An interval without width if there is one cluster, or all values are equal.
+    No limit is below `lowest`. One cluster, or equal values, give an interval without width.
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
@@ -353,10 +329,7 @@ def interval_of_sums(
 
 
 def effective_rows(
-    matches: Sequence[bool],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    weights: Sequence[float] | None = None,
+    matches: Sequence[bool], *, clusters: Keys = None, weights: Weights = None
 ) -> float:
     """Return the effective number of independent yes/no rows, from 1 to their number.
 
@@ -375,7 +348,7 @@ def effective_rows(
 
 
 def cluster_totals(
-    values: Iterable[float], *, clusters: Sequence[Hashable | None] | None
+    values: Iterable[float], *, clusters: Keys
 ) -> tuple["array[float]", "array[int]"]:
     """Return the sum and the size of each cluster, in order of first appearance."""
     if clusters is None:

@@ -8,16 +8,17 @@ test of the interval; verdict, p-value and interval combine the two.
 import math
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import getitem
 from typing import Literal
 
-from rag_evals.errors import ConfigurationError, UnpairedScoresError
+from rag_evals.errors import UnpairedScoresError
 from rag_evals.stats.distributions import student_t_cdf, student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
+    Keys,
     MeanError,
     cluster_totals,
     count_interval,
@@ -25,7 +26,6 @@ from rag_evals.stats.intervals import (
     no_spread_interval,
     require_aligned,
     require_fraction,
-    require_positive,
     require_scores,
 )
 
@@ -37,6 +37,7 @@ TestName = Literal[
 # Two sorted halves of 2**14 sums count all 2**28 sign patterns exactly.
 _EXACT_UNITS = 28
 _RESAMPLED_ROWS = 2_000
+_RESAMPLES = 10_000
 
 _POWER = 0.8
 _ROUNDS = 20
@@ -45,50 +46,31 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
+    """A two-sided p-value, above 0 and at most 1, and its test."""
+
     p_value: float
     test: TestName
-    resamples: int | None = None
 
 
 def sign_flip_test(
-    differences: Sequence[float],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> SignificanceTest:
-    """Test whether the mean of paired differences is 0.
+    differences: Sequence[float], *, clusters: Keys = None
+) -> SignificanceTest | None:
+    """Test whether the mean of paired differences is 0 by flipping their signs.
 
-    Without a real difference the sign of each is arbitrary (Fisher 1935). If up to 28 clusters have
-    a difference, all sign patterns are counted; up to 2,000 rows, random ones are drawn; above
-    that, the cluster-robust t test gives the same answer faster.
+    Without a real difference the sign of each is arbitrary (Fisher 1935); differences of one
+    cluster flip together. If up to 28 clusters have a difference, all sign patterns are counted;
+    up to 2,000 rows, 10,000 random ones are drawn.
 
-    Args:
-        differences: Candidate minus baseline, one per sample.
-        clusters: The cluster of each sample; its differences flip together.
-        resamples: Number of random sign patterns; the smallest p-value is 1 / (resamples + 1).
-        seed: Same seed, same p-value.
+    Returns:
+        None above 2,000 rows, where the t test gives the same answer faster.
     """
     require_scores("differences", differences, bounds=None)
-    require_positive("resamples", resamples)
-    totals, _ = cluster_totals(differences, clusters=clusters)
-    moved = [total for total in totals if total != 0]
+    moved = [total for total in cluster_totals(differences, clusters=clusters)[0] if total != 0]
     if len(moved) <= _EXACT_UNITS:
         return SignificanceTest(_exact_p(moved), "exact sign-flip")
     if len(differences) <= _RESAMPLED_ROWS:
-        p_value = _monte_carlo_p(moved, resamples, random.Random(seed))
-        return SignificanceTest(p_value, "Monte Carlo sign-flip", resamples)
-    error = mean_error(differences, clusters=clusters)
-    if error.standard_error == 0:
-        # All changed by the same amount, so only the two unanimous patterns are as extreme.
-        return SignificanceTest(2.0 ** max(1 - error.units, -1000), "cluster-robust t")
-    return t_test(error)
-
-
-def t_test(error: MeanError) -> SignificanceTest:
-    distance = abs(error.mean) / error.standard_error
-    p_value = 2 * student_t_cdf(-distance, error.degrees_of_freedom)
-    return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
+        return SignificanceTest(_random_p(moved), "Monte Carlo sign-flip")
+    return None
 
 
 def _exact_p(totals: list[float]) -> float:
@@ -105,27 +87,8 @@ def _exact_p(totals: list[float]) -> float:
     return float(min(1.0, extreme / 2.0 ** len(totals)))
 
 
-def _signed_sums(totals: Sequence[float]) -> list[float]:
-    """Return all 2**n sums of the totals with either sign, in binary order."""
-    sums = [0.0]
-    for total in totals:
-        sums = [base - total for base in sums] + [base + total for base in sums]
-    return sums
-
-
-def _just_below(totals: list[float]) -> float:
-    """Return the size of the observed sum, minus a tolerance for rounding."""
-    return abs(math.fsum(totals)) - 1e-9 * math.fsum(abs(total) for total in totals)
-
-
-def _monte_carlo_p(totals: list[float], resamples: int, rng: random.Random) -> float:
-    limit = _just_below(totals)
-    extreme = sum(abs(total) >= limit for total in _random_sums(totals, resamples, rng))
-    return (extreme + 1) / (resamples + 1)
-
-
-def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Iterator[float]:
-    """Yield sums with random signs.
+def _random_p(totals: list[float]) -> float:
+    """Return the share of random sign patterns as extreme, including the observed one.
 
     A random byte selects one of 256 precomputed sums of eight totals, about thirty times faster
     than flipping each sign.
@@ -133,8 +96,27 @@ def _random_sums(totals: list[float], resamples: int, rng: random.Random) -> Ite
     tables = [_signed_sums(totals[start : start + 8]) for start in range(0, len(totals), 8)]
     # The last table can be shorter; repeating it makes every byte a valid and fair index.
     tables[-1] = tables[-1] * (256 // len(tables[-1]))
-    for _ in range(resamples):
-        yield sum(map(getitem, tables, rng.randbytes(len(tables))))
+    limit, rng = _just_below(totals), random.Random(0)
+    draws = (sum(map(getitem, tables, rng.randbytes(len(tables)))) for _ in range(_RESAMPLES))
+    return (sum(abs(total) >= limit for total in draws) + 1) / (_RESAMPLES + 1)
+
+
+def _just_below(totals: list[float]) -> float:
+    """Return the size of the observed sum, minus a tolerance for rounding."""
+    return abs(math.fsum(totals)) - 1e-9 * math.fsum(map(abs, totals))
+
+
+def _t_test(error: MeanError) -> SignificanceTest:
+    p_value = 2 * student_t_cdf(-abs(error.mean) / error.standard_error, error.degrees_of_freedom)
+    return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
+
+
+def _signed_sums(totals: Sequence[float]) -> list[float]:
+    """Return all 2**n sums of the totals with either sign, in binary order."""
+    sums = [0.0]
+    for total in totals:
+        sums = [base - total for base in sums] + [base + total for base in sums]
+    return sums
 
 
 def holm_adjusted(p_values: Sequence[float]) -> list[float]:
@@ -157,7 +139,6 @@ class PairedComparison:
             at most 1 - its confidence.
         significance: The larger of two two-sided p-values, and its test.
         clusters: Number of independent units.
-        wins: Number of samples where the candidate scores higher.
         detectable: Smallest true difference that 80 of 100 such comparisons would detect; None
             without any variance.
     """
@@ -197,50 +178,38 @@ class PairedComparison:
             need = self.clusters * (self.detectable / size * shrunk) ** 2
         return math.ceil(need * self.samples / self.clusters)
 
-    def is_worse(self, *, margin: float = 0.0) -> bool:
-        """True if the whole interval is below `-margin`, an acceptable loss from 0 to 1."""
-        if not 0 <= margin <= 1:
-            raise ConfigurationError(f"margin={margin!r} is outside 0..1; 2 % is written 0.02")
-        return self.verdict == "worse" and self.difference.high < -margin
-
 
 def compare_paired(
     baseline: Sequence[float],
     candidate: Sequence[float],
     *,
-    clusters: Sequence[Hashable | None] | None = None,
+    clusters: Keys = None,
     confidence: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
 ) -> PairedComparison:
     """Compare two lists of scores of the same samples.
 
-    Args:
-        baseline: Scores from 0 to 1, one per sample.
-        candidate: Scores of the same samples, in the same order.
-        clusters: As for `mean_interval`.
-        confidence: Coverage of the interval, as a fraction; if the p-value is above
-            1 - `confidence`, the interval is widened to 0.
-        resamples: Number of random sign patterns, if the test draws any.
-        seed: Same seed, same p-value.
+    The interval is widened to 0 if the p-value is above 1 - `confidence`.
     """
     require_fraction("confidence", confidence)
     differences = _differences(baseline, candidate)
     units = len(cluster_totals(differences, clusters=clusters)[0])
     error = None if units < 2 else mean_error(differences, clusters=clusters)
-    # Without any variance only the number of equal differences counts.
-    error = None if error is None or error.standard_error < 1e-12 else error
     mean = math.fsum(differences) / len(differences)
-    flips = sign_flip_test(differences, clusters=clusters, resamples=resamples, seed=seed)
-    tested = _equal_test(mean, units) if error is None else t_test(error)
-    significance = max(flips, tested, key=lambda test: test.p_value)
-    if error is None:
+    flips = sign_flip_test(differences, clusters=clusters)
+    detectable = None
+    if error is None or error.standard_error < 1e-12:
+        # Without any variance only the number of equal differences counts.
+        significance = _equal_test(mean, units)
         difference = no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
     else:
+        significance = _t_test(error)
         quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
         reach = quantile * error.standard_error
         low, high = max(-1.0, error.mean - reach), min(1.0, error.mean + reach)
         difference = Interval(error.mean, low, high, confidence, "cluster-robust Student t")
+        detectable = error.standard_error * _reach(error.degrees_of_freedom, confidence)
+    if flips is not None and flips.p_value >= significance.p_value:
+        significance = flips
     if significance.p_value > 1 - confidence:
         difference = _widened_to_zero(difference)
     return PairedComparison(
@@ -251,18 +220,12 @@ def compare_paired(
         wins=sum(change > 0 for change in differences),
         ties=sum(change == 0 for change in differences),
         losses=sum(change < 0 for change in differences),
-        detectable=None
-        if error is None
-        else error.standard_error * _reach(error.degrees_of_freedom, confidence),
+        detectable=detectable,
     )
 
 
 def count_difference(
-    baseline: Sequence[float],
-    candidate: Sequence[float],
-    *,
-    clusters: Sequence[Hashable | None] | None = None,
-    confidence: float = 0.95,
+    baseline: Sequence[float], candidate: Sequence[float], *, clusters: Keys = None
 ) -> Interval:
     """Estimate the difference of counts, such as words, of the same samples.
 
@@ -270,11 +233,12 @@ def count_difference(
     """
     require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
-    found = count_interval(differences, clusters=clusters, confidence=confidence)
+    found = count_interval(differences, clusters=clusters)
     if len(cluster_totals(differences, clusters=clusters)[0]) > _EXACT_UNITS:
         return found
     flips = sign_flip_test(differences, clusters=clusters)
-    return found if flips.p_value <= 1 - confidence else _widened_to_zero(found)
+    is_chance = flips is not None and flips.p_value > 1 - found.confidence
+    return _widened_to_zero(found) if is_chance else found
 
 
 def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:

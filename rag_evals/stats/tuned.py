@@ -18,6 +18,7 @@ from typing import Literal
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
 from rag_evals.stats.intervals import (
+    Keys,
     require_aligned,
     require_both_labels,
     require_fraction,
@@ -150,13 +151,11 @@ class SureSide:
     Attributes:
         decided: Number of labelled statements in the range.
         errors: Number of wrong verdicts on them.
-        bound: Upper confidence bound of the share of errors.
     """
 
     limit: float
     decided: int
     errors: int
-    bound: float
 
 
 def sure_side(
@@ -165,18 +164,13 @@ def sure_side(
     side: Side,
     *,
     max_error: float = 0.05,
-    clusters: Sequence[Hashable | None] | None = None,
+    clusters: Keys = None,
     confidence: float = 0.975,
 ) -> SureSide | None:
     """Find the mildest limit from which a judge can decide alone; None if there is none.
 
-    Args:
-        labels: One per statement.
-        supports: The judge's support of each statement, 0 to 1.
-        side: "supported" from a limit up, or "unsupported" from a limit down.
-        max_error: Largest share of wrong verdicts beyond the limit.
-        clusters: The row of each statement; None means independent.
-        confidence: How often the promise holds. Two sides at 0.975 hold together at 0.95.
+    At most a share `max_error` of its verdicts beyond the limit is wrong. Two sides at a confidence
+    of 0.975 hold together at 0.95.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -205,20 +199,16 @@ def sure_side(
         # The chance of so few errors if the true share is `max_error`.
         if 1 - beta_cdf(max_error, share * worth + 1, (1 - share) * worth) > 1 - confidence:
             break
-        bound = beta_quantile(confidence, share * worth + 1, (1 - share) * worth)
-        found = SureSide(ordered[count - 1], count, errors, bound)
+        found = SureSide(ordered[count - 1], count, errors)
     return found
 
 
 def fit_logistic(
     rows: Sequence[Sequence[float]], targets: Sequence[bool], *, ridge: float = 5.0
 ) -> tuple[list[float], float]:
-    """Fit a logistic regression; return the weights in log-odds, and the intercept.
+    """Fit a logistic regression; return a weight in log-odds for each feature, and the intercept.
 
-    Args:
-        rows: Features of each case.
-        targets: Target of each case.
-        ridge: Penalty for weights of standardised features, so that few labels suffice.
+    The ridge penalises weights of standardised features, so that few labels suffice.
     """
     require_aligned("rows", rows, "targets", targets)
     require_both_labels(targets)
@@ -228,33 +218,31 @@ def fit_logistic(
         math.dist(column, [mean] * len(rows)) / math.sqrt(len(rows))
         for column, mean in zip(columns, means, strict=True)
     ]
-    known = [
-        [(one - mean) / spread if spread > _CLOSE else 0.0 for one in column]
-        for column, mean, spread in zip(columns, means, spreads, strict=True)
-    ]
+    # The weight of a constant feature stays 0.
+    spreads = [spread if spread > _CLOSE else math.inf for spread in spreads]
+    known = [[1.0] * len(rows)]
+    for column, mean, spread in zip(columns, means, spreads, strict=True):
+        known.append([(one - mean) / spread for one in column])
     share = sum(targets) / len(targets)
-    weights, start = [0.0] * len(columns), math.log(share / (1 - share))
-    odds = [start] * len(rows)
+    weights = [math.log(share / (1 - share))] + [0.0] * len(columns)
+    odds = [weights[0]] * len(rows)
     for _ in range(_SWEEPS):
-        off = [float(target) - probability(one) for target, one in zip(targets, odds, strict=True)]
-        step = math.fsum(off) * 4 / len(rows)
-        start, odds, largest = start + step, [one + step for one in odds], abs(step)
-        for place, column in enumerate(known):
-            if spreads[place] <= _CLOSE:
-                continue
+        largest = 0.0
+        for place, feature in enumerate(known):
             slope = math.fsum(
-                (float(target) - probability(one)) * value
-                for target, one, value in zip(targets, odds, column, strict=True)
+                (target - probability(one)) * value
+                for target, one, value in zip(targets, odds, feature, strict=True)
             )
+            penalty = ridge if place else 0.0
             # The curvature is at most a quarter, so no step is too large.
-            step = (slope - ridge * weights[place]) / (len(rows) / 4 + ridge)
+            step = (slope - penalty * weights[place]) / (len(rows) / 4 + penalty)
             weights[place] += step
-            odds = [one + step * value for one, value in zip(odds, column, strict=True)]
+            odds = [one + step * value for one, value in zip(odds, feature, strict=True)]
             largest = max(largest, abs(step))
         if largest < _SMALL_STEP:
             break
-    scaled = [w / s if s > _CLOSE else 0.0 for w, s in zip(weights, spreads, strict=True)]
-    return scaled, start - math.fsum(w * m for w, m in zip(scaled, means, strict=True))
+    scaled = [weight / spread for weight, spread in zip(weights[1:], spreads, strict=True)]
+    return scaled, weights[0] - math.fsum(map(math.prod, zip(scaled, means, strict=True)))
 
 
 def error_bound(
@@ -319,11 +307,8 @@ def support_shift(
 ) -> SupportShift:
     """Compare supports with those of labelled statements by the Kolmogorov-Smirnov test.
 
-    Args:
-        supports: The support of each statement.
-        rows: The row of each statement.
-        labelled: Supports of the labelled statements, or their quantiles.
-        worth: Effective number of labelled rows; see `independent_rows`.
+    `labelled` may be quantiles; `worth` is the effective number of labelled rows, as
+    `independent_rows` counts them.
     """
     # The last digits of a model's output differ between batches.
     ours, theirs = (sorted(round(one, 4) for one in each) for each in (supports, labelled))

@@ -44,8 +44,8 @@ def test_a_clear_loss_is_found_with_its_size() -> None:
 
     assert grader.verdict == "worse"
     assert grader.paired.losses == 60
-    assert compared.is_worse(margin=0.1)
-    assert not compared.is_worse(margin=0.3)
+    assert [missed.rule for missed in compared.missed(margin=0.1)] == ["fail-if-worse"]
+    assert compared.missed(margin=0.3) == []
     assert "the candidate is worse" in str(compared)
     assert len(grader.changed) == 20
     assert grader.changed[0].baseline - grader.changed[0].candidate == pytest.approx(0.3)
@@ -62,8 +62,8 @@ def test_rows_of_one_run_only_are_listed() -> None:
     (grader,) = compared.graders
 
     assert grader.left_out == (
-        ("a", "only in the baseline"),
         ("c", "empty_context in the baseline"),
+        ("a", "only in the baseline"),
         ("e", "only in the candidate"),
     )
     assert grader.paired.samples == 2
@@ -122,13 +122,13 @@ def test_other_differences_are_named() -> None:
     new = {"judge": "openai/m", "graders": {"faithfulness": "2"}, "limit": 4, "data": "y"}
     one, other = scores_run([1.0], identity=old), scores_run([1.0], identity=new)
 
-    assert compare(one, other).warnings == (
+    assert compare(one, other).notes() == [
         "the judge differs: 'embedded' and 'openai/m'",
         "the limit differs: None and 4",
         "the prompt, the judge's engine or the way of grading of faithfulness differs",
         "the data differs",
-    )
-    assert compare(one, one).warnings == ()
+    ]
+    assert compare(one, one).notes() == []
 
 
 def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,9 +138,9 @@ def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("rag_evals.embedded.verifier._ENGINE", 1)
     evaluate(rows, out="old")
 
-    assert compare("old", "new").warnings == (
+    assert compare("old", "new").notes() == [
         "the prompt, the judge's engine or the way of grading of faithfulness differs",
-    )
+    ]
 
 
 def test_changed_answers_are_counted(tmp_path: Path) -> None:
@@ -149,9 +149,9 @@ def test_changed_answers_are_counted(tmp_path: Path) -> None:
     evaluate(rows, out="one")
     evaluate([{**rows[0], "answer": "It was."}, rows[1]], out="two")
 
-    assert compare("one", "two").warnings == (
+    assert compare("one", "two").notes() == [
         "the data differs: of 2 rows with the same id, a different answer in 1",
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -176,9 +176,7 @@ def test_runs_without_scores_do_not_blame_the_ids() -> None:
     for name in ("one", "two"):
         evaluate([{"id": "x", "answer": "", "context": ["c"]}], client="embedded", out=name)
     for other in ("one", "two"):
-        with pytest.raises(
-            UnpairedScoresError, match="both runs, though 1 have the same id: 'one'"
-        ):
+        with pytest.raises(UnpairedScoresError, match="in both$"):
             compare("one", other)
 
 
@@ -201,9 +199,9 @@ def test_two_graders_of_one_run_are_compared() -> None:
     (grader,) = compared.graders
 
     assert (grader.grader, grader.verdict, grader.paired.wins) == ("strict -> mild", "better", 6)
-    assert compared.warnings == (
+    assert compared.notes() == [
         "the prompt, the judge's engine or the way of grading of strict -> mild differs",
-    )
+    ]
     assert "strict -> mild: the candidate is better" in str(compared)
     (back,) = compare(run, pairs={"mild": "strict"}).graders
     assert back.verdict == "worse"
@@ -224,14 +222,17 @@ def test_graders_of_other_names_are_paired_as_told() -> None:
         compare(one)
 
 
-def test_graders_that_only_one_run_has_are_named_with_the_way_out() -> None:
-    """A grader in common is compared; the others are named, and how to pair them."""
+def test_graders_that_only_one_run_has_are_named() -> None:
+    """A grader in common is compared; the others are named."""
     one = _two_graders([0.2] * 6, [0.5] * 6)
     other = Run(
         [record(n, f"r{n}", 0.4, grader=name) for name in ("strict", "new") for n in range(6)]
     )
 
-    assert "--pair mild=new compares graders of different names" in compare(one, other).warnings
+    assert compare(one, other).notes() == [
+        "mild is in the first run only",
+        "new is in the second run only",
+    ]
 
 
 def test_rows_that_nobody_scored_are_counted() -> None:
@@ -284,6 +285,8 @@ def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
     assert missed.rule == "fail-if-worse"
     assert str(missed).startswith("fail-if-worse 0.1: faithfulness changed by -0.4500, and by -0.4")
     assert compared.missed(margin=None) == compared.missed(margin=0.9) == []
+    with pytest.raises(ConfigurationError, match="margin"):
+        compared.missed(margin=2)
 
 
 def test_several_graders_share_the_chance_of_a_wrong_failure() -> None:
@@ -312,7 +315,7 @@ def test_words_and_interval_never_contradict() -> None:
     """In 100 random comparisons of three graders the line says why where Holm is the reason."""
     rng = random.Random(4)
     explained = 0
-    for draw in range(100):
+    for _ in range(100):
         names, count = ("a", "b", "c"), rng.choice([6, 10, 30])
         lifts = {name: rng.choice([0.0, 0.1, 0.2]) for name in names}
         scores = {name: [rng.randint(0, 4) / 5 for _ in range(count)] for name in names}
@@ -325,7 +328,7 @@ def test_words_and_interval_never_contradict() -> None:
             )
             for side in (0, 1)
         )
-        for grader in compare(one, other, resamples=100, seed=draw).graders:
+        for grader in compare(one, other).graders:
             excludes = not grader.paired.difference.contains(0)
             words = grader.words(2)["verdict"]
             assert excludes or words == "not distinguishable"

@@ -153,7 +153,7 @@ def _print_tuned(sets: list[Labelled], count: int, splits: int) -> None:
         for draw in _draws(data, count, splits):
             try:
                 learnt = fit_support_map(draw.labels, draw.supports)
-                threshold = best_threshold(draw.labels, draw.supports).threshold
+                threshold = best_threshold(draw.labels, draw.supports)
             except (TooFewLabelsError, WeakJudgeError):
                 continue
             errors.append(calibration_error(data.labels, [learnt(one) for one in data.supports]))
@@ -166,7 +166,9 @@ def _print_tuned(sets: list[Labelled], count: int, splits: int) -> None:
 
 def _accuracy(data: Labelled, threshold: float) -> float:
     verdicts = [support >= threshold for support in data.supports]
-    return count_confusion(data.labels, verdicts).balanced_accuracy or 0.0
+    found = count_confusion(data.labels, verdicts)
+    hits = found.true_positives / sum(data.labels)
+    return (hits + found.true_negatives / (len(data.labels) - sum(data.labels))) / 2
 
 
 def _print_promises(sets: list[Labelled], count: int, splits: int, max_error: float) -> None:
@@ -256,7 +258,7 @@ def _confident(data: Labelled, draw: Draw) -> tuple[float, ...] | None:
     if confidence is None or not confidence.weights:
         return None
     learnt = fit_support_map(draw.labels, draw.supports)
-    limit = best_threshold(draw.labels, draw.supports).threshold
+    limit = best_threshold(draw.labels, draw.supports)
     sure, right = [], []
     for (finding, chunks), label in zip(data.shown, data.labels, strict=True):
         support = finding.support or 0.0

@@ -4,19 +4,26 @@ import random
 
 import pytest
 
-from rag_evals.stats import sure_side
+from rag_evals.stats import SureSide, error_bound, sure_side
 from rag_evals.stats.tuned import row_likeness
 
 
-def test_the_bound_is_that_of_clopper_and_pearson() -> None:
+@pytest.mark.parametrize(("max_error", "is_enough"), [(0.0455, False), (0.0456, True)])
+def test_the_bound_is_that_of_clopper_and_pearson(max_error: float, is_enough: bool) -> None:
     """One error in 120 decisions of independent statements, worked out by scipy."""
     labels = [False] + [True] * 119 + [False] * 30
-    found = sure_side(labels, [0.9] * 120 + [0.1] * 30, "supported")
+    # scipy.stats.beta.ppf(0.975, 2, 119) is 0.0455555.
+    found = sure_side(labels, [0.9] * 120 + [0.1] * 30, "supported", max_error=max_error)
 
-    assert found is not None
-    assert (found.limit, found.decided, found.errors) == (0.9, 120, 1)
-    # scipy.stats.beta.ppf(0.975, 2, 119)
-    assert found.bound == pytest.approx(0.0455555, abs=1e-6)
+    assert (found == SureSide(0.9, 120, 1)) is is_enough
+
+
+def test_a_share_of_errors_has_an_upper_bound() -> None:
+    """Independent rows have the bound of Clopper and Pearson; like ones have a higher one."""
+    wrong = [True] + [False] * 119
+
+    assert error_bound(wrong, [None] * 120, confidence=0.975) == pytest.approx(0.0455555, abs=1e-6)
+    assert error_bound([True] * 10 + [False] * 110, [n // 10 for n in range(120)]) > 0.2
 
 
 def test_each_side_is_asked_for_itself() -> None:

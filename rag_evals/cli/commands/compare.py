@@ -1,5 +1,6 @@
 """`rag-evals compare`: compare two runs row by row."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from rag_evals.analysis import Comparison
 from rag_evals.analysis import compare as compare_runs
-from rag_evals.analysis.comparing import paired_runs, parse_pairs
+from rag_evals.analysis.comparing import pair_graders
 from rag_evals.cli.shared.gates import (
     Counts,
     GateError,
@@ -89,7 +90,6 @@ def compare(
             "--out", "-o", metavar="FILE", help="Also write a page with both runs side by side."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same p-values.")] = 0,
     language: ReaderLanguage = None,
     *,
     output: Output,
@@ -116,7 +116,7 @@ def compare(
         raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
     first = open_run(baseline)
     second = first if candidate is None else open_run(candidate)
-    first, second = paired_runs(first, second, parse_pairs(pair or []))
+    first, second = pair_graders(first, second, _parse_pairs(pair or []))
     compared = compare_runs(
         first,
         None if second is first else second,
@@ -125,7 +125,6 @@ def compare(
         cluster=cluster,
         gate=gate,
         error=asked,
-        seed=seed,
     )
     if output.json_output:
         echo_json(comparison_json(compared))
@@ -163,10 +162,24 @@ def _check_gates(
     return result
 
 
+def _parse_pairs(texts: Sequence[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for text in texts:
+        old, _, new = (part.strip() for part in text.partition("="))
+        if not old or not new:
+            raise ConfigurationError(
+                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders, as in strict=mild"
+            )
+        if pairs.get(old, new) != new:
+            raise ConfigurationError(f"{old!r} is paired with {pairs[old]!r} and {new!r}")
+        pairs[old] = new
+    return pairs
+
+
 def comparison_json(compared: Comparison) -> str:
     numbers = from_json(to_json(compared))
     del numbers["differences"]
-    numbers["warnings"] = compared.warnings
+    numbers["warnings"] = compared.notes()
     for written, grader in zip(numbers["graders"], compared.graders, strict=True):
         written["verdict"] = grader.verdict
         written["says_less"] = grader.says_less()

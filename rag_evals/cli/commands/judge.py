@@ -184,10 +184,6 @@ def tune(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --tuned."),
     ] = None,
-    stage: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Verifier to tune. Default: the run's only one."),
-    ] = None,
     max_error: Annotated[
         float,
         typer.Option(
@@ -198,7 +194,7 @@ def tune(
     *,
     output: Output,
 ) -> None:
-    """Tune a verifier with labels, and write a file for --tuned.
+    """Tune the run's last verifier with labels, and write a file for --tuned.
 
     Calibrates the support, chooses the threshold, and finds when a cascade can rely on this
     verifier alone. Needs 30 labels; 200 are better.
@@ -208,7 +204,7 @@ def tune(
       rag-evals judge tune runs/embedded labels.jsonl -o judge.json
       rag-evals grade answers.jsonl --tuned judge.json
     """
-    tuning = rag_evals.tune(open_run(run), **labels.arguments(), stage=stage, max_error=max_error)
+    tuning = rag_evals.tune(open_run(run), **labels.arguments(), max_error=max_error)
     output.result(tuning, tuning)
     if out is not None:
         tuning.write(out)

@@ -298,6 +298,11 @@ class Run(ScoreNumbers):
         return stages
 
     @property
+    def pending(self) -> int:
+        """Number of gradings without an outcome, because a batch has not returned them."""
+        return (self._summary or self._unfilled()).pending
+
+    @property
     def outcomes(self) -> list[Outcome]:
         """The outcomes with their results, in the order of the data, then of the graders.
 

@@ -331,7 +331,7 @@ def test_the_address_of_a_client_of_ones_own_counts_too(
     with pytest.raises(ConfigurationError, match="address was"):
         evaluate([row(0)], client=client_of(scripted(GOOD)), model="m", out="one")
 
-    assert any("the judge's address differs" in w for w in compare("one", "two").warnings)
+    assert any("the judge's address differs" in w for w in compare("one", "two").notes())
 
 
 def test_a_finished_run_says_when(scripted: Start) -> None:
