@@ -68,6 +68,10 @@ def test_a_failure_says_what_no_chunk_supports(project: Callable[..., str]) -> N
     lines = ["AssertionError: faithfulness: scored 0.50, at least 0.9 was asked (judge: embedded)"]
     assert "\n".join(f"E       {line}" for line in lines + EXPLAINED) in out
     assert re.search(r"= rag_evals: 2 graded =", out)
+    assert re.search(
+        r" 0\.50  faithfulness  \S+::test_wrong\n *1\.00  faithfulness  \S+::test_right\n",
+        out,
+    )
     assert "faithfulness: 0.75 over 2 scored of 2 (judge: embedded)" in out
 
 
@@ -316,6 +320,17 @@ def test_processes_of_xdist_share_one_table(
     assert "rag_evals: 2 graded" in out
     assert "faithfulness: 0.75 over 2 scored of 2 (judge: embedded)" in out
     assert EXPLAINED[-1] in out
+
+
+def test_a_long_table_shows_the_lowest(project: Callable[..., str]) -> None:
+    """Of many gradings, those to look at are shown, and the others counted."""
+    out = project(
+        "@pytest.mark.parametrize('n', range(30))\ndef test_it(graded, n):\n"
+        "    graded(WRONG if n == 29 else RIGHT)",
+        passed=30,
+    )
+
+    assert re.search(r"test\n 0\.50 .*\n( 1\.00 .*\n){19}and 10 more with", out)
 
 
 def test_without_the_plugin_assertions_say_so() -> None:

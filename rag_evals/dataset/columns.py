@@ -103,6 +103,22 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """Columns that are recognised for each field of a sample, ignoring case."""
 
+_TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("request", "inputs", "attributes.input.value", "запрос"),
+    "answer": ("result", "replies", "predictions", "outputs", "attributes.output.value"),
+    "context": (
+        *("retrieved_context", "attributes.retrieval.documents"),
+        *("контексты", "фрагменты", "документы"),
+    ),
+    "reference": (
+        *("ground_truths", "reference_answer", "reference_outputs", "expected_response"),
+        *("targets", "ground_truth_output", "эталонный ответ", "правильный ответ"),
+    ),
+    "id": ("record_id", "context.span_id"),
+}
+"""Columns of LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, which count if
+a row has no usual name of the field."""
+
 _MISSING = object()
 # Fields that turns contain.
 _OF_TURNS = frozenset({"question", "answer", "context"})
@@ -288,6 +304,7 @@ def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
         by_name.pop("context", None)  # In deepeval's rows this is the ideal context.
     return {
         field: [column for name in names for column in by_name.get(name, ())]
+        or [column for name in _TOOL_NAMES.get(field, ()) for column in by_name.get(name, ())]
         for field, names in USUAL_NAMES.items()
     }
 

@@ -8,11 +8,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -41,9 +41,10 @@ class DataFile:
     """A data file with options for reading it.
 
     Attributes:
-        path: A file, a folder of Parquet files, or a pattern such as `"parts/*.parquet"`.
+        path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
+            standard input, or an address such as `"hf://datasets/NAME/FILE.parquet"`.
         sheet: Name of an Excel sheet; None for the only one.
-        encoding: Encoding of a CSV or TSV file; None is UTF-8, or UTF-16 with a byte order mark.
+        encoding: Encoding of a CSV or TSV file; None detects it.
         delimiter: Delimiter of a CSV file; None detects it from the header.
     """
 
@@ -98,9 +99,11 @@ class Opened:
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    if path.suffix.lower() == ".gz":
-        return cast("IO[bytes]", gzip.open(path, "rb"))
-    return path.open("rb")
+    suffix = path.suffix.lower()
+    if suffix == ".zst":
+        packed = required_module("zstandard", "data", f"read {path.name!r}")
+        return cast("IO[bytes]", io.BufferedReader(packed.open(path, "rb")))
+    return cast("IO[bytes]", gzip.open(path, "rb")) if suffix == ".gz" else path.open("rb")
 
 
 def max_line_bytes() -> int:
@@ -118,6 +121,9 @@ _TOO_DEEP = f"JSON is nested too deeply; expected at most {_MAX_LEVELS} levels"
 _MAX_DIGITS = 4300
 _LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
+# Encodings of older Windows and DOS programs in Russia and Western Europe.
+_OLD_ENCODINGS = ["cp1251", "cp1252", "koi8_r", "cp866"]
+_SAMPLE_LINES = 200
 
 
 def read_jsonl(file: Opened) -> Iterator[Row]:
@@ -206,9 +212,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
-        first = next((line for line in lines if line.strip()), "")
-        delimiter = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
-        lines = chain([first], lines)
+        delimiter, lines = _split_off_delimiter(lines)
     elif len(delimiter) != 1:
         raise ConfigurationError(f"delimiter is {delimiter!r}; expected one character, such as ';'")
     reader = csv.reader(lines, strict=True, delimiter=delimiter)
@@ -237,6 +241,14 @@ def read_csv(file: Opened) -> Iterator[Row]:
         raise DataError(f"{where}, line {reader.line_num}: {error}") from error
 
 
+def _split_off_delimiter(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
+    """Return the delimiter that splits the header most, and the lines to read."""
+    first = next((line for line in lines if line.strip()), "")
+    if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
+        return first.strip()[-1], lines  # a line for Excel
+    return max(_DELIMITERS, key=lambda sign: _columns(first, sign)), chain([first], lines)
+
+
 def _columns(header: str, delimiter: str) -> int:
     try:
         return len(next(csv.reader([header], delimiter=delimiter), []))
@@ -263,7 +275,9 @@ def _decoded(file: Opened) -> Iterator[str]:
     if encoding is None:
         peek = cast("io.BufferedReader", file.file).peek  # gzip's files have it too
         has_mark = peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        encoding = "UTF-16" if has_mark else "UTF-8"
+        if not has_mark:
+            return _in_utf8_or_older(file)
+        encoding = "UTF-16"
     try:
         codec = codecs.lookup(encoding)
     except LookupError:
@@ -271,13 +285,42 @@ def _decoded(file: Opened) -> Iterator[str]:
             f"encoding {encoding!r} is unknown; expected one such as utf-8, utf-16 or cp1251"
         ) from None
     if codec.name.startswith(("utf-16", "utf-32")):
-        yield from _wide_lines(file, encoding)
-        return
-    for number, line in enumerate(file, 1):
+        return _wide_lines(file, encoding)
+    return _in_encoding(enumerate(file, 1), file, encoding)
+
+
+def _in_encoding(
+    numbered: Iterable[tuple[int, bytes]], file: Opened, encoding: str
+) -> Iterator[str]:
+    for number, line in numbered:
         try:
             yield line.decode(encoding)
         except UnicodeDecodeError as error:
             raise _not_in_encoding(file, f"line {number}", encoding, error) from error
+
+
+def _in_utf8_or_older(file: Opened) -> Iterator[str]:
+    """Decode UTF-8; guess the encoding if the first non-ASCII line is not UTF-8."""
+    numbered = enumerate(file, 1)
+    for number, line in numbered:
+        if not line.isascii():
+            seen = [(number, line), *islice(numbered, _SAMPLE_LINES)]
+            encoding = _guessed(seen)
+            yield from _in_encoding(chain(seen, numbered), file, encoding)
+            return
+        yield line.decode("ascii")
+
+
+def _guessed(numbered: Sequence[tuple[int, bytes]]) -> str:
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
+
+    sample = b"".join(line for _, line in numbered)
+    try:
+        numbered[0][1].decode("utf-8")
+    except UnicodeDecodeError:
+        best = None if b"\0" in sample else from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
+        return "UTF-8" if best is None else best.encoding
+    return "UTF-8"
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:

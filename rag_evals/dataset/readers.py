@@ -1,13 +1,19 @@
-"""Rows of a path: a file of any kind, a folder of Parquet files, or a pattern."""
+"""Rows of a path: a file of any kind, a folder of Parquet files, a pattern, "-" or an address."""
 
+import atexit
 import glob
 import gzip
 import os
+import shutil
+import sys
+import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, compress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from rag_evals.core import fault_of
 from rag_evals.dataset.columns import Row
@@ -19,9 +25,10 @@ from rag_evals.dataset.files import (
     read_csv,
     read_json,
     read_jsonl,
+    required_module,
 )
-from rag_evals.dataset.tables import read_excel, read_parquet
-from rag_evals.errors import DataError
+from rag_evals.dataset.tables import read_arrow, read_excel, read_parquet
+from rag_evals.errors import ConfigurationError, DataError
 
 READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".jsonl": read_jsonl,
@@ -30,20 +37,23 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".parquet": read_parquet,
+    ".arrow": read_arrow,
+    ".feather": read_arrow,
     ".xlsx": read_excel,
 }
 """Readers by the suffix of the file's name."""
 
 # Readers that skip unwanted rows without parsing them.
-_SKIPPING = {read_jsonl, read_csv, read_parquet}
+_SKIPPING = {read_jsonl, read_csv, read_parquet, read_arrow}
 _PATTERN_SIGNS = frozenset("*?[")
+_COMPRESSED = (".gz", ".zst")
 
 
 def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Iterator[Row]:
     """Read one file row by row.
 
     Args:
-        file: A file of a kind in `READERS`, optionally with `.gz` after it.
+        file: A file of a kind in `READERS`, optionally with `.gz` or `.zst` after it.
         wanted: For each row 1, or 0 to skip it; None for all rows.
 
     Raises:
@@ -56,26 +66,34 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
     try:
         with open_bytes(path) as opened:
             rows = reader(Opened(opened, path, options, max_line_bytes(), wanted))
-            if wanted is not None:
+            if wanted is None:
+                yield from _at_least_one(rows, path)
+            else:
                 yield from rows if reader in _SKIPPING else compress(rows, wanted)
-                return
-            first = next(rows, None)
-            if first is None:
-                raise DataError(f"{str(path)!r} has no rows")
-            yield from chain([first], rows)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{str(path)!r} is not a complete gzip file: {error}") from error
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+    except Exception as error:
+        if type(error).__name__ != "ZstdError":
+            raise
+        raise DataError(f"{str(path)!r} is not a complete zstd file: {error}") from error
+
+
+def _at_least_one(rows: Iterator[Row], path: Path) -> Iterator[Row]:
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{str(path)!r} has no rows")
+    return chain([first], rows)
 
 
 def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
-    kinds = f"{', '.join(READERS)}, or one of them with .gz"
+    kinds = f"{', '.join(READERS)}, or one of them with .gz or .zst"
     fault = fault_of(path)
     if fault is not None:
         expected = f"; expected a file that ends in {kinds}" if path.is_dir() else ""
         raise DataError(f"{str(path)!r} {fault}{expected}")
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _COMPRESSED]
     reader = READERS.get(suffixes[-1] if suffixes else "")
     if reader is None:
         raise DataError(f"{path.name!r} cannot be read; expected a file that ends in {kinds}")
@@ -100,8 +118,10 @@ class Located:
 def locate(data: str | Path | DataFile) -> Located:
     file = data if isinstance(data, DataFile) else DataFile(data)
     written = os.fspath(file.path)
+    if written == "-":
+        return Located(Path("stdin"), [_standard_input()], file)
     if "://" in written:
-        raise DataError(f"{written!r} is an address; download the file, and name it")
+        return _fetched(written, file)
     path = Path(written)
     if path.is_dir():
         return Located(path, sorted(path.rglob("*.parquet")) or [path], file)
@@ -112,3 +132,56 @@ def locate(data: str | Path | DataFile) -> Located:
         name = Path(*[part for part in path.parts if not _PATTERN_SIGNS & set(part)] or ["files"])
         return Located(name, matching, file)
     return Located(path, [path], file)
+
+
+@lru_cache(maxsize=1)
+def _scratch() -> Path:
+    """Make a temporary folder that lives as long as the process."""
+    folder = Path(tempfile.mkdtemp(prefix="rag-evals-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@lru_cache(maxsize=1)
+def _standard_input() -> Path:
+    begin = sys.stdin.buffer.read(4096)
+    kept = _scratch() / f"stdin{_kind_of(begin)}"
+    with kept.open("wb") as file:
+        file.write(begin)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return kept
+
+
+def _kind_of(begin: bytes) -> str:
+    marks = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"PK\x03\x04": ".xlsx"}
+    for mark, kind in (marks | {b"\x1f\x8b": ".jsonl.gz"}).items():
+        if begin.startswith(mark):
+            return kind
+    first = begin.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    return {b"[": ".json", b"{": ".jsonl", b"": ".jsonl"}.get(first, ".csv")
+
+
+def _fetched(address: str, options: DataFile) -> Located:
+    protocol = address.partition("://")[0]
+    extra = "hf-datasets" if protocol == "hf" else "data"
+    core = required_module("fsspec.core", extra, f"read {protocol}:// addresses")
+    if protocol == "hf":
+        required_module("huggingface_hub", extra, "read hf:// addresses")
+    files: list[Path] = []
+    try:
+        system: Any  # fsspec has no types
+        system, inner = core.url_to_fs(address)
+        names = sorted(system.glob(inner)) if _PATTERN_SIGNS & set(inner) else [inner]
+        if len(names) == 1 and system.isdir(names[0]):
+            names = sorted(system.glob(f"{names[0].rstrip('/')}/**/*.parquet"))
+        for place, name in enumerate(names):
+            files.append(_scratch() / f"{place}-{PurePosixPath(name).name}")
+            system.get_file(name, str(files[-1]))
+    except ImportError as error:
+        raise ConfigurationError(f"{address!r} cannot be read: {error}") from error
+    except Exception as error:  # each store raises its own
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise DataError(f"{address!r} cannot be read: {said}") from error
+    if not files:
+        raise DataError(f"no file at {address!r}")
+    return Located(Path(PurePosixPath(inner).name), files, options)

@@ -160,6 +160,18 @@ def read_parquet(file: Opened) -> Iterator[Row]:
             number += rows
 
 
+def read_arrow(file: Opened) -> Iterator[Row]:
+    arrow = required_module("pyarrow", "data", f"read {file.path.name!r}")
+    with _one_error(file.path):
+        begin = file.file.read(6)
+        file.file.seek(0)
+        if begin == b"ARROW1":
+            opened = arrow.ipc.open_file(file.file)
+            yield from _numbered(map(opened.get_batch, range(opened.num_record_batches)), file)
+        else:
+            yield from _numbered(arrow.ipc.open_stream(file.file), file)
+
+
 def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator[Row]:
     for batch in batches:
         check_header(batch.schema.names)

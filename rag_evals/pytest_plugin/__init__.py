@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture, a marker, two assertions, and the mean scores.
+"""The pytest plugin: a fixture, a marker, two assertions, and a table at the end.
 
 pytest loads this package whenever rag_evals is installed, so its modules import only pytest and
 load everything else with the first grading.

@@ -16,6 +16,7 @@ from rag_evals.pytest_plugin.current import (
 )
 
 _MARKED = ("judge", "graders", "at_least")
+_ROWS_SHOWN = 20
 
 
 class GradingHooks:
@@ -65,10 +66,10 @@ class GradingHooks:
             self._rows.setdefault(report.nodeid, []).extend(rows)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        rows = [row for own in self._rows.values() for row in own]
+        rows = [(test, row) for test, own in self._rows.items() for row in own]
         if rows:
             terminalreporter.write_sep("=", f"rag_evals: {len(rows)} graded")
-            for line in _means(rows):
+            for line in [*_lowest(rows), *_means([row for _, row in rows])]:
                 terminalreporter.write_line(line)
 
     def pytest_sessionfinish(self) -> None:
@@ -88,6 +89,20 @@ def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
             f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is not a number "
             "from 0 to 1"
         )
+
+
+def _lowest(rows: Sequence[tuple[str, GradedRow]]) -> Iterator[str]:
+    """Yield a table: rows without a score, then the lowest scores."""
+    from rag_evals.text import shortened  # noqa: PLC0415 - loaded when first used
+
+    ranked = sorted(rows, key=lambda pair: -1.0 if pair[1]["score"] is None else pair[1]["score"])
+    width = max(len(row["grader"]) for _, row in ranked[:_ROWS_SHOWN])
+    yield f"score  {'grader':{width}}  test"
+    for test, row in ranked[:_ROWS_SHOWN]:
+        score = "none" if row["score"] is None else f"{row['score']:.2f}"
+        yield f"{score:>5}  {row['grader']:{width}}  {shortened(test, 100)}"
+    if len(rows) > _ROWS_SHOWN:
+        yield f"and {len(rows) - _ROWS_SHOWN} more with scores no lower than these"
 
 
 def _means(rows: Sequence[GradedRow]) -> Iterator[str]:

@@ -18,6 +18,9 @@ REPORT_URL = "RAG_EVALS_REPORT_URL"
 """Environment variable with the URL where a build publishes its report."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
+# GitHub shows at most ten warnings of a step.
+_MOST_WARNINGS = 10
+_MOST_WARNING_CHARS = 2000
 # Looking for the nearest chunk takes a millisecond a statement.
 _MOST_NEAREST = 200
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -93,6 +96,22 @@ def junit_xml(
             yield from _case(record, kind, under, run if explained <= _MOST_NEAREST else None)
         yield "</testsuite>"
     yield "</testsuites>"
+
+
+def build_warnings(run: Run, under: float = 1.0) -> list[str]:
+    """Return the worst rows as GitHub warning commands; no text can end or begin a command."""
+    return [
+        f"::warning title={_escaped(title, ':,')}::{_escaped(text)}"
+        for record in worst_records(run, _MOST_WARNINGS, under)
+        for title in [f"rag-evals: {record['grader']}, row {record['sample_id'][:60]}"]
+        for text in ["\n".join(record_lines(record, run))[:_MOST_WARNING_CHARS]]
+    ]
+
+
+def _escaped(text: str, more: str = "") -> str:
+    for sign in f"%\r\n{more}":
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text
 
 
 def _kind(record: Record, under: float, count: Mapping[str, float]) -> str:

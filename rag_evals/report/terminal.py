@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from pydantic_core import to_json
+from pydantic_core import to_jsonable_python
 from rich.table import Table
 from rich.text import Text
 
@@ -69,7 +69,7 @@ def show_json(
         "stages": stage_numbers(summary.stages, summary.shifts or {}),
         "notes": (notes := summary.notes()),
     }
-    echo_json(to_json(numbers).decode())
+    echo_json(json.dumps(to_jsonable_python(numbers), ensure_ascii=False))
     for note in notes:
         echo(note, err=True)
 

@@ -141,6 +141,7 @@ BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches"),
     ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches"),
     ("grade rows.jsonl --batch --dry-run", "this run has no judge"),
+    ("grade - --batch --judge openai/m", "standard input can be read only once"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("batch collect nowhere", "'nowhere' has no batches; `rag-evals grade DATA"),
     ("batch collect rows.jsonl --status", "'rows.jsonl' has no batch"),

@@ -145,6 +145,45 @@ def test_wrong_options_are_told_before_anything_is_graded(
     assert not Path("runs").exists()
 
 
+def test_github_shows_the_worst_rows(
+    command: Command, scripted: StartJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At most ten, each one line that no data can end or turn into another command."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    scripted(judged)
+    write([RIGHT, BROKEN, WRONG, *({**EIFFEL, "id": f"row {n}"} for n in range(20))])
+
+    ended = command("grade", "rows.jsonl", "-q", "--json", *ASKED)
+    lines = [line for line in ended.err.splitlines() if line.startswith("::")]
+
+    assert len(lines) == 10
+    assert lines[0].startswith("::warning title=rag-evals%3A faithfulness%2C row broken::")
+    odd = "two%0Alines%2C 50 %25 <b>&\ufffd[31m%3A%3Aerror%3A%3A😀"
+    said = "%0A".join(["faithfulness: scored 0.50", *FAULT])
+    assert lines[1] == f"::warning title=rag-evals%3A faithfulness%2C row {odd}::{said}"
+    assert json.loads(ended.out)
+    again = command("grade", "rows.jsonl", "-q", "--row-under", "0.5", *ASKED).err
+    assert again.count("::warning") == 1
+
+
+def test_a_summary_fits_into_what_github_takes(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a table that is too long the beginning is kept, and what stood there before."""
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("summary.md").write_text("é" * 499_000 + "\n", encoding="utf-8")
+    write([{**RIGHT, "id": f"{n}", "topic": f"Тема {n}"} for n in range(60)])
+
+    for _ in range(2):
+        command("grade", "rows.jsonl", "-q", "--by", "topic")
+
+    text = Path("summary.md").read_bytes()
+    assert len(text) <= 1_000_000
+    said = text.decode().removeprefix("é" * 499_000)
+    assert said.count("### rag-evals: Scores") == 1
+    assert said.endswith("|\n\n*The rest does not fit here; it is in the run folder.*\n")
+
+
 def test_an_earlier_junit_file_does_not_outlive_an_error(command: Command) -> None:
     """A build that ends with 2 leaves none, whichever option is wrong; other files stay."""
     write([RIGHT])

@@ -163,6 +163,34 @@ def test_the_next_step_speaks_the_readers_language(command: Command, workplace: 
     assert f"next: rag-evals judge agreement '{workplace}/my run' labels.jsonl" in quoted.err
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["graders", "chunk", "used"], ["chunk_utility"]),
+        (["graders", "QUOTES"], ["faithfulness_audited"]),
+        (["graders", "reference"], ["context_recall", "answer_correctness"]),
+        (["prompts", "show", "relevant", "chunk"], ["score_precision"]),
+    ],
+)
+def test_lists_can_be_searched(words: list[str], found: list[str], command: Command) -> None:
+    """Only entries with every word are listed, wherever in the entry it stands."""
+    ended = command(*words, "--json")
+    kind = words[0].removesuffix("s")
+
+    assert [one[kind] for one in json.loads(ended.out)] == found
+
+
+def test_a_search_without_result_says_what_there_is(command: Command) -> None:
+    """The user is told the names, and the exit code is that of a mistake."""
+    ended = command("graders", "bleu")
+
+    assert ended.code == 2
+    assert (
+        "no grader about 'bleu'; there are: abstention, answer_correctness, answer_relevance"
+        in ended.err
+    )
+
+
 def test_tables_are_plain_where_no_terminal_reads_them(command: Command, workplace: Path) -> None:
     """No lines are drawn, so that grep and cut can read a table."""
     for words in (["graders"], ["grade", str(workplace / "a.jsonl")]):

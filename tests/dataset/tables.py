@@ -17,7 +17,9 @@ import pandas
 import polars
 import pyarrow
 import pyarrow.dataset
+import pyarrow.feather
 import pyarrow.parquet
+import zstandard
 from pydantic import BaseModel
 
 ROWS: list[dict[str, Any]] = [
@@ -121,6 +123,29 @@ def parquet_file() -> str:
     return "a.parquet"
 
 
+def arrow_file() -> str:
+    """Write the rows as an Arrow file."""
+    with pyarrow.OSFile("a.arrow", "wb") as file, pyarrow.ipc.new_file(file, arrow().schema) as out:
+        out.write_table(arrow())
+    return "a.arrow"
+
+
+def arrow_stream() -> str:
+    """Write the rows as an Arrow stream."""
+    with (
+        pyarrow.OSFile("s.arrow", "wb") as file,
+        pyarrow.ipc.new_stream(file, arrow().schema) as out,
+    ):
+        out.write_table(arrow())
+    return "s.arrow"
+
+
+def feather() -> str:
+    """Write the rows as a Feather file."""
+    pyarrow.feather.write_feather(arrow(), "a.feather")
+    return "a.feather"
+
+
 def excel(name: str = "a.xlsx", rows: list[dict[str, Any]] = ROWS, *, more: bool = False) -> str:
     """Write the rows as an Excel file; with a second sheet where wanted."""
     book = openpyxl.Workbook()
@@ -179,12 +204,21 @@ FILES: dict[str, Callable[[], str]] = {
     ),
     "tsv": lambda: written("a.tsv", delimited(ROWS, "\t")),
     "jsonl.gz": lambda: written("a.jsonl.gz", gzip.compress(lines(ROWS).encode())),
+    "csv.zst": lambda: written("a.csv.zst", zstandard.compress(delimited(ROWS).encode())),
     "parquet": parquet_file,
     "parquet, folder": lambda: parts("parts"),
     "parquet, pattern": lambda: parts("parts/**/part-*.parquet"),
+    "arrow": arrow_file,
+    "arrow stream": arrow_stream,
+    "feather": feather,
     "xlsx": excel,
+    "file://": lambda: f"file://{Path(written('f.jsonl', lines(ROWS))).resolve()}",
     "Excel: CSV UTF-8": lambda: written("e1.csv", "\ufeff" + delimited(ROWS)),
+    "Excel: CSV, Russian Windows": lambda: written("e2.csv", delimited(ROWS, ";").encode("cp1251")),
     "Excel: CSV UTF-8, semicolons": lambda: written("e3.csv", "\ufeff" + delimited(ROWS, ";")),
     "Excel: Unicode text": lambda: written("e4.csv", delimited(ROWS, "\t").encode("utf-16")),
+    "Excel: text, Russian Windows": lambda: written("e5.tsv", delimited(ROWS, "\t").encode("1251")),
+    "Excel: sep=": lambda: written("e6.csv", "sep=;\r\n" + delimited(ROWS, ";")),
+    "koi8-r": lambda: written("k.csv", delimited(ROWS).encode("koi8-r")),
 }  # fmt: skip
 """Files with the rows in them, by kind."""

@@ -24,10 +24,12 @@ def test_usual_names_are_recognised(answer: str, context: str) -> None:
 
 
 def test_rows_of_other_tools_are_recognised() -> None:
-    """ragas, and deepeval, whose `context` is not what was retrieved."""
+    """ragas, LangChain, mlflow, and deepeval, whose `context` is not what was retrieved."""
     ragas = {"user_input": "q", "response": "a", "retrieved_contexts": ["c"], "reference": "r"}
     deepeval = {"Input": "q", "actual_output": "a", "expected_output": "r", "context": ["ideal"]}
-    for row in (ragas, deepeval | {"retrieval_context": ["c"]}):
+    langchain = {"query": "q", "result": "a", "source_documents": ["c"], "ground_truth": "r"}
+    mlflow = {"request": "q", "response": "a", "retrieved_context": ["c"], "targets": "r"}
+    for row in (ragas, langchain, mlflow, deepeval | {"retrieval_context": ["c"]}):
         sample = ColumnMap().sample(row, NEEDED)
 
         assert (sample.question, sample.answer, sample.reference) == ("q", "a", "r")

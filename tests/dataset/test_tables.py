@@ -85,7 +85,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
         "no column for 'answer'.*the row has 'text'",
     ),
     "no file": (lambda: "none/*.jsonl", "no file matches 'none/"),
-    "an address": (lambda: "s3://a/b.jsonl", "'s3://a/b.jsonl' is an address; download the file"),
+    "no such place": (lambda: "nothing://a/b.jsonl", "'nothing://a/b.jsonl' cannot be read: .*not"),
     "no such encoding": (
         lambda: DataFile(written("a.csv", "a,b\n1,2\n"), encoding="utf-99"),
         "encoding 'utf-99' is unknown",

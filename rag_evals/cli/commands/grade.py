@@ -42,8 +42,8 @@ def grade(
     data: Annotated[
         str,
         typer.Argument(
-            help="JSONL, JSON, CSV, TSV, Parquet or Excel file, also with .gz; a folder of Parquet "
-            "files, or a pattern."
+            help="JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel file, also with .gz or .zst; "
+            "a folder or pattern; - for standard input; an address such as hf://..."
         ),
     ],
     chosen: Chosen,

@@ -53,9 +53,12 @@ _ROW = {
 @prompts.command()
 @flat
 def show(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[NAME]", help="Name of a shipped prompt; ru/NAME in Russian."),
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|WORD]...",
+            help="Name of a shipped prompt (ru/NAME in Russian), or words to search for.",
+        ),
     ] = None,
     to: Annotated[
         Path | None,
@@ -71,10 +74,12 @@ def show(
     [bold]Examples[/bold]
 
       rag-evals prompts show
+      rag-evals prompts show quotes
       rag-evals prompts show score_faithfulness
       rag-evals prompts show score_faithfulness --to my_prompts
     """
-    if name is None:
+    name = words[0] if words else ""
+    if len(words or []) != 1 or not ("/" in name or name in shipped_names()):
         if to is not None:
             raise ConfigurationError("--to copies one prompt; give its name")
         entries: list[Entry] = [
@@ -85,8 +90,10 @@ def show(
             }
             for one in shipped_names()
         ]
-        _show_list(entries, output)
-        output.offer_next("prompts", "show", Faithfulness.prompt_name, "--to", "my_prompts")
+        shown = _show_list("prompt", entries, words or [], output)
+        usual = Faithfulness.prompt_name
+        name = usual if usual in shown else shown[0]
+        output.offer_next("prompts", "show", name, "--to", "my_prompts")
         return
     source = shipped_source(name)
     if to is not None:
@@ -271,12 +278,20 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
 
 
 @flat
-def graders(*, output: Output) -> None:
+def graders(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[WORD]...", help="Only graders that contain every word."),
+    ] = None,
+    *,
+    output: Output,
+) -> None:
     """List the graders: what they measure, what a row must have, and which run without a model.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
       rag-evals graders
+      rag-evals graders chunk
     """
     entries: list[Entry] = [
         {
@@ -287,19 +302,32 @@ def graders(*, output: Output) -> None:
         }
         for name, one in GRADERS.items()
     ]
-    _show_list(entries, output)
-    output.offer_next("grade", "DATA", "--grader", next(iter(GRADERS)))
+    shown = _show_list("grader", entries, words or [], output)
+    output.offer_next("grade", "DATA", "--grader", shown[0])
 
 
-def _show_list(entries: Sequence[Entry], output: Output) -> None:
+def _show_list(
+    kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
+) -> list[str]:
+    """Print the entries that contain all words, and return their names."""
+    wanted = [word.casefold() for word in words]
+    texts = [" ".join(map(_text, one.values())).casefold() for one in entries]
+    found = [
+        one
+        for one, text in zip(entries, texts, strict=True)
+        if all(word in text for word in wanted)
+    ]
+    if not found:
+        names = [str(one[kind]) for one in entries]
+        raise UnknownNameError.of(f"{kind} about", " ".join(words), names)
     if output.json_output:
-        echo_json(json.dumps(entries, ensure_ascii=False))
-        return
-    first, *others = entries[0]
-    table = Table(Column(first, no_wrap=True), *others, header_style="bold")
-    for one in entries:
-        table.add_row(*(cell(_text(value)) for value in one.values()))
-    show_table(table)
+        echo_json(json.dumps(found, ensure_ascii=False))
+    else:
+        table = Table(Column(kind, no_wrap=True), *[*found[0]][1:], header_style="bold")
+        for one in found:
+            table.add_row(*(cell(_text(value)) for value in one.values()))
+        show_table(table)
+    return [str(one[kind]) for one in found]
 
 
 def _text(value: str | bool | Sequence[str]) -> str:

@@ -137,5 +137,9 @@ def _value(config: Config, option: Any, value: Any) -> Any:
     values = value if isinstance(value, list) else [value]
     if option.name in _PATHS:
         # Paths in the file are relative to its folder.
-        values = [os.path.relpath(config.path.parent / str(one)) for one in values]
+        folder = config.path.parent
+        values = [
+            one if one == "-" or "://" in f"{one}" else os.path.relpath(folder / f"{one}")
+            for one in values
+        ]
     return values if getattr(option, "multiple", False) else values[0]

@@ -290,6 +290,11 @@ class Batches:
                 "--batch sends all rows at once, so it cannot be used with --stop-early, --sample "
                 "or --budget; --limit grades the first rows"
             )
+        if context.params.get("data") == "-":
+            raise ConfigurationError(
+                "--batch reads the data again later, but standard input can be read only once; "
+                "write it to a file"
+            )
         steps, command = _steps.get(), None
         if steps is None:
             steps = BatchSteps(wait=self.wait)

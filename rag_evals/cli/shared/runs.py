@@ -17,7 +17,7 @@ from rag_evals.cli.shared.options import By, Cluster, OutFolderOrTable, Output
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
 from rag_evals.report import report_html
-from rag_evals.report.failures import junit_xml
+from rag_evals.report.failures import build_warnings, junit_xml
 from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import cell, echo, show_table
 from rag_evals.report.tables import (
@@ -36,7 +36,10 @@ from rag_evals.run.record.samples import GROUPING_FIELDS
 
 _build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0
+_ON_GITHUB = "GITHUB_ACTIONS"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
+# GitHub rejects a step summary above 1 MiB as a whole.
+_MOST_BYTES = 1_000_000
 
 
 def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
@@ -98,8 +101,8 @@ class Outputs(Output):
         str | None,
         _build_option(
             metavar="SCORE",
-            help="Rows below this are failures in the JUnit file. Default: 1, every row with a "
-            "problem.",
+            help="Rows below this are failures in the JUnit file and warnings on GitHub. "
+            "Default: 1, every row with a problem.",
         ),
     ] = None
     out: OutFolderOrTable = None
@@ -115,7 +118,7 @@ class Outputs(Output):
         return None if self.table is not None else self.out
 
     def check(self, data: str, *, dry_run: bool) -> None:
-        if self.row_under is not None and self.junit is None:
+        if self.row_under is not None and self.junit is None and not _warns():
             raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
         if self.junit is not None:
             _check_file(self.junit, data, dry_run=dry_run)
@@ -128,7 +131,7 @@ class Outputs(Output):
     def show_more(
         self, run: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        asked = (view.by, self.report, self.junit, self.table, os.environ.get(_SUMMARY))
+        asked = (view.by, self.report, self.junit, self.table, _warns(), os.environ.get(_SUMMARY))
         if any(asked):
             self._show_stored(load_run(run), view, count, result)
         following = ("judge", "label") if self.report else ("report",)
@@ -146,8 +149,8 @@ class Outputs(Output):
             echo(view.say("terminal.report", path=path), err=on_stderr)
         if self.table is not None:
             self._write_table(self.table, stored, view)
-        if self.junit is not None:
-            self._write_junit(self.junit, stored, view.say, count)
+        if self.junit is not None or _warns():
+            self._leave_for_build(stored, view.say, count)
         append_step_summary(stored, view, result)
 
     def _write_table(self, path: Path, stored: Run, view: View) -> None:
@@ -160,20 +163,28 @@ class Outputs(Output):
             told = view.say("terminal.table", path=written)
         echo(told, err=self.json_output)
 
-    def _write_junit(self, path: Path, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
+    def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:
             # A build would show the finished rows as if they were all rows.
             echo(say("terminal.build_waits"), err=True)
             return
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in junit_xml(run, self._under(), count))
-        echo(say("terminal.junit", path=path), err=self.json_output)
+        if self.junit is not None:
+            with self.junit.open("w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in junit_xml(run, self._under(), count))
+            echo(say("terminal.junit", path=self.junit), err=self.json_output)
+        # GitHub reads its commands from both streams.
+        for line in build_warnings(run, self._under()) if _warns() else ():
+            echo(line, err=True)
 
     def _under(self) -> float:
         try:
             return _ANYTHING_WRONG if self.row_under is None else parse_share(self.row_under)
         except ConfigurationError as error:
             raise ConfigurationError(f"--row-under {error}") from None
+
+
+def _warns() -> bool:
+    return os.environ.get(_ON_GITHUB) == "true"
 
 
 def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
@@ -232,8 +243,14 @@ def append_step_summary(
         title += f": {say.named('verdicts', verdict)}"
         text = "".join(f"- {markdown_text(line)}\n" for line in result.lines) + f"\n{text}"
     try:
-        with Path(target).open("a", encoding="utf-8") as file:
-            file.write(f"### rag-evals: {title}\n\n{text}\n")
+        with Path(target).open("ab") as file:
+            written = f"### rag-evals: {title}\n\n{text}\n".encode()
+            room = max(0, _MOST_BYTES - file.tell())
+            if len(written) > room:
+                cut = f"\n*{say('table.cut')}*\n".encode()
+                kept = written[: max(0, room - len(cut))]
+                written = kept[: kept.rfind(b"\n") + 1] + cut if room > len(cut) else b""
+            file.write(written)
     except OSError as error:
         raise ConfigurationError(
             f"{_SUMMARY}={target!r} cannot be written: {error.strerror}"

@@ -148,7 +148,7 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
         2,
         "has no prompt of its own to attack",
     ),
-    ("a prompt of no name", ("prompts", "show", "нет"), 2, "no prompt 'нет'"),
+    ("a prompt of no name", ("prompts", "show", "нет"), 2, "no prompt about 'нет'"),
     ("a prompt outside", ("prompts", "show", "../../pyproject"), 2, "no prompt '../../pyproject'"),
     ("a prompt in no language", ("prompts", "show", "xx/score_faithfulness"), 2, "no prompt"),
     (
