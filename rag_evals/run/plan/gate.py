@@ -27,7 +27,7 @@ Rule = Literal["fail-under", "min-scored", "fail-if-worse", "says-less", "pendin
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A rule that a run misses.
+    """A rule that a run fails.
 
     Attributes:
         grader: Name of the grader; empty for the whole run.
@@ -54,7 +54,7 @@ class Missed:
         why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the missed rule, if the share of scored rows is less than `least`.
+        """Return the failed rule, if less than the share `least` of the rows has a score.
 
         With `of_both`, a row needs a score in both runs of a comparison.
         """
@@ -147,7 +147,7 @@ class Gate:
         return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
 
     def missed(self, summary: Summary) -> list[Missed]:
-        """Return the rules that a run misses; one without outcomes misses the gate."""
+        """Return the rules that a run fails; a run without outcomes fails."""
         if summary.pending:
             return [Missed.pending(summary.pending)]
         if not summary.graders:
@@ -190,7 +190,7 @@ class GraderDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """The test's verdict, or "failed" if a rule is missed."""
+        """The test's verdict, or "failed" if a rule failed."""
         if self.missed or self.test is None:
             return "failed"
         return self.test.verdict
@@ -281,8 +281,8 @@ def decide_gate(
 ) -> GateDecision:
     """Decide for each grader whether its mean reaches a gate; arguments as for `Run.gate`.
 
-    The run is wrongly passed with probability `error`, and wrongly failed with the same
-    probability: graders share that one, since a single failure fails the run.
+    The run wrongly passes with probability `error`, and wrongly fails with the same probability,
+    which the graders share because one failure fails the run.
     """
     require_gate("gate", gate, error)
     require_share("min_scored", min_scored)
@@ -318,7 +318,7 @@ def _of_design(
         for score in design.scores(count):
             watch.add(score)
         return watch.test()
-    # The test is two one-sided ones, hence twice the error.
+    # An interval has both errors, and a gate is tested on one side.
     above = design.interval(1 - 2 * error, count)
     below = design.interval(1 - 2 * fail_error, count)
     if above is None or below is None:

@@ -238,14 +238,14 @@ class RunOptions(TypedDict, total=False):
     max_failures: Annotated[
         int | str,
         Option(
-            "End the run after more failures than this: a number, or a percentage such as 50%, "
-            "which counts from 20 gradings on.",
+            "End the run when more gradings fail: a number, or a percentage such as 50%, which is "
+            "checked after 20 gradings and at the end.",
             "50%",
         ),
     ]
     reasks: Annotated[int, Option("How often to ask again after an invalid reply.", DEFAULT_REASKS)]
     repeat: Annotated[
-        int, Option("How often to grade each row, to see verdicts vary.", 1, require_whole)
+        int, Option("Number of gradings per row, to see verdicts vary.", 1, require_whole)
     ]
     settings: Annotated[
         Mapping[str, Any] | None,

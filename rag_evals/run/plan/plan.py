@@ -83,8 +83,7 @@ class Plan:
         model: None for the grader's or the client's own model.
         identity: A folder is resumed only by a plan with an equal identity.
         drawn: Number of rows to grade in random order; None for all rows in file order.
-        policy: Makes the policy, given `lost_usd`: US dollars that earlier starts spent on outcomes
-            that do not count. None grades all rows.
+        policy: Makes the policy; takes `lost_usd`, the cost of failed outcomes of earlier starts.
         batched: True if judges work in batches, which cost less.
         free: Plan of all rows for the embedded judge, if this plan draws a sample.
         budget: US dollars, if any.

@@ -69,8 +69,8 @@ class DrawnRows:
 class EarlyStop(RunPolicy):
     """Ends a run when all gates are decided or one has failed.
 
-    A row may begin at most `ahead` rows before the first unfinished one. Without a limit, one slow
-    row would let hundreds of others be paid for in vain.
+    Rows begin at most `ahead` places past the first unfinished one. Without that limit, hundreds of
+    rows would be graded and paid for in vain while one slow row decides the gate.
     """
 
     def __init__(
@@ -138,10 +138,8 @@ _LEAST_FACTOR = 1.1
 class Budget(RunPolicy):
     """Ends a run when its budget is spent, including gradings in flight.
 
-    Attributes:
-        graders: Number of gradings per row.
-        drawn: Number of rows that the budget should pay for.
-        lost_usd: US dollars that earlier starts spent on failed outcomes.
+    There are `drawn` rows in the sample, with a grading for each of `graders`. Earlier starts spent
+    `lost_usd` on failed outcomes.
     """
 
     dollars: float
@@ -179,12 +177,7 @@ class Budget(RunPolicy):
 
 @dataclass(frozen=True, slots=True)
 class SampledMean:
-    """The mean over all rows, from a sample by the paid judge and every row by the free one.
-
-    Attributes:
-        dear: Outcomes of the paid judge.
-        free: Outcomes of the embedded judge.
-    """
+    """The mean over all rows, from the paid judge's sample and the embedded judge's outcomes."""
 
     dear: _Records
     free: _Records
@@ -301,7 +294,7 @@ def choose_designs(
     free: Any,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    """Set how the graded rows represent all rows; `free` is the embedded judge's `Run`, if any."""
+    """Extend the numbers of a sample to all rows; `free` is the embedded judge's `Run`, if any."""
     for name, numbers in summary.graders.items():
         if stopped is not None:
             at = {record["index"]: record for record in of_grader(name)}
@@ -323,7 +316,7 @@ def plan_draw(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run like `make_plan`, over the rows that `sampling` draws."""
+    """Plan a run like `make_plan`, of the rows that `sampling` draws."""
     given: RunOptions = options or {}
     known = list(folders)
     plan = make_plan(data, graders, client, options=given, folders=known)
