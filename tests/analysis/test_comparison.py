@@ -125,7 +125,7 @@ def test_other_differences_are_named() -> None:
     assert compare(one, other).notes() == [
         "the judge differs: 'embedded' and 'openai/m'",
         "the limit differs: None and 4",
-        "the prompt, the judge's engine or the way of grading of faithfulness differs",
+        "the prompt, the judge's engine or the grading method of faithfulness differs",
         "the data differs",
     ]
     assert compare(one, one).notes() == []
@@ -139,7 +139,7 @@ def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyP
     evaluate(rows, out="old")
 
     assert compare("old", "new").notes() == [
-        "the prompt, the judge's engine or the way of grading of faithfulness differs",
+        "the prompt, the judge's engine or the grading method of faithfulness differs",
     ]
 
 
@@ -200,7 +200,7 @@ def test_two_graders_of_one_run_are_compared() -> None:
 
     assert (grader.grader, grader.verdict, grader.paired.wins) == ("strict -> mild", "better", 6)
     assert compared.notes() == [
-        "the prompt, the judge's engine or the way of grading of strict -> mild differs",
+        "the prompt, the judge's engine or the grading method of strict -> mild differs",
     ]
     assert "strict -> mild: the candidate is better" in str(compared)
     (back,) = compare(run, pairs={"mild": "strict"}).graders

@@ -111,7 +111,7 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
     assert [one.verdict for one in findings] == [one >= tuning.threshold for one in raw]
     moved = next(one for one, own in zip(findings, raw, strict=True) if own < 0.5 and one.verdict)
     assert str(moved.reasoning).startswith("counted so by the threshold")
-    line = "numbered: supports calibrated by 240 labels (platt), supported from"
+    line = "numbered: support calibrated with 240 labels (platt), supported from"
     assert line in str(again.summary())
     assert line in load_run(tmp_path / "run").notes()[0]
 
@@ -420,7 +420,9 @@ def test_data_unlike_the_labels_are_named(tmp_path: Path, level: str) -> None:
     assert "these data do not look like" in " ".join(load_run(tmp_path / "run").notes())
     assert shift is not None
     assert (shift.is_foreign, shift.count) == (True, 120 if level == "statement" else 60)
-    assert "lacks the supports of its labels" in str(graded(rows(9), tuned=old).summary())
+    assert "does not contain the support values of its labels" in str(
+        graded(rows(9), tuned=old).summary()
+    )
 
 
 def _raised(answer: str) -> str:

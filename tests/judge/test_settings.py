@@ -113,7 +113,7 @@ def test_a_refused_temperature_is_learned_once_and_told_once(scripted: Start) ->
 
     assert len(judge.requests) == 4
     assert run.summary().failed == 0
-    told = "o9 does not accept temperature 0 and was asked at its default temperature"
+    told = "o9 does not accept temperature 0 and was called with its default temperature"
     assert str(run.summary()).count(told) == 1
 
 

@@ -225,7 +225,7 @@ def test_an_expert_decides_from_the_pages_own_words(
 
     assert browser.texts("#closing") == [f"You and the judge agree on {agreed} of {total}."]
     assert browser.texts("#passing") == [
-        f"It passes {passed} of {denied} claims that you call unsupported."
+        f"The judge passes {passed} of {denied} claims that you marked as unsupported."
     ]
     # No test reads the clock to decide: `pytest -s` shows it.
     print(f"median time of a decision: {sorted(spent)[len(spent) // 2]:.3f} s")
@@ -372,7 +372,7 @@ def test_a_file_of_labels_is_taken_in(browser: Browser, tmp_path: Path) -> None:
 
     assert browser.texts("#told") == [
         "1 label found: continue where you stopped. "
-        "2 labels belong to other rows or people; they are kept. 1 line cannot be read."
+        "2 labels belong to other rows or people and are kept. 1 line cannot be read."
     ]
     begin(browser)
     assert browser.texts("#statement") == ["b is so."]
@@ -399,7 +399,7 @@ def test_what_has_no_yes_or_no_is_not_asked(browser: Browser, tmp_path: Path) ->
     assert [row[:2] for row in rows_to_label(Run(rows), 9)] == [("b", "abstention")]
     opened(browser, tmp_path, Run(rows))
     begin(browser)
-    assert browser.texts("#ask-words") == ["Is this so?"]
+    assert browser.texts("#ask-words") == ["Is this correct?"]
 
 
 def test_huge_answers_and_many_chunks_scroll(browser: Browser, tmp_path: Path) -> None:

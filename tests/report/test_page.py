@@ -180,7 +180,7 @@ def test_a_click_on_a_number_shows_its_rows(browser: Browser, tmp_path: Path) ->
         ".includes('0.3,')).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     assert browser.ids() == ["eiffel"]
-    assert browser.texts("#narrowed") == ["0.3 to 0.4: 1 rows ×"]
+    assert browser.texts("#narrowed") == ["0.3 to 0.4: 1 row ×"]
     browser.run("document.getElementById('narrowed').click()")
     assert len(browser.ids()) == 4
     browser.run("document.querySelector('.groups button').click()")

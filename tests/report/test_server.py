@@ -116,7 +116,7 @@ def test_labels_are_saved_as_they_are_given(server: ViewServer, browser: Browser
     browser.driver.get(server.address + "label?run=first&decisions=9")
     browser.wait("return document.body.dataset.ready === 'yes'")
     browser.run("document.getElementById('start').click()")
-    assert "write your name" in browser.texts("#told")[0]
+    assert "enter your name" in browser.texts("#told")[0]
     browser.run("document.getElementById('name').value = 'Анна ../x'")
     browser.run("document.getElementById('start').click()")
     browser.wait("return !document.getElementById('ask').hidden")

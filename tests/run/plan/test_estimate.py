@@ -45,7 +45,7 @@ def test_an_unknown_price_is_not_guessed() -> None:
     found = estimate(make_plan(ROWS, ["faithfulness"], "openai/my-own"))
 
     assert found.cost_usd is None
-    assert "price of the model not known" in str(found)
+    assert "price of the model unknown" in str(found)
 
 
 def test_the_embedded_judge_costs_nothing() -> None:
@@ -53,7 +53,7 @@ def test_the_embedded_judge_costs_nothing() -> None:
     found = estimate(make_plan(ROWS, ["faithfulness"], "embedded"))
 
     assert found.calls == 0
-    assert str(found) == "3 rows, 0 calls: no model is asked, so it costs nothing"
+    assert str(found) == "3 rows, 0 calls: no model is called, so this costs nothing"
 
 
 def test_what_is_decided_here_is_not_counted(scripted: Start) -> None:
