@@ -161,26 +161,12 @@ def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
             "fingerprint": own.fingerprint(),
             "as_used": stage.fingerprint(),
             "has_support": own.traits.threshold is not None,
-            "tuned": None if tuned is None else _described(tuned.tuning, tuned.goes_first),
+            "tuned": tuned and tuned.described(),
         }
         if tuned is None and band is not None:
             described["unsure"] = list(band)
         stages.append(described)
     return stages
-
-
-def _described(tuning: "Tuning", goes_first: bool) -> dict[str, Any]:
-    return {
-        "labels": tuning.labels,
-        "level": tuning.level,
-        "labels_from": list(tuning.labels_from),
-        "map": tuning.map_kind,
-        "threshold": tuning.threshold_shown,
-        "confidence": tuning.confidence.model_dump() if tuning.confidence else None,
-        "promise": tuning.promise.model_dump() if tuning.promise and goes_first else None,
-        "spread": tuning.expected_spread(goes_first=goes_first),
-        "worth": tuning.worth,
-    }
 
 
 def _tuned(

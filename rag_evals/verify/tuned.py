@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -184,14 +184,6 @@ class Tuning(_TunedPart):
             "labels, those that decide nothing among them)"
         )
 
-    def expected_spread(self, *, goes_first: bool) -> list[float]:
-        """Return the quantiles of the supports that a run on data like the labels shows."""
-        promise = promise_of(self) if goes_first else None
-        return [
-            self.support_map(one) if promise is None or promise.covers(one) else LEFT_OPEN
-            for one in self.spread
-        ]
-
 
 def _measured(figures: AgreementFigures) -> str:
     return f"{figures.balanced_accuracy:.3f} [{figures.low:.3f}, {figures.high:.3f}]"
@@ -290,6 +282,24 @@ class TunedVerifier:
     def adapt(self, changes: VerifierChanges) -> "TunedVerifier":
         """Return a copy whose verifier is changed."""
         return replace(self, verifier=self.verifier.adapt(changes))
+
+    def described(self) -> dict[str, Any]:
+        """Describe the tuning for the manifest."""
+        tuning, promise = self.tuning, self._promise
+        return {
+            "labels": tuning.labels,
+            "level": tuning.level,
+            "labels_from": list(tuning.labels_from),
+            "map": tuning.map_kind,
+            "threshold": tuning.threshold_shown,
+            "confidence": tuning.confidence and tuning.confidence.model_dump(),
+            "promise": promise and promise.model_dump(),
+            "spread": [
+                self._map(one) if promise is None or promise.covers(one) else LEFT_OPEN
+                for one in tuning.spread
+            ],
+            "worth": tuning.worth,
+        }
 
     @cached_property
     def _map(self) -> SupportMap:
