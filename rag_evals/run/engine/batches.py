@@ -108,25 +108,20 @@ class BatchTable:
     def __enter__(self) -> Self:
         """Raise `ConfigurationError` if the folder is in use or damaged."""
         folder = self.run / BATCH
-        path = folder / _FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
-            path.touch(PRIVATE)
+            (folder / _FILE).touch(PRIVATE)
+            self._connection = sqlite3.connect(folder / _FILE)
+            self._connection.executescript(_SCHEMA)
         except Timeout:
             raise ConfigurationError(
                 f"the batches in {str(folder)!r} are in use by another program; wait for it"
             ) from None
-        except OSError as error:
-            raise ConfigurationError(
-                f"{str(folder)!r} cannot be used: {error.strerror or error}"
-            ) from error
-        try:
-            self._connection = sqlite3.connect(path)
-            self._connection.executescript(_SCHEMA)
-        except sqlite3.DatabaseError as error:
+        except (OSError, sqlite3.DatabaseError) as error:
             self._lock.release()
-            raise ConfigurationError(f"{str(path)!r} cannot be used: {error}") from error
+            why = error.strerror if isinstance(error, OSError) else error
+            raise ConfigurationError(f"{str(folder)!r} cannot be used: {why}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -307,33 +302,32 @@ async def aexecute_batches(
         if command is not None:
             table.command_file.touch(PRIVATE)
             table.command_file.write_text(command)
-        collect = partial(collect_results, table, tell)
-        await _outlast(partial(collect, again=steps.again), steps, tell)
+        await _outlast(partial(collect_results, table, tell, again=steps.again), steps, tell)
         while True:
             run = await _round(plan, table, out, progress)
             if steps.send:
                 await _outlast(partial(send_parts, table, tell), steps, tell)
             if not (steps.wait and run.summary().pending):
                 return run
-            told = ""
-            for number in count(1):
-                await _outlast(collect, steps, tell)
-                parts = table.parts()
-                if not parts:
-                    break
-                told = _tell_of_wait(parts, told, table, tell)
-                await asyncio.sleep(seconds_before_poll(number))
+            await _wait_for_results(table, steps, tell)
 
 
-def _tell_of_wait(parts: Sequence[BatchPart], told: str, table: BatchTable, tell: Tell) -> str:
-    if any(part.batch is None for part in parts):
-        raise ConfigurationError(
-            "you process these requests yourself, so --wait has no effect; when they are done, "
-            f"run `rag-evals batch collect {table.run}`"
-        )
-    if (words := batch_words(parts)) != told:
-        tell(words)
-    return words
+async def _wait_for_results(table: BatchTable, steps: BatchSteps, tell: Tell) -> None:
+    told = ""
+    for number in count(1):
+        await _outlast(partial(collect_results, table, tell), steps, tell)
+        parts = table.parts()
+        if not parts:
+            return
+        if any(part.batch is None for part in parts):
+            raise ConfigurationError(
+                "you process these requests yourself, so --wait has no effect; when they are done, "
+                f"run `rag-evals batch collect {table.run}`"
+            )
+        if (words := batch_words(parts)) != told:
+            tell(words)
+            told = words
+        await asyncio.sleep(seconds_before_poll(number))
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
