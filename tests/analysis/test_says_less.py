@@ -64,9 +64,9 @@ def test_a_score_that_was_bought_by_silence_is_no_better_one(runs: dict[str, Pat
     assert sizes["supported"].difference.estimate == -3
     assert sizes["unsupported"].difference.high < 0
     assert sizes["words"].difference.estimate < -20
-    assert "  supported a row    4.00 and 1.00, -3.00" in str(compared)
+    assert "  supported per row    4.00 and 1.00, -3.00" in str(compared)
     (missed,) = compared.missed()
-    assert str(missed).startswith("says-less 0: faithfulness had 4.00 supported statements a row")
+    assert str(missed).startswith("says-less 0: faithfulness had 4.00 supported statements per row")
     assert compared.missed(margin=0.8) == compared.missed(allow_shorter=True) == []
 
 
@@ -132,8 +132,8 @@ def test_a_build_fails_unless_shorter_answers_are_allowed(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("report", "{full}", "--format", "md"), "a row: statements 4.50 [4.34, 4.66]"),
-        (("report", "{full}", "-o", "page.html"), "a row: statements 4.50 [4.34, 4.66]"),
+        (("report", "{full}", "--format", "md"), "per row: statements 4.50 [4.34, 4.66]"),
+        (("report", "{full}", "-o", "page.html"), "per row: statements 4.50 [4.34, 4.66]"),
         (("compare", "{full}", "{cut}", "-o", "page.html"), "higher score, says less"),
         (("compare", "{full}", "{cut}", "--language", "ru"), "оценка выше, но ответы говорят"),
     ],
