@@ -5,11 +5,13 @@ import csv
 import gzip
 import io
 import json
+import logging
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, islice
@@ -306,6 +308,8 @@ def _in_utf8_or_older(file: Opened) -> Iterator[str]:
         if not line.isascii():
             seen = [(number, line), *islice(numbered, _SAMPLE_LINES)]
             encoding = _guessed(seen)
+            if encoding != "UTF-8":
+                _report_guess(file.path, encoding)
             yield from _in_encoding(chain(seen, numbered), file, encoding)
             return
         yield line.decode("ascii")
@@ -321,6 +325,13 @@ def _guessed(numbered: Sequence[tuple[int, bytes]]) -> str:
         best = None if b"\0" in sample else from_bytes(sample, cp_isolation=_OLD_ENCODINGS).best()
         return "UTF-8" if best is None else best.encoding
     return "UTF-8"
+
+
+@cache  # files are read twice: to be checked, and to be graded
+def _report_guess(path: Path, encoding: str) -> None:
+    logging.getLogger(__name__).warning(
+        "%s: not UTF-8, read as %s; name another encoding with --encoding", path, encoding
+    )
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:

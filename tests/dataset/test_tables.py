@@ -66,6 +66,15 @@ def test_encoding_and_delimiter_can_be_said() -> None:
     assert scores(DataFile(path, encoding="cp866", delimiter="~")) == SCORES
 
 
+def test_a_guessed_encoding_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    """Once, with the option that names another one; UTF-8 needs no word."""
+    scores(written("guessed.csv", delimited(ROWS, ";").encode("cp1251")))
+    scores(written("plain.csv", delimited(ROWS, ";").encode()))
+
+    (said,) = caplog.messages
+    assert "guessed.csv: not UTF-8, read as cp1251; name another encoding with --encoding" in said
+
+
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "splits": (
         lambda: datasets.DatasetDict(a=datasets.Dataset.from_list(ROWS)),
