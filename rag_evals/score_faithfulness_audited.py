@@ -227,7 +227,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def warnings(self) -> list[str]:
-        """Unverified statements, numbers without evidence, and an ignored canary."""
+        """Unverified statements, and numbers without evidence."""
         found = [
             f"statement {number} is unverified: {statement.fault}"
             for number, statement in enumerate(self.statements)
