@@ -12,7 +12,6 @@ from rag_evals.text import (
     READ_WELL,
     Span,
     Word,
-    content_keys,
     is_name_at,
     language_of,
     read_words,
@@ -54,11 +53,12 @@ class Sentence:
 class Passage:
     """A chunk: its sentences, and a bit mask of sentences for each content word."""
 
-    __slots__ = ("_known", "masks", "spans", "text")
+    __slots__ = ("_known", "masks", "sequences", "spans", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.spans: list[Span] = []
+        self.sequences: list[list[Word]] = []
         self.masks: dict[str, int] = {}
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
@@ -68,25 +68,22 @@ class Passage:
             head = head if is_row else []
             is_long = len(place.text) > _LONGEST_PIECE
             for span in _pieces(text, place) if is_long else [place]:
-                keys = content_keys(span.text)
+                sequence = read_words(span.text)
                 if is_row:
                     # A row is read with the header of its table.
-                    row = Sentence(span, [*head, *read_words(span.text)])
-                    self._known[len(self.spans)] = row
-                    keys.update(word.key for word in head)
+                    sequence = [*head, *sequence]
+                    head = head or [word for word in sequence if word.kind == "word"]
                 self.spans.append(span)
-                for key in keys:
+                self.sequences.append(sequence)
+                for key in {word.key for word in sequence if word.kind != "stop"}:
                     masks[key] = masks.get(key, 0) | bit
                 bit <<= 1
-            if is_row and not head:
-                head = [word for word in read_words(place.text) if word.kind == "word"]
 
     def sentence(self, number: int) -> Sentence:
-        # Most sentences are never compared, and their words never read.
+        # Most sentences are never compared, and stay lists of words.
         known = self._known.get(number)
         if known is None:
-            span = self.spans[number]
-            known = self._known[number] = Sentence(span, read_words(span.text))
+            known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
         return known
 
 

@@ -28,7 +28,6 @@ NAMES = {
         "DENIES",
         "DENIES_SOFTLY",
         "Word",
-        "content_keys",
         "is_name_at",
         "read_words",
         "words",

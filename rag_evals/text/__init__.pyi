@@ -22,7 +22,6 @@ from rag_evals.text.sentences import split_sentences as split_sentences
 from rag_evals.text.word_forms import DENIES as DENIES
 from rag_evals.text.word_forms import DENIES_SOFTLY as DENIES_SOFTLY
 from rag_evals.text.word_forms import Word as Word
-from rag_evals.text.word_forms import content_keys as content_keys
 from rag_evals.text.word_forms import is_name_at as is_name_at
 from rag_evals.text.word_forms import numbers_of as numbers_of
 from rag_evals.text.word_forms import read_words as read_words
