@@ -68,8 +68,9 @@ def _plain(output: Any) -> Any:
 
 
 def _is_empty(output: Any) -> bool:
-    """Say whether this is a line of progress that has gone."""
-    return bool(output.get("data", {}).get("text/plain") == "")
+    """Return True for a progress bar that was cleared."""
+    data = output.get("data", {})
+    return "" in (data.get("text/html"), data.get("text/plain"))
 
 
 def _shown(output: Any) -> str:
