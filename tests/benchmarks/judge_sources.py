@@ -21,7 +21,7 @@ import numpy as np
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.claims import claims_of
 from tools.train_embedded import figures
-from tools.train_embedded.card import half_of
+from tools.train_embedded.cases import half_of
 from tools.train_embedded.figures import Array
 from tools.train_embedded.measured import choose_limit, score_answers
 from tools.train_embedded.rows import SINGLE_CLAIMS, read_rows, read_statements

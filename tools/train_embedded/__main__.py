@@ -18,6 +18,7 @@ from rag_evals.embedded.decide import decide
 from rag_evals.embedded.model import FEATURES, FORMAT, Model, load, parse
 from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from tools.train_embedded import figures
+from tools.train_embedded.ablation import ablation_table
 from tools.train_embedded.background import count_background
 from tools.train_embedded.card import write_card
 from tools.train_embedded.fit import ablate, calibrate, fit_sources, leave_one_out, shipped
@@ -61,7 +62,8 @@ def main(arguments: list[str] | None = None) -> None:
     digest = hashlib.sha256(options.out.read_bytes()).hexdigest()
     print(f"\n{options.out}: sha256 {digest}")
     if options.card is not None:
-        write_card(options.card, measured, options.out)
+        parts = ablation_table(read_statements(options.data), read_rows(options.data))
+        write_card(options.card, measured, options.out, parts)
 
 
 def train(
