@@ -1,4 +1,4 @@
-"""Agreement of the judge with people's labels, for statements and for rows."""
+"""Agreement between the judge and people's labels, for statements and for rows."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,20 +29,20 @@ Level = Literal["statement", "row"]
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Agreement of judge and people on the statements or the rows of one grader.
+    """Agreement between judge and people on one grader's statements or rows.
 
     Attributes:
         group: None for all rows.
-        units: Number of labelled statements or rows, without ties.
-        rows: Number of rows with such a statement.
+        units: Number of labelled statements or rows, excluding ties.
+        rows: Number of rows that the units are from.
         ties: Number of units on which people are evenly split.
         annotators: Number of people; all unnamed people count as one.
         alpha: Krippendorff's alpha between people; None for one person.
-        auroc: How well the score ranks rows, or the ranking score if every row has one; None for
-            statements, or if a label occurs less than twice.
+        auroc: How well rows are ranked by the score, or by the ranking score if every row has one;
+            None for statements, or if either label occurs fewer than two times.
         best: The threshold with the best balanced accuracy on these labels.
         noun: Plural name of what is labelled, such as "citations".
-        is_weighted: True if rates weight each row by its chance to be drawn.
+        is_weighted: True if rates weight each row by its chance of being drawn.
     """
 
     grader: str
@@ -65,14 +65,14 @@ class LevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Agreement of a run with people's labels.
+    """Agreement between a run and people's labels.
 
     Attributes:
-        tables: For each grader its statements and rows, first all of them, then by group.
+        tables: Statements and rows of each grader; the table for all of them, then one per group.
         threshold: Lowest score at which a row counts as right.
         unmatched: Number of statement labels that match no verdict.
         unscored: Number of labelled rows without a score.
-        foreign: Number of labels for rows outside the run.
+        foreign: Number of labels for rows that are not in the run.
         clustered_by: None if rows are independent.
     """
 
@@ -89,9 +89,9 @@ class PeopleAgreement:
             is_whole = table.group is None
             lines += _level_lines(table, self.threshold) if is_whole else [_group_line(table)]
         left_out = {
-            "labels of statements that the judge did not find": self.unmatched,
+            "labels for statements that the judge did not find": self.unmatched,
             "labelled rows without a score": self.unscored,
-            "labels of rows that the run does not have": self.foreign,
+            "labels for rows that are not in the run": self.foreign,
         }
         lines += [f"left out: {count} {label}" for label, count in left_out.items() if count]
         return "\n".join([*lines, *clustered_lines(self.clustered_by)])
@@ -117,17 +117,17 @@ def agreement(
     threshold: float = 1.0,
     cluster: str | None = None,
 ) -> PeopleAgreement:
-    """Measure how well the verdicts of a run agree with people's labels.
+    """Measure how well a run's verdicts agree with people's labels.
 
     Args:
         run: A run folder, or a run in memory.
         labels: Files or columns of the data; by default the columns `label` and `statements`.
         grader: The only grader to measure; None measures all.
-        by: Column of the data with each row's group.
-        column: The column of a labels file that holds the label.
+        by: Data column that contains each row's group.
+        column: Name of the label column in a labels file.
         threshold: Lowest score at which a row counts as right; by default every statement must be
             supported.
-        cluster: As for `Run.summary`; statements of one row are always one cluster.
+        cluster: As in `Run.summary`; statements from the same row are always one cluster.
 
     Raises:
         DataError: The labels cannot be read, or none matches a verdict.
@@ -188,7 +188,7 @@ def _measure(
         weights=weights,
     )
     people = {who for unit in units for who in unit.labels}
-    # Weighted rows do not have the shares of the run, which ranks and thresholds need.
+    # Ranks and thresholds need rows distributed as in the run; weighted rows are not.
     both = of_rows and any(labels) and not all(labels) and weights is None
     finer = [unit.ranking for unit, _ in known if unit.ranking is not None]
     ranks = finer if len(finer) == len(known) else scores
@@ -217,7 +217,7 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
     if 0 < label < 1:
         raise DataError(
             f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no, "
-            "correct takes scores too"
+            "but correct also accepts scores"
         )
     return label == 1
 
@@ -225,7 +225,7 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
 def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     found, counts = table.agreement, table.agreement.confusion
     if table.level == "row":
-        where = f", right from a score of {threshold:g}"
+        where = f", right if the score is at least {threshold:g}"
     else:
         where = f" in {table.rows} row{'' if table.rows == 1 else 's'}"
     yield f"{table.grader}, {table.units} labelled {table.noun}{where}"
@@ -233,7 +233,7 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
     yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
     if table.is_weighted:
-        yield "  rates weigh each row by its chance to be drawn (--focus uncertain)"
+        yield "  rates weight each row by its chance of being drawn (--focus uncertain)"
     rates = {
         "balanced accuracy": found.balanced_accuracy,
         "Cohen's kappa": found.kappa,

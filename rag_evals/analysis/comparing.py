@@ -1,4 +1,4 @@
-"""Comparison of two runs, or of two graders of one run, row by row."""
+"""Comparison of two runs, or of two graders in one run, row by row."""
 
 import math
 from array import array
@@ -47,14 +47,14 @@ from rag_evals.text.screen import printable
 _ROWS_KEPT = 20
 _ROWS_SHOWN = 10
 _MOST_HTML = 10_000
-# The data of a run whose rows came from no file.
+# Recorded as the data of a run whose rows did not come from a file.
 _NO_FILE = "rows"
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
 def interval_words(interval: Interval, sign: str = "", say: Phrases | None = None) -> str:
     """Format an interval: "0.683 [0.624, 0.723]"."""
-    # A value near 0 must not look like 0.
+    # A value near 0 must not be rounded to 0.
     low, high = (
         f"{end:{sign}.1g}" if 1e-9 < abs(end) < 0.0005 else f"{end:{sign}.3f}"
         for end in (interval.low, interval.high)
@@ -78,7 +78,7 @@ class GroupComparison:
     """Comparison of the rows of one group.
 
     Attributes:
-        group: The rows' value in the column; None if they have none.
+        group: The column value shared by the rows; None if they have none.
         adjusted_p: The p-value adjusted for the number of groups (Holm).
     """
 
@@ -99,11 +99,11 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """How long the answers of both runs are.
+    """Length of the answers in both runs.
 
     Attributes:
         name: "statements", "supported", "unsupported" or "words", counted per row.
-        rows: Number of rows with both counts, with or without a score.
+        rows: Number of rows counted in both runs, whether or not they have a score.
     """
 
     name: str
@@ -128,7 +128,7 @@ class PairCoverage:
     Attributes:
         rows: Number of rows in either run.
         scored: Number of rows with a score in both runs.
-        missing: Number of other rows by reason, such as "empty_context in both".
+        missing: Number of other rows for each reason, such as "empty_context in both".
         same: True if both runs have identical outcomes.
     """
 
@@ -150,19 +150,19 @@ ComparedVerdict = PairedVerdict | Literal["higher score, says less"]
 
 @dataclass(frozen=True, slots=True)
 class GraderComparison:
-    """Comparison of two runs by one grader.
+    """Comparison of two runs for one grader.
 
     Attributes:
         grader: Name of the grader; "strict -> mild" for a pair of graders.
-        baseline: Mean of the first run, over rows with a score in both.
-        candidate: Mean of the second run, over the same rows.
+        baseline: Mean score in the first run, over rows with a score in both.
+        candidate: Mean score in the second run, over the same rows.
         paired: Difference, p-value, wins and losses, over the same rows.
         adjusted_p: The p-value adjusted for the number of graders (Holm).
         changed: The 20 rows with the largest changes.
-        left_out: The first 20 rows without a score in both runs, with the reason.
-        groups: In order of first appearance.
+        left_out: The first 20 rows that lack a score in either run, with the reason.
+        groups: One comparison per group, in order of first appearance.
         clustered_by: None if rows are independent.
-        gate: Test of the allowed loss; None without a gate.
+        gate: Test of the allowed loss; None if there is no gate.
     """
 
     grader: str
@@ -188,11 +188,11 @@ class GraderComparison:
         return "higher score, says less" if verdict == "better" and self.says_less() else verdict
 
     def says_less(self) -> bool:
-        """True if supported statements per row fell significantly."""
+        """True if the number of supported statements per row fell significantly."""
         return self.lost_statements(0.0) is not None
 
     def lost_statements(self, margin: float) -> SizeChange | None:
-        """Return the change of supported statements if more than a share `margin` is lost."""
+        """Return the change in supported statements if more than the share `margin` is lost."""
         supported = next((one for one in self.sizes if one.name == "supported"), None)
         if supported is None or self.coverage.same:
             return None
@@ -200,7 +200,7 @@ class GraderComparison:
         return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
-        """Return each number as text; `graders` is how many graders are compared."""
+        """Return each number as text; `graders` is the number of compared graders."""
         say = say or phrases()
         verdict = _verdict_words(self.paired, self.adjusted_p, "graders", say)
         if self.verdict in ("better", "worse"):
@@ -266,9 +266,9 @@ class Comparison:
         baseline: Name of the first run, usually its folder.
         candidate: Name of the second run.
         graders: One entry for each grader in both runs.
-        unscored: Graders without a row that has a score in both runs.
-        differences: What else differs: judge, prompt, data.
-        pending: Number of pending gradings; no gate is decided until it is 0.
+        unscored: Graders with no row that has a score in both runs.
+        differences: Other differences: judge, prompt, data.
+        pending: Number of pending gradings; gates are not decided until it is 0.
     """
 
     baseline: str
@@ -279,7 +279,7 @@ class Comparison:
     pending: int = 0
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return what else differs between the runs."""
+        """Return the other differences between the runs."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def missed(
@@ -295,10 +295,10 @@ class Comparison:
             margin: Acceptable loss, 0 to 1; None checks only `min_scored`.
             min_scored: Minimum share of rows with a score in both runs, 0 to 1.
             allow_shorter: Accept fewer supported statements per row; otherwise `margin` also
-                limits the share of them that may be lost.
+                limits the share of supported statements that may be lost.
 
         Raises:
-            ConfigurationError: A number is outside 0 to 1.
+            ConfigurationError: A number is not between 0 and 1.
         """
         require_share("min_scored", min_scored)
         if self.pending:
@@ -327,9 +327,9 @@ class Comparison:
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
     ) -> GateDecision | None:
-        """Decide whether the candidate loses at most the `gate` of `compare`; None without a gate.
+        """Decide whether the loss is within the `gate` given to `compare`; None without a gate.
 
-        The arguments are those of `missed`.
+        The arguments are the same as for `missed`.
         """
         gates = [abs(grader.gate.gate) for grader in self.graders if grader.gate is not None]
         if not gates:
@@ -349,7 +349,7 @@ class Comparison:
         return self.lines(phrases())
 
     def lines(self, say: Phrases) -> str:
-        """Return the text that a terminal shows."""
+        """Return the text to show in a terminal."""
         lines = [
             say("compare.baseline", name=self.baseline),
             say("compare.candidate", name=self.candidate),
@@ -406,11 +406,11 @@ class CompareOptions(TypedDict, total=False):
     """Keyword arguments of `compare`.
 
     Attributes:
-        count: Scores for rows without one by reason, such as `{"empty_context": 0.0}`.
-        by: Column of the data with each row's group.
-        cluster: Column that dependent rows share, such as a document; "none" means independent
-            rows. By default rows are clustered by question, otherwise by context, if more than
-            5 % of them share it.
+        count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
+        by: Data column that contains each row's group.
+        cluster: Column whose value dependent rows share, such as a document; "none" treats rows as
+            independent. By default, rows are clustered by question, or else by context, if more
+            than 5 % of them share it.
         gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
         error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
     """
@@ -433,20 +433,20 @@ def compare(
 
     Args:
         baseline: The run to compare with.
-        candidate: The run to compare; None compares `pairs` of graders of the first run.
-        pairs: Graders to compare, the baseline's first, such as `{"strict": "mild"}`; None compares
-            all graders that both runs have.
+        candidate: The run to compare; None compares `pairs` of graders in the first run.
+        pairs: Graders to compare, with the baseline's first, such as `{"strict": "mild"}`; None
+            compares all graders found in both runs.
         options: Groups, clusters, gate and more; see `CompareOptions`.
 
     Raises:
-        ConfigurationError: One run without a pair of its graders, or an unknown grader or reason.
-        DataError: A folder has no run, or a column is not in the data.
+        ConfigurationError: A single run is given without `pairs`, or a grader or reason is unknown.
+        DataError: A folder does not contain a run, or a column is not in the data.
         UnpairedScoresError: No grader scored the same row in both runs.
     """
     if candidate is None and not pairs:
         raise ConfigurationError(
-            "one run is compared by two of its graders, as in --pair strict=mild (in Python "
-            "pairs={'strict': 'mild'}); or give a second run"
+            "to compare within one run, pair two of its graders, as in --pair strict=mild (in "
+            "Python pairs={'strict': 'mild'}); or give a second run"
         )
     require_known("compare", options, list(CompareOptions.__annotations__))
     require_counts(options.get("count") or {})
@@ -480,7 +480,7 @@ def compare(
 
 def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
-    # The first run's values win.
+    # The baseline's values take precedence.
     for run in () if name in (None, NOT_CLUSTERED) else runs:
         found |= run.column(str(name))
     return found
@@ -488,13 +488,13 @@ def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One grader's rows of both runs in columns; outcomes would take too much memory.
+    """One grader's rows from both runs, as columns; outcomes would take too much memory.
 
     Attributes:
-        scores: Baseline and candidate; NaN without a score.
-        sizes: Baseline and candidate of each of `SIZES`; -1 if unknown.
+        scores: Baseline and candidate; NaN if there is no score.
+        sizes: Baseline and candidate, for each of `SIZES`; -1 if unknown.
         shared: Hashes of question and context; 0 if empty.
-        why: Why a row has no score in both runs, by index.
+        why: Why a row lacks a score in either run, by index.
     """
 
     ids: list[str] = field(default_factory=list)
@@ -544,7 +544,7 @@ _RowPair = tuple[ScoredRow | None, ScoredRow | None]
 
 
 def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
-    """Pair rows by id, then yield those of one run only; in equal order few rows wait in memory."""
+    """Pair rows by id, then yield those found in only one run; an equal order saves memory."""
     waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
     for both in zip_longest(first, second):
         for side, row in enumerate(both):
@@ -560,7 +560,7 @@ def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_
 
 
 class _Pair:
-    """One grader in both runs; rows are indices in the table."""
+    """One grader in both runs; rows are given as table indices."""
 
     def __init__(
         self,
@@ -596,7 +596,7 @@ class _Pair:
         clusters = self._clusters_of(rows)
         compared = compare_paired(self._scores(0, rows), self._scores(1, rows), clusters=clusters)
         if self.coverage.same:
-            # The difference of a run from itself is exactly 0; there is no sampling error.
+            # A run differs from itself by exactly 0; there is no sampling error.
             itself = Interval(0.0, 0.0, 0.0, method="the same outcomes")
             return replace(compared, difference=itself)
         return compared
@@ -606,7 +606,7 @@ class _Pair:
     ) -> GraderComparison:
         ids, clusters = self._table.ids, self._clusters_of(self.rows)
         old, new = self._scores(0, self.rows), self._scores(1, self.rows)
-        # 0.1 + 0.2 against 0.3 is no change.
+        # 0.1 + 0.2 versus 0.3 is not a change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
         left_out = islice(self._table.why.items(), _ROWS_KEPT)
@@ -673,14 +673,14 @@ def _no_pair(first: Run, second: Run, unscored: Sequence[PairCoverage]) -> str:
         one, other = (run.graders[0] if run.graders else "NAME" for run in (first, second))
         names = f"{', '.join(first.graders) or 'none'} and {', '.join(second.graders) or 'none'}"
         return (
-            f"the runs have no grader in common: {names}; say which belong together, as in "
+            f"the runs have no grader in common: {names}; specify a pair, as in "
             f"--pair {one}={other} (in Python pairs={{{one!r}: {other!r}}})"
         )
     why = "; ".join(f"{one.grader}: {counted_words(one.missing)}" for one in unscored)
     if all(reason.startswith("only in") for one in unscored for reason in one.missing):
         why += (
             ". Rows are paired by id, so both data files need an id column with the same values "
-            "(without one, an id is made from the row's content)"
+            "(without one, ids are derived from the rows' content)"
         )
     return f"no row has a score in both {_name(first)!r} and {_name(second)!r}: {why}"
 
@@ -689,7 +689,7 @@ def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run
     """Give paired graders a common name, such as "strict -> mild", and drop the others.
 
     Raises:
-        UnknownNameError: A run has no grader of that name.
+        UnknownNameError: A run has no grader with that name.
     """
     if not pairs:
         return first, second
@@ -718,7 +718,7 @@ def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
 
 
 def _differences(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield what differs between the runs other than their scores."""
+    """Yield the differences between the runs other than their scores."""
     yield from _moved_judge(first, second)
     # A run in memory has no settings.
     for key in _SETTINGS if first.identity and second.identity else ():
@@ -730,9 +730,9 @@ def _differences(first: Run, second: Run) -> Iterator[Phrase]:
 
 
 def _moved_judge(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield a note if different models answered to the same judge string."""
+    """Yield a note if different models replied for the same judge string."""
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
-    # A reply names its model, and the fingerprint of its system after a space.
+    # A reply states its model and, after a space, the system fingerprint.
     old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))
     if first.judge == second.judge and models[1:] == models[:-1] and old and new and old != new:
         named = [", ".join(map(repr, sorted(each))) for each in (old, new)]

@@ -22,18 +22,18 @@ from rag_evals.stats import (
     prediction_powered_mean,
 )
 
-_ALL_LABELLED = "every row has a label, so their mean is the answer; nothing is left to correct"
+_ALL_LABELLED = "every row has a label, so there is nothing to correct: use the mean of the labels"
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """An estimate of the number that people would have given.
+    """An estimate of the number that people's labels for every row would give.
 
     Attributes:
         target: The corrected number, such as "mean score".
         labelled: Number of labelled rows or statements.
-        unlabelled: Number of rows or statements with only a verdict of the judge.
-        judged: The judge's number for all of them, 0 to 1.
+        unlabelled: Number of rows or statements with only the judge's verdict.
+        judged: The judge's number for all rows or statements, 0 to 1.
         prediction_powered: The PPI++ estimate; None if it was refused.
         refusal: Why it was refused.
     """
@@ -60,8 +60,8 @@ class Corrections:
     """A run's corrected numbers.
 
     Attributes:
-        corrections: For each grader the mean score, the share of right rows, and the share of
-            supported statements (or chunks, citations), as far as labels exist.
+        corrections: For each grader, the mean score, the share of right rows, and the share of
+            supported statements (or chunks or citations), if there are labels for them.
         clustered_by: None if rows are independent.
     """
 
@@ -85,19 +85,19 @@ def correct(
     column: str = "label",
     threshold: float = 1.0,
 ) -> Corrections:
-    """Correct the numbers of a run with labels of a random sample of its rows.
+    """Correct a run's numbers with labels for a random sample of its rows.
 
     Args:
         run: A run folder, or a run in memory.
         labels: Files or columns of the data; by default the columns `label` and `statements`.
-            The labelled rows must be a random sample, as `rag-evals judge label` draws it.
+            The labelled rows must be a random sample, such as one drawn by `rag-evals judge label`.
         grader: The only grader to correct; None corrects all.
-        cluster: As for `Run.summary`.
-        column: The column of a labels file that holds the label.
+        cluster: As in `Run.summary`.
+        column: Name of the label column in a labels file.
         threshold: Lowest score at which a row counts as right.
 
     Raises:
-        DataError: The labels cannot be read, or none fits a verdict.
+        DataError: The labels cannot be read, or none matches a verdict.
         TooFewLabelsError: Every correction is refused; the message gives the reason.
     """
     labelled = LabelledRun.load(run, labels, grader, column)
@@ -181,7 +181,7 @@ class _Corrector:
 
     def _clusters(self, names: Sequence[str], *, of_statements: bool) -> list[Hashable] | None:
         if of_statements:
-            # Statements of one row are a cluster even if the row is independent.
+            # Statements from one row form a cluster even if rows are independent.
             return [self.clusters.get(name) or f"row {name}" for name in names]
         return [self.clusters.get(name) for name in names] if self.clusters else None
 

@@ -1,7 +1,8 @@
 """An exam for judges: 200 pairs of answers that differ in one detail.
 
-The passages support one answer of a pair and not the other. A pair is right if the supported answer
-reaches the threshold and the other one does not. A judge that accepts everything gets none right.
+The passages support one answer in each pair but not the other. The judge gets a pair right if the
+supported answer reaches the threshold and the other one does not. A judge that accepts everything
+gets no pair right.
 """
 
 import json
@@ -31,7 +32,7 @@ class ExamPair:
         id: Such as `number-03`.
         skill: The tested skill, such as `negation`.
         language: `en` or `ru`.
-        context: Two to five passages, which support only the first answer.
+        context: Two to five passages, which support only the answer `supported`.
     """
 
     id: str
@@ -102,7 +103,7 @@ class ExamTrial:
 
 @dataclass(frozen=True, slots=True)
 class ExamComparison:
-    """Difference of two exams, later minus earlier; `lost` and `won` are ids of pairs."""
+    """Difference between two exams, later minus earlier; `lost` and `won` are pair ids."""
 
     paired: PairedComparison
     lost: tuple[str, ...]
@@ -129,7 +130,7 @@ class ExamReport:
 
     @classmethod
     def of(cls, run: Run, *, threshold: float = 1.0) -> "ExamReport":
-        """Read a run of `exam`; an answer passes from `threshold` up.
+        """Read a run written by `exam`; an answer passes if its score is at least `threshold`.
 
         Raises:
             ConfigurationError: The run is not an exam.
@@ -170,7 +171,7 @@ class ExamReport:
         """Compare with an earlier exam, pair by pair.
 
         Raises:
-            ConfigurationError: They have no pair in common.
+            ConfigurationError: The two exams have no pair in common.
         """
         earlier = {trial.pair.id: trial.right for trial in other.trials}
         now = {one.pair.id: one.right for one in self.trials if one.pair.id in earlier}
@@ -203,24 +204,24 @@ def exam(
     threshold: float = 1.0,
     **options: Unpack[RunOptions],
 ) -> ExamReport:
-    """Examine a judge with 400 answers, each graded alone.
+    """Examine a judge with 400 answers, each graded separately.
 
     Args:
         grader: The grader whose prompt is examined; it must not need a reference.
-        client: The judge, as for `Grader.grade`.
+        client: The judge, as in `Grader.grade`.
         out: Run folder, for a report or a comparison; None stores nothing.
         threshold: Lowest score at which an answer passes.
-        options: As for `evaluate`, without `sampling`; progress is off by default.
+        options: As in `evaluate`, except `sampling`; progress is off by default.
 
     Raises:
         ConfigurationError: The grader needs a field that the pairs do not have.
-        TooManyFailuresError: As for `evaluate`.
+        TooManyFailuresError: As in `evaluate`.
     """
     refuse_sampling(options, "an exam")
     if missing := set(grader.requires) - {"question", "answer", "context"}:
         raise ConfigurationError(
-            f"grader {grader.name!r} needs a {missing.pop()}, and the pairs of the exam have "
-            "question, context and answer; name a grader of answers, such as faithfulness"
+            f"grader {grader.name!r} needs a {missing.pop()}, but the exam's pairs have only a "
+            "question, context and answers; choose a grader for answers, such as faithfulness"
         )
     rows = [row for pair in exam_pairs() for row in pair.rows()]
     asked: RunOptions = {"progress": False, **options}
@@ -228,7 +229,7 @@ def exam(
 
 
 def exam_numbers(report: ExamReport, against: ExamComparison | None = None) -> Mapping[str, Any]:
-    """Return the numbers of an exam for JSON."""
+    """Return an exam's numbers for JSON."""
     failed = [
         {
             "id": one.pair.id,

@@ -1,15 +1,15 @@
-"""Labels from people: reads them from files and columns, and pairs them with verdicts.
+"""Labels from people: reading them from files and columns, and pairing them with verdicts.
 
-A row of a file has one of these forms:
+A row in a labels file has one of these forms:
 
-- `sample_id` (or `id`) and `label`: a label of the row;
-- also `statement` (its index in the result, from 0) or `text`: a label of one statement;
-- `statements`, a list of `{"text": ..., "label": ...}`: labels of all statements of the row.
+- `sample_id` (or `id`) and `label`: a label for the row;
+- these and `statement` (its index in the result, from 0) or `text`: a label for one statement;
+- `statements`, a list of `{"text": ..., "label": ...}`: labels for all statements in the row.
 
-Labels from a report name a statement by its index. Labels from a data set have texts of their own:
-each statement of the judge is paired with the labelled text that shares the most words with it. A
-labelled text is supported if all its statements are. A labelled text that is part of a longer
-statement gets the verdict of that statement.
+Labels from a report identify a statement by its index. Labels from a data set have their own texts:
+each of the judge's statements is paired with the labelled text that shares the most words with it.
+The judge supports a labelled text if it supports all statements paired with that text. A labelled
+text that is part of a longer statement gets that statement's verdict.
 """
 
 import math
@@ -28,7 +28,7 @@ from rag_evals.text import words_of
 _WORDS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _MOST_DIGITS = 9
 _OWN_COLUMNS = ("label", "statements")
-# Texts with a smaller share of common words are different claims.
+# Texts that share fewer of their words are treated as different claims.
 _MIN_OVERLAP = 0.6
 _NOUNS: Mapping[About, str] = {
     "statement": "statements",
@@ -49,15 +49,15 @@ LabelSources = str | Path | Sequence[str | Path]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """One person's label of a row or a statement.
+    """One person's label for a row or a statement.
 
     Attributes:
         value: 1 for supported, 0 for not supported; only a row can have a number in between.
         statement: Index in the judge's result; None if only the text is known.
-        text: The statement; None for a label of the whole row.
+        text: The statement; None for a label on the whole row.
         grader: The labelled grader; None for any.
-        complete: True if the source labels every statement of the row.
-        weight: Number of rows that the row represents; None if all were equally likely.
+        complete: True if the source labels every statement in the row.
+        weight: Number of rows that the row represents; None if all were equally likely to be drawn.
         is_second: True if it replaces an earlier label after a second look.
     """
 
@@ -78,7 +78,7 @@ class Label:
 
     @property
     def thing(self) -> Hashable:
-        """The labelled row or statement; a report exports both index and text of a statement."""
+        """The labelled row or statement; a report exports a statement's index and its text."""
         place = self.text if self.statement is None else self.statement
         return self.sample_id, self.grader, place
 
@@ -87,10 +87,10 @@ def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> li
     """Read labels for a run.
 
     Args:
-        sources: Files or columns of the run's data; by default `labels*.jsonl` in the run folder,
-            otherwise the columns `label` and `statements`.
+        sources: Files or columns of the run's data; by default, `labels*.jsonl` in the run folder
+            or, if there are none, the columns `label` and `statements`.
         run: The labelled run.
-        column: The column of a file that has the label.
+        column: Name of the label column in a file.
 
     Raises:
         DataError: A source or a label is invalid, one person gave two different labels, or
@@ -115,8 +115,8 @@ def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> li
             )
     if not labels:
         raise DataError(
-            "there are no labels; name a file with 'sample_id' and 'label', "
-            "or a column of the data that holds them"
+            "there are no labels; give a file with 'sample_id' and 'label', "
+            "or a data column that contains labels"
         )
     again = {label.thing for label in labels if label.is_second}
     return [label for label in labels if label.is_second or label.thing not in again]
@@ -130,7 +130,7 @@ def _file_labels(
         labels = list(_row_labels(row, _sample_id(row, where), column, where))
         is_note = (row.get("note") or "answer" in row) and row.get(column, "") is None
         if not labels and not is_note:
-            raise DataError(f"{where}: no {column!r} and no 'statements'; a label needs one")
+            raise DataError(f"{where}: no {column!r} and no 'statements'; one is required")
         for label in labels:
             label = label if label.annotator else replace(label, annotator=annotator)
             key = (label.thing, label.annotator, label.is_second)
@@ -139,7 +139,7 @@ def _file_labels(
                 who = "one person" if label.annotator is None else repr(label.annotator)
                 raise DataError(
                     f"{before} and {where}: {who} labels {label.sample_id!r} {value:g} and "
-                    f"{label.value:g}; remove one, or name the people in a column 'annotator'"
+                    f"{label.value:g}; remove one, or identify the people in a column 'annotator'"
                 )
             yield label
 
@@ -155,7 +155,7 @@ def _column_labels(run: Run, name: str) -> Iterator[Label]:
 def _row_labels(row: Mapping[str, Any], sample_id: str, column: str, where: str) -> Iterator[Label]:
     weight = None if row.get("weight") in (None, "") else _number(row["weight"])
     if weight is not None and not 1 <= weight < math.inf:
-        raise DataError(f"{where}: the weight is {row['weight']!r}; expected a number from 1 up")
+        raise DataError(f"{where}: the weight is {row['weight']!r}; expected 1 or more")
     label = Label(
         sample_id,
         math.nan,
@@ -193,10 +193,10 @@ def _sample_id(row: Mapping[str, Any], where: str) -> str:
     for name in ("sample_id", "id"):
         if row.get(name) not in (None, ""):
             return str(row[name])
-    # Rows without ids are named after their content.
+    # Rows without ids get an id derived from their content.
     sample = ColumnMap().sample(row)
     if sample.answer is None:
-        raise DataError(f"{where}: no 'sample_id'; a label must say which row it is about")
+        raise DataError(f"{where}: no 'sample_id'; a label must identify its row")
     return sample.content_hash()
 
 
@@ -227,7 +227,7 @@ class Unit:
         judged: The judge's verdict or score, 0 to 1.
         verdicts: The labelled verdicts; empty if only a score is known.
         ranking: A finer score for ranking rows, 0 to 1.
-        weight: As for `Label`.
+        weight: As in `Label`.
     """
 
     sample_id: str
@@ -239,19 +239,19 @@ class Unit:
 
     @property
     def support(self) -> float | None:
-        """The lowest support of the verdicts; None if any has none."""
+        """The lowest support of any verdict; None if a verdict has no support."""
         supports = [one.support for one in self.verdicts if one.support is not None]
         return min(supports) if len(supports) == len(self.verdicts) > 0 else None
 
     @property
     def decided_by(self) -> str | None:
-        """The verifier that decided; None if several did."""
+        """The verifier that decided; None if there were several."""
         deciders = {one.decided_by for one in self.verdicts}
         return deciders.pop() if len(deciders) == 1 else None
 
     @property
     def label(self) -> float | None:
-        """The majority of yes and no, or the mean of other numbers; None for a tie."""
+        """The majority of yes or no labels, or the mean of other numbers; None for a tie."""
         values = list(self.labels.values())
         share = sum(values) / len(values)
         if any(0 < value < 1 for value in values):
@@ -264,11 +264,11 @@ class Matched:
     """One grader's labels, each with its verdict.
 
     Attributes:
-        rows: Rows with a label (or labels of all their statements) and a score.
-        scored_rows: Rows with the share of statements that people support, and a score.
-        unmatched: Number of statement labels that match no verdict.
+        rows: Rows with a label (or labels for all their statements) and a score.
+        scored_rows: Rows with the share of statements labelled as supported, and a score.
+        unmatched: Number of statement labels that do not match a verdict.
         unscored: Ids of labelled rows without a score.
-        other_verdicts: Row id and verdict of each verdict without a label.
+        other_verdicts: Row id and value of each verdict without a label.
         noun: Plural name of what is labelled.
     """
 
@@ -283,26 +283,26 @@ class Matched:
 
 
 def labelled_units(units: Iterable[Unit]) -> list[tuple[Unit, float]]:
-    """Return the units with their labels, without ties."""
+    """Return the units with their labels, excluding ties."""
     pairs = [(unit, unit.label) for unit in units]
     return [(unit, label) for unit, label in pairs if label is not None]
 
 
 def weights_of(units: Sequence[Unit]) -> list[float] | None:
-    """Return the weights; None if every row was equally likely."""
+    """Return the weights; None if every row was equally likely to be drawn."""
     weights = [unit.weight for unit in units]
     known = [one for one in weights if one is not None]
     if 0 < len(known) < len(weights):
         raise DataError(
-            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, and the "
-            "others were not; use the labels of one draw"
+            f"{len(known)} of {len(weights)} labels were drawn with --focus uncertain, but the "
+            "others were not; use labels from a single draw"
         )
     return known or None
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """A run with labels; `foreign` counts labels for rows outside the run."""
+    """A run with labels; `foreign` counts labels for rows that are not in the run."""
 
     run: Run
     labels: list[Label]
@@ -338,13 +338,13 @@ class LabelledRun:
     def nothing_fits(self) -> DataError:
         if self.foreign == len(self.labels):
             return DataError(
-                f"none of the {len(self.labels)} labels is of a row of this run; "
-                f"the first is of {self.labels[0].sample_id!r}"
+                f"none of the {len(self.labels)} labels is for a row in this run; "
+                f"the first is for {self.labels[0].sample_id!r}"
             )
         unscored = sum(len(of_grader.unscored) for of_grader in self.matched)
         return DataError(
-            f"no label fits a verdict: {self.foreign} belong to other rows, {unscored} labelled "
-            "rows have no score, the rest are of statements that the judge did not find"
+            f"no label matches a verdict: {self.foreign} are for other rows, {unscored} labelled "
+            "rows have no score, and the rest are for statements that the judge did not find"
         )
 
 
@@ -399,7 +399,7 @@ def _match_row(
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
-    # The turn of a conversation is a heading without a verdict.
+    # A conversation turn is a heading without a verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     verdicts = tuple(one for one in found if one.verdict is not None)
@@ -408,7 +408,7 @@ def _match_row(
         for place, one in enumerate(found)
         if one.verdict is not None and place not in used
     ]
-    # An unmatched label counts only if the source labels every statement of the row.
+    # An unmatched label counts only if the source labels every statement in the row.
     known = {label for same, _ in fitting for label in same}
     shares = _shares([one for one in of_statements if one.complete or one in known], len(verdicts))
     if shares:
@@ -421,7 +421,7 @@ def _match_row(
 
 
 def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
-    # If several graders ran, a text without a grader's name belongs to the answer.
+    # If several graders ran, a labelled text without a grader is from the answer.
     return bool(kinds) and ("reference" not in kinds or label.grader is not None or of_reference)
 
 
@@ -450,7 +450,7 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
 def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
-    """Group labels by statement; each group has the indices of its findings."""
+    """Group labels by statement, and add the indices of each group's findings."""
     groups: dict[str | int, list[Label]] = {}
     for label in labels:
         key = label.text if (place := _place(label, found)) is None else place
@@ -465,7 +465,7 @@ def _fitting(
 
 
 def _place(label: Label, found: Sequence[Finding]) -> int | None:
-    """Return the label's index if the result still has its text there."""
+    """Return the label's index if the result still has the same text at that index."""
     place = label.statement
     if place is None or not 0 <= place < len(found) or found[place].verdict is None:
         return None
@@ -496,7 +496,7 @@ def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[in
 
 
 def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
-    """Return the key of the text with the most common words; None if there are too few."""
+    """Return the key of the text that shares the most words; None if all share too few."""
     share, key = max(
         ((_overlap(own, other), key) for key, other in others.items()),
         key=lambda pair: pair[0],
@@ -506,7 +506,7 @@ def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Return the shorter text's share of common words; similar lengths win ties."""
+    """Return the share of the shorter text's words found in both; similar lengths break ties."""
     shorter = min(one.total(), other.total())
     if not shorter:
         return 0.0

@@ -1,8 +1,8 @@
-"""Teaching of a judge with labels: examples and criteria in its prompt, with a measured gain.
+"""Teaching a judge with labels: examples and criteria in its prompt, and a measured gain.
 
 The gain is cross-validated by question: a prompt with examples from four fifths of the questions
-grades the rows of the other fifth. The number of examples is chosen within the four fifths, so that
-the measurement includes this choice. The receipt states the agreement before and after.
+grades the rows in the other fifth. The number of examples is chosen within the four fifths, so the
+measurement accounts for this choice. The receipt states the agreement before and after.
 """
 
 import random
@@ -36,7 +36,7 @@ from rag_evals.text import words_of
 from rag_evals.verify import read_judge
 
 SIZES = (8, 4, 12)
-"""Numbers of examples to try; the first is used if the budget allows no search."""
+"""Numbers of examples to try; the first is used if the budget does not allow a search."""
 
 _FOLDS = 5
 _CALLS_PER_LABEL = 10
@@ -49,7 +49,7 @@ class LabelledRow:
     """A row with a label and the judge's verdict.
 
     Attributes:
-        question: Rows of one question are never used both to teach and to test.
+        question: Rows with the same question are never split between teaching and testing.
         example: The row as a few-shot example; None if too few of its statements are labelled.
         note: The person's note.
     """
@@ -67,14 +67,14 @@ class Receipt:
     """The gain of a taught prompt, cross-validated by question.
 
     Attributes:
-        before: Share of rows where judge and people agree, with the run's prompt.
+        before: Share of rows on which judge and people agree, with the run's prompt.
         after: The same share, with prompts taught on other questions.
         gain: after - before.
         examples: Number of examples that the prompt shows for every row.
         peers: Number of examples shown only for other answers to the same question; `gain` does
             not include them, because cross-validation leaves out whole questions.
         calls: Number of calls to the judge.
-        date: Day of the measurement, UTC.
+        date: Date of the measurement, UTC.
         fingerprint: Hash of the labels, the judge and the base prompt.
     """
 
@@ -93,7 +93,7 @@ class Receipt:
 
     @property
     def proved(self) -> bool:
-        """True if the interval of the gain is above 0."""
+        """True if the whole interval of the gain is above 0."""
         return self.gain.low > 0
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class Receipt:
         )
 
     def header(self) -> dict[str, Any]:
-        """Return the receipt for the front matter of the prompt."""
+        """Return the receipt for the prompt's front matter."""
         gain = [round(one, 4) for one in (self.gain.estimate, self.gain.low, self.gain.high)]
         found = asdict(self) | {"gain": gain, "labels_from": list(self.labels_from)}
         found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
@@ -121,13 +121,13 @@ class Receipt:
 
 
 AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
-"""Shows the judge some rows as examples, and returns its verdict on each other row."""
+"""Shows the judge the first rows as examples, and returns its verdicts on the second rows."""
 
 
 def learn(
     rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
 ) -> tuple[list[LabelledRow], list[bool]]:
-    """Return examples, and for each row if the judge taught on other questions is right."""
+    """Return examples, and for each row whether a judge taught on other questions is right."""
     after: dict[str, bool] = {}
     for taught, tested in folds_of(rows, _FOLDS, seed):
         examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
@@ -169,7 +169,7 @@ def _best_size(rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int],
 def folds_of(
     rows: Sequence[LabelledRow], count: int, seed: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
-    """Yield the rows to learn from and the rows to test, split by question."""
+    """Yield the rows to teach with and the rows to test on, split by question."""
     questions = list(dict.fromkeys(row.question for row in rows))
     random.Random(seed).shuffle(questions)
     # The judge can learn only from its errors, so each part gets its share of them.
@@ -182,7 +182,7 @@ def folds_of(
 
 
 def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
-    """Choose dissimilar errors of both kinds, and similar rows that are right."""
+    """Choose dissimilar errors of both kinds, and similar rows that the judge got right."""
     usable = [row for row in rows if row.example is not None]
     kinds = [(False, True), (True, False), (False, False), (True, True)]
     groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
@@ -201,7 +201,7 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
 
             best = max(group, key=likeness)
             chosen.append(best)
-            # A second row of the same question would add little.
+            # A second row with the same question would add little.
             for kind in kinds:
                 groups[kind] = [r for r in groups[kind] if r.question != best.question]
     return chosen
@@ -232,7 +232,7 @@ class Teaching:
         """Teach the judge and measure the gain.
 
         Raises:
-            TooManyFailuresError: As for `evaluate`.
+            TooManyFailuresError: As in `evaluate`.
         """
         examples, after = learn(self.rows, self._ask, sizes=self.sizes)
         count = len(self.rows)
@@ -255,7 +255,7 @@ class Teaching:
         return Lesson(receipt, self._text(examples, receipt, peers))
 
     def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
-        """Return examples for other answers to the same question, errors first."""
+        """Return examples for other answers to the same question, the judge's errors first."""
         answers = Counter(sample.question for sample in self.samples.values() if sample.question)
         taken = {row.id for row in chosen}
         rows = [row for row in self.rows if row.example and row.id not in taken]
@@ -300,7 +300,7 @@ class Teaching:
     def _body(self, examples: Sequence[LabelledRow]) -> str:
         notes = list(dict.fromkeys(" ".join(row.note.split()) for row in examples if row.note))
         listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
-        # A note is plain text; Jinja syntax in it must stay as the person wrote it.
+        # A note is plain text; Jinja syntax in it must not be interpreted.
         listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
         stem = self.prompt.shipped_name
         if stem is None:
@@ -326,7 +326,7 @@ class Lesson:
 
         Args:
             path: Path of the file.
-            anyway: Write an unproved prompt too, with a warning in it.
+            anyway: Write the prompt even if its gain is not proved, with a warning in it.
 
         Raises:
             ConfigurationError: The gain is not proved, or the file cannot be written.
@@ -336,7 +336,7 @@ class Lesson:
             raise ConfigurationError(
                 f"nothing was written: the gain of {gain.estimate:+.1%} has an interval from "
                 f"{gain.low:+.1%} to {gain.high:+.1%}, which includes 0; label more rows, or "
-                "write it anyway (--anyway)"
+                "write the prompt anyway (--anyway)"
             )
         with private_file(Path(path)) as file:
             file.write(self.text.encode())
@@ -367,32 +367,32 @@ def prepare_teaching(
     budget: int | None = None,
     **options: Unpack[RunOptions],
 ) -> Teaching:
-    """Read the labels of a run, and plan the teaching without asking the judge.
+    """Read a run's labels and plan the teaching, without calling the judge.
 
     Args:
-        run: A run with the prompt to teach; its judge will be asked.
+        run: A run graded with the prompt to teach; `learn` will call its judge.
         labels: Files or columns of the data, as in `agreement`.
-        prompt: The prompt file of the run; None uses the grader's shipped prompt.
+        prompt: The run's prompt file; None uses the grader's shipped prompt.
         grader: The grader to teach; None uses the run's only one.
-        column: The column of a labels file that holds the label.
-        budget: Largest number of calls; None allows 10 per label.
-        options: As for `evaluate`, without `sampling`.
+        column: Name of the label column in a labels file.
+        budget: Maximum number of calls; None allows 10 per label.
+        options: As in `evaluate`, except `sampling`.
 
     Raises:
-        DataError: The run's judge reads no prompt, the labels cannot be read, or none fits a row.
-        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 as supported or not.
+        DataError: The run's judge does not use a prompt, or no label can be read or matches a row.
+        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 with either label.
         ConfigurationError: The prompt cannot be taught, or the budget is too small.
     """
     stored = load_run(run)
     name, judge = only_grader(stored, grader), stored.summary().judge
     if judge is None:
-        raise ConfigurationError("the run does not say which judge graded it; grade the rows again")
+        raise ConfigurationError("the run's judge is not recorded; grade the rows again")
     with suppress(ConfigurationError):
         # The name of a user's own client is not a judge string.
         if read_judge(judge).verifier is not None:
             raise DataError(
-                f"the run's judge {judge!r} reads no prompt that could be taught; grade the rows "
-                "with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
+                f"the run's judge {judge!r} does not use a prompt, so it cannot be taught; grade "
+                "rows with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
             )
     taught = _shipped_prompt(name) if prompt is None else Prompt.from_file(prompt)
     labelled = LabelledRun.load(stored, labels, name, column)
@@ -452,8 +452,8 @@ def _shipped_prompt(grader: str) -> Prompt:
     stem = f"score_{grader}"
     if grader != "faithfulness" or stem not in shipped_names():
         raise ConfigurationError(
-            f"the run's grader {grader!r} has no shipped prompt that can be taught; name the "
-            "prompt file that it used (--prompt), of the response model faithfulness or pass_fail"
+            f"the run's grader {grader!r} has no shipped prompt that can be taught; give the "
+            "prompt file that it used (--prompt), with the response model faithfulness or pass_fail"
         )
     return Prompt.shipped(stem)
 
@@ -489,7 +489,7 @@ def _row(
 
 
 def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:
-    """Return the label of each finding; None if any has none."""
+    """Return the label of each finding; None if any finding has none."""
     if not found:
         return None
     if label or len(found) == 1:
@@ -501,7 +501,7 @@ def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) ->
 
 
 def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
-    """Return the chunks that the judge cited, otherwise the one with the most common words."""
+    """Return the chunks that the judge cited, or else the one that shares the most words."""
     if finding.chunk_ids:
         return list(finding.chunk_ids)
     words = set(words_of(finding.text))
@@ -514,7 +514,7 @@ class SuspiciousLabel:
 
     Attributes:
         text: The labelled statement, or all statements of a labelled row.
-        suspicion: Distance of the label from the usual label of similar texts, 0 to 1.
+        suspicion: Distance between the label and the label expected for such a text, 0 to 1.
     """
 
     sample_id: str
@@ -531,16 +531,16 @@ def suspicious_labels(
     grader: str | None = None,
     column: str = "label",
 ) -> list[SuspiciousLabel]:
-    """Return all yes/no labels, the most suspicious first.
+    """Return all yes/no labels, most suspicious first.
 
     The embedded judge's support is mapped to the share of labels that say yes at that support. If
-    another judge graded the run, its verdict has the same weight.
+    another judge graded the run, its verdict gets the same weight.
 
     Args:
-        run: A run with the labelled rows.
-        labels: As for `agreement`.
-        grader: As for `prepare_teaching`.
-        column: As for `prepare_teaching`.
+        run: A run that contains the labelled rows.
+        labels: As in `agreement`.
+        grader: As in `prepare_teaching`.
+        column: As in `prepare_teaching`.
 
     Raises:
         DataError: The labels cannot be read, or none matches a verdict.

@@ -1,4 +1,4 @@
-"""Tuning of a verifier with labels: a support map, a threshold, and limits for cascades."""
+"""Tuning a verifier with labels: a support map, a threshold, and limits for cascades."""
 
 import math
 import random
@@ -43,10 +43,10 @@ from rag_evals.verify import (
 )
 
 LEAST_LABELS = 30
-"""Least number of labels."""
+"""Minimum number of labels."""
 
 LEAST_OF_EACH = 5
-"""Least number of labels that say yes, and that say no."""
+"""Minimum number of yes labels, and of no labels."""
 
 _FOLDS = 10
 _MOST_QUANTILES = 200
@@ -64,25 +64,26 @@ def tune(
 ) -> Tuning:
     """Learn from labels what a verifier's support means, and when a cascade can rely on it.
 
-    A cascade's last verifier is tuned; the run has only its supports for every statement it got.
+    In a cascade, the last verifier is tuned: only its support is recorded for every statement that
+    reached it.
 
     Args:
-        run: A run of the verifier, graded without a tuned file for it.
+        run: A run graded by the verifier without a tuned file.
         labels: Files or columns of the data, as in `agreement`.
         grader: The grader to tune; None uses the run's only one.
-        column: The column of a labels file that holds the label.
-        max_error: Largest share of wrong verdicts where a cascade relies on this verifier alone.
-        confidence: How often this promise holds, as a fraction.
-        seed: Seed of the split into ten parts for cross-validation.
+        column: Name of the label column in a labels file.
+        max_error: Maximum share of wrong verdicts when a cascade relies on this verifier alone.
+        confidence: How often this maximum holds, as a fraction.
+        seed: Seed for the split into ten parts for cross-validation.
 
     Returns:
-        The argument for `tuned=` of `evaluate`; `write(path)` stores it in a file.
+        The value for `tuned=` in `evaluate`; `write(path)` saves it to a file.
 
     Raises:
-        DataError: The labels cannot be read, or fit no verdict.
-        TooFewLabelsError: Fewer than 30 labels fit, or fewer than 5 say yes, or no.
-        WeakJudgeError: Support is not higher for statements that people call supported.
-        ConfigurationError: The run has no verifier, or its support is only 0 or 1.
+        DataError: The labels cannot be read, or none matches a verdict.
+        TooFewLabelsError: Fewer than 30 labels match a verdict, or fewer than 5 say yes or say no.
+        WeakJudgeError: Support is not higher for statements that people labelled as supported.
+        ConfigurationError: The run has no verifier, or its support is always 0 or 1.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -139,10 +140,10 @@ class _Chosen:
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
-        """Choose labelled statements, or rows by their weakest verdict if statements are few."""
+        """Choose labelled statements or, if there are few, rows with their weakest verdict."""
         with_statements = {unit.sample_id for unit in matched.statements}
         others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
-        # A label of a row with one statement is a label of that statement.
+        # A label for a row with one statement is also a label for that statement.
         single = [unit for unit in others if len(unit.verdicts) == 1]
         statements = _decided_by(stage, [*matched.statements, *single])
         rows = _decided_by(stage, matched.rows)
@@ -163,13 +164,13 @@ def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
     stages = run.stages.get(grader)
     if not stages:
         raise ConfigurationError(
-            f"the run does not say which verifier decided for {grader!r}: a judge graded whole "
-            "answers, or an earlier rag_evals wrote it; tune a run of a judge such as 'embedded', "
-            "'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
+            f"the run does not record which verifier decided for {grader!r}: a judge graded whole "
+            "answers, or an older rag_evals wrote the run; tune a run of a judge such as "
+            "'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
     if stages[-1]["tuned"] is not None:
         raise ConfigurationError(
-            f"{stages[-1]['name']!r} followed a tuned file in this run; tune a run without one"
+            f"{stages[-1]['name']!r} was already tuned in this run; tune a run without a tuned file"
         )
     return stages
 
@@ -179,7 +180,7 @@ def _check(chosen: _Chosen) -> None:
     noun = "statements" if chosen.level == "statement" else "rows"
     if count < LEAST_LABELS:
         raise TooFewLabelsError(
-            f"{count} labels are of {noun} that this verifier decided; tuning needs "
+            f"{count} labels are for {noun} that this verifier decided; tuning needs "
             f"{LEAST_LABELS}, and 200 are better"
         )
     if min(right, count - right) < LEAST_OF_EACH:
@@ -193,12 +194,12 @@ def _check(chosen: _Chosen) -> None:
         if len(holders) < 2:
             word = "supported" if wanted else "not supported"
             raise TooFewLabelsError(
-                f"all labels that say {word} are of row {holders.pop()!r}; tuning needs two rows"
+                f"all labels that say {word} are for row {holders.pop()!r}; tuning needs two rows"
             )
     if set(chosen.supports) <= {0.0, 1.0}:
         raise ConfigurationError(
-            "every support in this run is 0 or 1, so there is nothing to tune; a verifier "
-            "with probabilities is 'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
+            "every support in this run is 0 or 1, so there is nothing to tune; verifiers with "
+            "probabilities are 'embedded', 'hf:MODEL' and 'decisions:PROVIDER/MODEL'"
         )
 
 
@@ -245,7 +246,7 @@ def fit_confidence(
 
     Args:
         findings: Verdicts with their untuned support.
-        shown: For each verdict its chunks, and the number of replies.
+        shown: For each verdict, its chunks and the number of replies.
         labels: People's labels.
         rows: The row of each verdict.
         skip: Share of the least certain verdicts to skip.
@@ -278,7 +279,7 @@ def fit_confidence(
         "skipped": 1 - len(kept) / len(sure),
         "error": 1 - sum(right) / len(right),
         "error_kept": sum(wrong) / len(kept),
-        # The limit comes from the same labels, so half of the allowed error is reserved for it.
+        # The limit is fitted to the same labels, so half of the allowed error is reserved for it.
         "bound": error_bound(wrong, [rows[place] for place in kept], confidence=0.975),
     }
     return none.model_copy(update=found)
@@ -286,7 +287,7 @@ def fit_confidence(
 
 def _auroc(right: Sequence[bool], sure: Sequence[float], rows: Sequence[str]) -> Confidence:
     found = auroc_interval(right, sure)
-    # Statements of one row carry less information than independent ones.
+    # Statements from one row carry less information than independent ones.
     wider = math.sqrt(len(right) / independent_rows([float(one) for one in right], rows))
     low, high = (
         min(1.0, max(0.0, found.estimate + (end - found.estimate) * wider))
@@ -302,11 +303,11 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on the `taught` labels, then fit when the tuned verdict is right.
+    """Tune on the `taught` labels, then fit the chance that the tuned verdict is right.
 
     Returns:
-        Weights, intercept, and a function from an index to the verdict's confidence and whether
-        it is right.
+        Weights, intercept, and a function that returns a verdict's confidence and whether it is
+        right, given its index.
     """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
@@ -332,7 +333,7 @@ def _fit_signals(
 def _parts(
     labels: Sequence[bool], rows: Sequence[str], seed: int
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the indices to test and the indices to learn from; they share no row."""
+    """Yield the indices to test on and the indices to fit to; they do not share rows."""
     part_of = _assign_parts(labels, rows, seed)
     for part in range(_FOLDS):
         inside = [place for place, row in enumerate(rows) if part_of[row] == part]
@@ -340,7 +341,7 @@ def _parts(
 
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
-    """Measure each part of the rows with a map learnt from the others."""
+    """Measure each part of the rows with a map fitted to the other parts."""
     labels, supports = chosen.labels, chosen.supports
     verdicts, mapped = chosen.verdicts, chosen.supports
     for inside, rest in _parts(labels, chosen.rows, seed):
@@ -349,7 +350,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
             learnt = fit_support_map(own, known)
             threshold = best_threshold(own, known)
         except (WeakJudgeError, TooFewLabelsError):
-            continue  # nothing could be learnt without this part; keep its figures
+            continue  # nothing can be fitted without this part; keep its figures
         for place in inside:
             verdicts[place] = supports[place] >= threshold
             mapped[place] = learnt(supports[place])
@@ -357,7 +358,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _assign_parts(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
-    """Split rows so that each part has its share of the rarer label."""
+    """Split rows so that each part gets its share of the rarer label."""
     rarer = sum(labels) * 2 < len(labels)
     pairs = zip(of_labels, labels, strict=True)
     holders = {row for row, label in pairs if label is rarer}
@@ -368,7 +369,7 @@ def _assign_parts(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
-    # The two sides share the allowed error, so that both promises hold together.
+    # The two sides share the allowed error, so that both promises hold at once.
     of_side = 1 - (1 - confidence) / 2
     supported, unsupported = (
         sure_side(

@@ -92,7 +92,7 @@ def test_a_label_of_a_statement_that_is_not_there_is_no_label_of_the_row(
     measured = agreement(run, write("labels.jsonl", *rows))
     assert measured.unmatched == 1
     assert table(measured, "row").rows == 1
-    with pytest.raises(DataError, match="no label fits a verdict"):
+    with pytest.raises(DataError, match="no label matches a verdict"):
         agreement(run, write("lost.jsonl", rows[0]))
 
 
@@ -154,7 +154,7 @@ def test_what_is_left_out_is_counted() -> None:
     measured = agreement(scores_run([1.0, None]), labels)
 
     assert (measured.unscored, measured.foreign) == (1, 1)
-    assert "left out: 1 labels of rows that the run does not have" in str(measured)
+    assert "left out: 1 labels for rows that are not in the run" in str(measured)
 
 
 def test_labels_without_ids_are_found_by_content() -> None:
@@ -177,8 +177,8 @@ def test_labels_without_ids_are_found_by_content() -> None:
         ({"sample_id": "r0"}, "no 'label' and no 'statements'"),
         ({"label": 1}, "no 'sample_id'"),
         ({"sample_id": "r0", "statements": [{"label": 1}]}, r"statements\[0\] has no 'text'"),
-        ({"sample_id": "other", "label": 1}, "none of the 1 labels is of a row of this run"),
-        ({"sample_id": "r0", "statement": 3, "label": 1}, "no label fits a verdict"),
+        ({"sample_id": "other", "label": 1}, "none of the 1 labels is for a row in this run"),
+        ({"sample_id": "r0", "statement": 3, "label": 1}, "no label matches a verdict"),
     ],
 )
 def test_labels_that_cannot_be_used_are_one_clear_error(row: dict[str, Any], message: str) -> None:
@@ -276,5 +276,5 @@ def test_texts_of_statements_are_no_labels_of_chunks() -> None:
     run = Run([graded(0, "r0", result, grader="chunk_precision")])
     labels = write("l.jsonl", {"sample_id": "r0", "statements": [{"text": "It is.", "label": 1}]})
 
-    with pytest.raises(DataError, match="no label fits a verdict"):
+    with pytest.raises(DataError, match="no label matches a verdict"):
         agreement(run, labels)

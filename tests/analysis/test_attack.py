@@ -172,7 +172,7 @@ def test_what_cannot_be_won_or_fails_is_not_counted(scripted: Start) -> None:
 
 def test_a_judge_without_a_prompt_cannot_be_attacked() -> None:
     """The embedded judge reads no instructions, so there is nothing to talk over."""
-    with pytest.raises(ConfigurationError, match="'embedded' reads no prompt"):
+    with pytest.raises(ConfigurationError, match="'embedded' does not use a prompt"):
         attack(Faithfulness)
 
 

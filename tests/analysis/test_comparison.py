@@ -160,7 +160,7 @@ def test_changed_answers_are_counted(tmp_path: Path) -> None:
         (scores_run({"x": 1.0}), "need an id column"),
         (
             scores_run([1.0], grader="relevance"),
-            "no grader in common: faithfulness and relevance; say which belong together, as in "
+            "no grader in common: faithfulness and relevance; specify a pair, as in "
             "--pair faithfulness=relevance",
         ),
     ],
@@ -218,7 +218,7 @@ def test_graders_of_other_names_are_paired_as_told() -> None:
     assert [each.grader for each in both] == ["strict"]
     with pytest.raises(UnknownNameError, match="no candidate grader 'strict_3'; did you mean"):
         compare(one, other, pairs={"strict": "strict_3"})
-    with pytest.raises(ConfigurationError, match="compared by two of its graders"):
+    with pytest.raises(ConfigurationError, match="pair two of its graders"):
         compare(one)
 
 

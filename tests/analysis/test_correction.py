@@ -111,6 +111,6 @@ def test_labels_of_other_rows_are_refused() -> None:
     Path("labels.jsonl").write_text('{"sample_id": "x", "label": 1}')
 
     with pytest.raises(
-        DataError, match="none of the 1 labels is of a row of this run; the first is of 'x'"
+        DataError, match="none of the 1 labels is for a row in this run; the first is for 'x'"
     ):
         correct(scores_run([1.0]), "labels.jsonl")

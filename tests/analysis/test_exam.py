@@ -157,5 +157,5 @@ def test_the_kept_run_is_labelled(command: Command) -> None:
     ended = command("judge", "agreement", "runs/exam", "--by", "skill")
 
     assert ended.code == 0, ended.err
-    assert "labelled rows, right from a score of 1" in ended.out
+    assert "labelled rows, right if the score is at least 1" in ended.out
     assert "comparison" in ended.out

@@ -223,4 +223,4 @@ def test_wrong_labels_are_listed_first(command: Command) -> None:
     assert len(flipped & {one.sample_id for one in first}) >= 0.6 * len(flipped)
     refused = command("judge", "teach", "run", "labels.jsonl")
     assert refused.code == 2
-    assert "the run's judge 'embedded' reads no prompt" in refused.err
+    assert "the run's judge 'embedded' does not use a prompt" in refused.err

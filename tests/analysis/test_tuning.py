@@ -307,7 +307,7 @@ def _not_three(row: dict[str, Any]) -> int:
 @pytest.mark.parametrize(
     ("run", "error", "message"),
     [
-        (lambda: graded(rows(14)), TooFewLabelsError, "28 labels are of statements"),
+        (lambda: graded(rows(14)), TooFewLabelsError, "28 labels are for statements"),
         (lambda: _labels(lambda _: 1), TooFewLabelsError, "40 of the 40 labels say supported"),
         (lambda: _labels(_not_three), TooFewLabelsError, "5 of each"),
         (
@@ -316,7 +316,7 @@ def _not_three(row: dict[str, Any]) -> int:
             "support is not higher for statements",
         ),
         (lambda: graded(rows(), Numbered(), tuned=tune(graded(rows()))),
-         ConfigurationError, "'numbered' followed a tuned file"),
+         ConfigurationError, "'numbered' was already tuned"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_tuned_is_refused(
@@ -333,7 +333,7 @@ def test_labels_of_other_rows_are_refused(tmp_path: Path) -> None:
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"sample_id": "x", "label": 1}\n')
 
-    with pytest.raises(DataError, match="none of the 1 labels is of a row"):
+    with pytest.raises(DataError, match="none of the 1 labels is for a row"):
         tune(run, labels)
 
 

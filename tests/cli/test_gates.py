@@ -208,7 +208,7 @@ def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
 
     refused = command("compare", "strict", "mild")
     assert refused.code == 2
-    assert "say which belong together, as in --pair strict=mild" in refused.err
+    assert "specify a pair, as in --pair strict=mild" in refused.err
     paired = command("compare", "strict", "mild", "--pair", "strict=mild", "-o", "page.html")
     assert "strict -> mild: the candidate is better" in paired.out
     assert "strict -&gt; mild" in Path("page.html").read_text()
@@ -220,7 +220,7 @@ def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("both",), "one run is compared by two of its graders, as in --pair strict=mild"),
+        (("both",), "to compare within one run, pair two of its graders, as in --pair strict=mild"),
         (("both", "--pair", "strict=mil"), "did you mean 'mild'?"),
         (("strict", "mild", "--pair", "strict"), "'strict' is not BASELINE=CANDIDATE"),
         (("strict", "mild", "--pair", "strict=x"), "no candidate grader 'x'"),

@@ -78,7 +78,7 @@ def test_agreement_takes_labels_from_the_data(runs: None) -> None:
     text = call("judge", "agreement", "good").output
     numbers = json.loads(call("judge", "agreement", "good", "label", "--json").output)
 
-    assert "faithfulness, 20 labelled rows, right from a score of 1" in text
+    assert "faithfulness, 20 labelled rows, right if the score is at least 1" in text
     assert numbers["tables"][0]["agreement"]["confusion"]["true_positives"] == 18
 
 

@@ -109,7 +109,7 @@ LABELS: list[tuple[str, Content, int, str]] = [
         "a superscript statement",
         '{"sample_id": "a", "label": 1, "statement": "²"}',
         2,
-        "no label fits a verdict",
+        "the statement is",
     ),
     (
         "a statement of 5,000 digits",
@@ -139,7 +139,7 @@ LABELS: list[tuple[str, Content, int, str]] = [
         "a statement too far",
         '{"sample_id": "a", "label": 1, "statement": 99}',
         2,
-        "no label fits a verdict",
+        "no label matches a verdict",
     ),
     (
         "statements without text",
@@ -147,7 +147,7 @@ LABELS: list[tuple[str, Content, int, str]] = [
         2,
         "statements[0] has no 'text'",
     ),
-    ("another row", '{"sample_id": "нет", "label": 1}', 2, "none of the 1 labels is of a row"),
+    ("another row", '{"sample_id": "нет", "label": 1}', 2, "none of the 1 labels is for a row"),
     ("Windows-1251", '{"sample_id": "да"}'.encode("cp1251"), 2, "not UTF-8"),
     ("5,000 digits", '{"sample_id": "a", "label": ' + "9" * 5000 + "}", 2, "more than 4300 digits"),
     ("a pipe", lambda path: os.mkfifo(path), 2, "is a pipe or a device"),
