@@ -1,4 +1,4 @@
-"""The base class of graders, the drivers that run them, and two-step grading."""
+"""The grader base class, the drivers that run graders, and two-step grading."""
 
 from rag_evals import lazy_names
 
@@ -19,6 +19,6 @@ NAMES = {
         "language_warning",
     ),
 }
-"""The public names of this package, by the file that defines them."""
+"""The public names of this package, grouped by the module that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

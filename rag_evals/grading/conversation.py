@@ -1,7 +1,7 @@
-"""Grading of conversations, turn by turn; supported statements become sources of later turns.
+"""Grades conversations turn by turn; supported statements become sources for later turns.
 
 A turn is graded against its own sources, the user's statements so far, and the supported
-statements of earlier turns. The grader's result then covers the statements of all turns.
+statements of earlier turns. The result covers the statements of all turns.
 """
 
 import re
@@ -108,7 +108,7 @@ class _Places:
     def in_transcript(
         self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
     ) -> dict[str, Any]:
-        """Renumber a turn's result; `known` has the original chunks of each shown chunk."""
+        """Renumber a turn's result; `known` maps each chunk shown to its original chunks."""
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
         sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
@@ -130,8 +130,8 @@ def renumbered(
 
     Args:
         result: Fields of the result.
-        known: The new numbers of each chunk.
-        change: Functions that convert other fields, by name.
+        known: The new numbers for each chunk.
+        change: Functions that convert other fields, keyed by field name.
     """
 
     def in_words(named: re.Match[str]) -> str:
@@ -155,7 +155,7 @@ def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mappi
     if not isinstance(value.get("chunk_id"), int):
         return value
     own = known[value["chunk_id"]]
-    # Quotes from an earlier reply have no position in that reply's sources.
+    # A quote from an earlier reply has no position in the sources of that reply.
     return {"text": value["text"], "chunk_id": own[0] if own else 0, **_NOWHERE}
 
 
@@ -164,7 +164,7 @@ def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Merge the fields of several results: lists are joined, counts added."""
+    """Merge the fields of several results: concatenate lists and add up counts."""
     return {name: _joined_values([part[name] for part in parts]) for name in parts[0]}
 
 

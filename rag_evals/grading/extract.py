@@ -1,4 +1,4 @@
-"""The claims of an answer: its own sentences, or statements that a judge extracts."""
+"""The claims in an answer: its own sentences, or statements extracted by a judge."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,15 +30,15 @@ from rag_evals.verify.llm import PromptedPart
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """A claim and the answer's sentence that it comes from.
+    """A claim and the sentence of the answer that it comes from.
 
     Attributes:
-        text: The statement as results show it.
-        claim: What to verify: the statement without a lead such as "Based on the context,", and
-            its sentence, the preceding text and the question.
+        text: The statement as shown in results.
+        claim: What to verify: the statement without a lead-in such as "Based on the context,",
+            with its sentence, the preceding text and the question.
         sentence_id: Index of the sentence.
         span: Position of the sentence in the answer.
-        fault: Why the statement may differ from the answer; None for most.
+        fault: How the statement may differ from the answer; None if no difference was found.
     """
 
     text: str
@@ -50,7 +50,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """An answer's claims; each sentence has statements, is skipped, or is left out."""
+    """An answer's claims; each sentence has statements, was skipped, or was left out."""
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
@@ -59,10 +59,10 @@ class Extraction:
 
 
 class Extractor(ABC):
-    """Finds the statements of an answer; its flow yields the steps it needs."""
+    """Extracts the statements from an answer; its flow yields the steps this requires."""
 
     asks_judge: ClassVar[bool] = False
-    """True if it needs the run's judge client."""
+    """True if the extractor needs the run's judge client."""
 
     @abstractmethod
     def fingerprint(self) -> str:
@@ -70,10 +70,10 @@ class Extractor(ABC):
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        """Extract the statements of the sample's answer."""
+        """Extract the statements from the sample's answer."""
 
     def adapt(self, changes: VerifierChanges) -> "Extractor":
-        """Return the extractor with changes applied; itself if it asks no judge."""
+        """Return the extractor with the changes applied; one that calls no judge returns itself."""
         del changes
         return self
 
@@ -85,7 +85,7 @@ class SentenceExtractor(Extractor):
         return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        # Its regular expressions are slow to compile, and most programs ask a model instead.
+        # Imported here: it is slow to load, and most programs call a model instead.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         statements, passed_over = [], []
@@ -134,16 +134,16 @@ class StatementExtractor(PromptedPart, Extractor):
 
     Args:
         model: Model to ask; None uses the client's.
-        language: Language of samples that do not name one, such as `ru`; None means English.
+        language: Language of samples that do not specify one, such as `ru`; None means English.
         prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
             None); None uses the shipped one.
         examples: Few-shot examples, each with `answer`, `result` and optionally `question`; None
-            uses those of the prompt. The shipped prompt has two in its text, which come first.
+            uses the prompt's. The shipped prompt's text contains two, which come first.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
-        PromptError: The prompt does not parse, does not show the sentences, or an example does not
-            fit.
+        PromptError: The prompt does not parse or does not show the sentences, or an example is
+            does not fit.
     """
 
     asks_judge: ClassVar[bool] = True

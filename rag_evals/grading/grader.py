@@ -1,4 +1,4 @@
-"""The base class of graders, `grade` and `agrade`, and the drivers that run flows."""
+"""The grader base class with `grade` and `agrade`, and the drivers that run flows."""
 
 import copy
 import os
@@ -78,10 +78,10 @@ R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
 
 OpenCache = Callable[[], StatementCache | None]
-"""Opens a verdict cache if a grader wants one; returns None if caching is off."""
+"""Opens a verdict cache for a grader that wants one; returns None if caching is off."""
 
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
-"""Environment variable with the default judge."""
+"""Environment variable that sets the default judge."""
 
 
 class GradeOptions(TypedDict, total=False):
@@ -89,11 +89,11 @@ class GradeOptions(TypedDict, total=False):
 
     Attributes:
         model: Model to ask; None uses the grader's, or the client's.
-        timeout: Seconds for all calls together, including waits that the endpoint asks for.
+        timeout: Total seconds for all calls, including waits requested by the endpoint.
         settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
             grader's. The default temperature is 0.
         reasks: How often to ask again after an invalid reply.
-        tuned: Files of `rag-evals judge tune`, or results of `tune`, one per verifier.
+        tuned: Files written by `rag-evals judge tune`, or results of `tune`, one per verifier.
     """
 
     model: str | None
@@ -112,7 +112,7 @@ _EMPTY: dict[SampleField, NotScorableReason] = {
 
 
 class _Finished(ABCMeta):
-    """Marks a grader as finished when all constructors have run."""
+    """Marks a grader as finished once all constructors have run."""
 
     # Hidden from type checkers, which should check calls against the constructor.
     if not TYPE_CHECKING:
@@ -124,21 +124,21 @@ class _Finished(ABCMeta):
 
 
 class Grader(ABC, Generic[R], metaclass=_Finished):
-    """Base of every grader; a subclass defines what to ask and how to read the reply.
+    """Base class of all graders; a subclass defines what to ask and how to read the reply.
 
     Attributes:
         name: Name in results.
-        description: What it measures, in one line; may be empty.
-        requires: Fields that a sample must have to be scorable.
+        description: One line that says what it measures; may be empty.
+        requires: Fields that must not be empty for a sample to be scorable.
         result_model: Class of the result.
-        model: Model to ask if `grade` names none, or None.
+        model: Default for the `model` argument of `grade`, or None.
         wants_cache: True if a statement cache would help and none is set.
-        endpoints: Judges that it names itself, such as `openai/gpt-4o`.
-        untuned: Names of verifiers whose threshold nobody has fitted.
+        endpoints: Judges specified by the grader itself, such as `openai/gpt-4o`.
+        untuned: Names of verifiers whose threshold has not been tuned.
         settings: Judge settings, such as `temperature`.
-        judge_rounds: Rounds of judge calls per sample. 0: no calls; 1: all calls are known
-            beforehand; 2: the first round's replies decide the second round's calls.
-        reads_turns: True if its flow reads the turns of a conversation itself.
+        judge_rounds: Rounds of judge calls per sample. 0: no calls; 1: all calls are known in
+            advance; 2: the replies from the first round determine the calls of the second.
+        reads_turns: True if its flow handles the turns of a conversation itself.
         window: Context window of its judge in tokens, reply included; None if unknown.
         shapes: Names of the attributes that can change a result; the fingerprint covers them.
         source: Hash of the Python files that define it; None unless the command line loaded it.
@@ -164,9 +164,9 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Raise `FixedGraderError` for a finished grader; the shipped ones are shared.
+            """Raise `FixedGraderError` for a finished grader; shipped graders are shared.
 
-            A user's own grader may change its own attributes.
+            Custom graders may change attributes that they already have.
             """
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
@@ -183,7 +183,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Return a hash of the attributes in `shapes`.
 
         Raises:
-            ConfigurationError: `shapes` is empty and the method is not overridden.
+            ConfigurationError: `shapes` is empty and this method is not overridden.
         """
         if not self.shapes:
             raise ConfigurationError(
@@ -226,7 +226,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
     @property
     def stages(self) -> list[dict[str, Any]]:
-        """The verifiers and their tuning, as stored in a manifest."""
+        """The verifiers and their tuning, as stored in the manifest."""
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
@@ -241,7 +241,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return a copy with a verifier that checks a statement cache first.
+        """Return a copy whose verifier checks a statement cache first.
 
         Raises:
             ConfigurationError: The grader has no verifier.
@@ -269,10 +269,10 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return f"{type(self).__name__}({', '.join([repr(self.name), f'needs {needs}', *changed])})"
 
     def check(self) -> None:
-        """Check before the first call that the grader can work.
+        """Check the configuration before the first call.
 
         Raises:
-            ConfigurationError: It cannot.
+            ConfigurationError: The grader cannot work as configured.
         """
 
     def grade(
@@ -291,7 +291,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         Args:
             question: The user's question, which some graders need; or a `Sample`, which replaces
                 question, answer, context, reference and language.
-            answer: The answer of the RAG system.
+            answer: The RAG system's answer.
             context: The retrieved chunks: texts, or objects with `text`, `page_content` or
                 `content`.
             client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, a sync instructor
@@ -306,7 +306,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
         Raises:
             NotScorableError: A required field is empty.
-            GradingError: The judge gave no valid reply; the subclass says why.
+            GradingError: The judge gave no valid reply; the subclass indicates why.
             ConfigurationError: The client or the model does not fit the grader.
             DataError: A field is not text.
         """
@@ -329,7 +329,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         language: str | None = None,
         **options: Unpack[GradeOptions],
     ) -> R:
-        """Grade one answer with an async client; otherwise the same as `grade`."""
+        """Grade one answer with an async client; everything else is the same as in `grade`."""
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "agrade", fields, client, options)
         judge: AsyncJudge | None = None
@@ -349,7 +349,7 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
-    """Find the passage for a finding; computed only when it is shown."""
+    """Find the passage for a finding; called only when a finding is shown."""
     from rag_evals.embedded import evidence_words  # noqa: PLC0415 - needed only in notebooks
 
     return evidence_words(finding, chunks, say, 120)
@@ -420,17 +420,17 @@ def resolve(
 
     Args:
         grader: The grader as configured.
-        client: As for `Grader.grade`.
-        model: As for `Grader.grade`.
-        settings: As for `Grader.grade`, checked.
+        client: See `Grader.grade`.
+        model: See `Grader.grade`.
+        settings: See `GradeOptions`; already validated.
         tunings: Tuned files of the verifiers.
-        open_cache: Opens a cache for a grader that has a verifier but no cache.
+        open_cache: Opens a cache if the grader has a verifier but no cache.
 
     Raises:
-        ConfigurationError: The grader cannot use the verifier, a model or setting is given though
-            no model is asked, or a cache variable of the environment is invalid.
+        ConfigurationError: The grader cannot use the verifier, a model or setting is given even
+            though no model is called, or an environment variable for the cache is invalid.
     """
-    # Few graders open a cache, so the variables are checked here for all of them.
+    # Checked here for every grader, because few of them open a cache.
     cache_variables()
     if client is None:
         client = default_judge()
@@ -462,7 +462,7 @@ def _packs(grader: Grader[Any]) -> bool:
 
 
 def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
-    # Check first, so that a grader that cannot work creates no cache file.
+    # Checked first, so that a misconfigured grader does not create a cache file.
     grader.check()
     cache = open_cache() if grader.wants_cache else None
     if cache is None:
@@ -473,7 +473,7 @@ def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
 
 
 def default_judge() -> str:
-    """Return the judge named by `RAG_EVALS_JUDGE`, or `"embedded"`."""
+    """Return the judge set in `RAG_EVALS_JUDGE`, or `"embedded"`."""
     return os.environ.get(JUDGE_VARIABLE) or EMBEDDED
 
 
@@ -481,7 +481,7 @@ _WARNED = threading.Event()
 
 
 def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
-    """Warn once per process that the embedded judge is used because none is named."""
+    """Warn once per process that the embedded judge is used because no judge was given."""
     decides = any(stage["name"] == EMBEDDED for grader in graders for stage in grader.stages)
     if not decides or os.environ.get(JUDGE_VARIABLE) or _WARNED.is_set():
         return
@@ -493,7 +493,7 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
 
 
 def _warn_caller(text: str) -> None:
-    """Warn with the location of the caller outside this package."""
+    """Issue a warning that points to the caller outside this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("rag_evals."):
         level, frame = level + 1, frame.f_back
@@ -571,7 +571,7 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
     """Check that no required field is empty.
 
     Raises:
-        NotScorableError: Names the first empty field, in the order of `fields`.
+        NotScorableError: A field is empty; reports the first one, in the order of `fields`.
     """
     for name in fields:
         value: Any = getattr(sample, name)
@@ -581,7 +581,7 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Run flows in the same rounds; return their results in order."""
+    """Run flows side by side, round by round; return their results in order."""
     ended: dict[int, T] = {}
     replies: dict[int, Sequence[Any] | None] = dict.fromkeys(range(len(flows)))
     while True:
@@ -598,7 +598,7 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
 
 
 def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]) -> Flow[T]:
-    """Run a flow whose steps are changed, or counted, by a function."""
+    """Run a flow, passing each round of steps through a function."""
     try:
         steps = next(flow)
         while True:
@@ -613,22 +613,22 @@ def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]
         return result
 
 
-# Two drivers run flows, one for sync and one for async clients. Graders know neither.
+# Two drivers run flows, one for sync and one for async clients. Graders do not know which.
 
 NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
-"""Returns the judge for a name in a call, such as `openai/gpt-4o`."""
+"""Returns the judge for an endpoint set in a call, such as `openai/gpt-4o`."""
 
 
 def drive(
     flow: Flow[T], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
 ) -> T:
-    """Run a flow, one step after the other.
+    """Run a flow, one step at a time.
 
     Args:
-        flow: The flow of a grader or verifier, not yet started.
-        judge: Answers judge calls; None if the flow makes none.
-        meter: Counts usage, even if the flow fails.
-        named: Returns the judge for calls that name their own endpoint.
+        flow: A grader's or verifier's flow, not yet started.
+        judge: Answers judge calls; None if the flow makes no judge calls.
+        meter: Records usage, even if the flow fails.
+        named: Returns the judge for calls that specify an endpoint.
     """
     try:
         steps = next(flow)
@@ -647,7 +647,7 @@ def drive(
 async def drive_async(
     flow: Flow[T], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
 ) -> T:
-    """Run a flow, with the steps of each round in parallel."""
+    """Run a flow, with the steps of each round concurrently."""
     try:
         steps = next(flow)
         while True:
@@ -680,14 +680,14 @@ async def _do_all(
 ) -> list[Any]:
     if len(steps) == 1:
         return [await _do_async(steps[0], judge, meter, named)]
-    # Importing asyncio would take a tenth of the package's import time.
+    # Importing asyncio at the top would account for a tenth of the package's import time.
     import asyncio  # noqa: PLC0415
 
     tasks = [asyncio.ensure_future(_do_async(step, judge, meter, named)) for step in steps]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        # Cancel the other calls after a failure; they still cost money.
+        # If one call fails, cancel the others, which would still cost money.
         for task in tasks:
             task.cancel()
 
@@ -705,7 +705,7 @@ async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: N
 
 
 def _identity(judge: Judge | AsyncJudge | None) -> str | None:
-    """Return the judge's identity; judges without one must not share cached verdicts."""
+    """Return the judge's identity; judges that have none must not share cached verdicts."""
     return getattr(judge, "identity", None)
 
 

@@ -1,9 +1,9 @@
-"""Grading by sentence, and the guard that compares each reply with the answer.
+"""Sentence-by-sentence grading, and the guard that compares each reply with the answer.
 
-The judge sees the answer as numbered sentences, at most 40 in one call. Code compares its reply
-with the answer; if they differ, the judge is told what is wrong and asked again, once. If it
-insists, the statement is unverified and does not count; if it leaves a sentence out, the answer has
-no score.
+The judge sees the answer as numbered sentences, at most 40 per call. The guard compares the reply
+with the answer; if they differ, the judge is told what is wrong and asked again, once. A statement
+that is still wrong then is unverified and does not count as supported; if a sentence is still left
+out, the answer has no score.
 """
 
 import json
@@ -37,23 +37,24 @@ from rag_evals.text import (
     words,
 )
 
-# People broke fewer than 1 in 2,000 sentences into more statements.
+# Annotators broke fewer than 1 in 2,000 sentences into more statements than this.
 MOST_STATEMENTS = 20
 # At least this share of a statement's words must occur in the answer or the question.
 _LEAST_SHARED = 0.3
 # Names and numbers survive translation; other words do not.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement copies the context if a chunk has this share of its words and the answer lacks that.
+# A statement copies the context if a chunk has the first share of its words, and the answer lacks
+# the second.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
-# The same for a statement that is a sentence of a chunk.
+# The same limits for a statement that is a whole sentence from a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
 # Without an id, a statement belongs to a sentence if it shares at least this many words.
 _LEAST_COVERED = 0.3
 # "US" and "TV" abbreviate words of the answer; "Argentinian" and "Argentine" are the same.
 _LONGEST_SHORT_NAME, _ROOT = 3, 5
-# As in "one part" or "his first film": not really numbers.
+# As in "one part" or "his first film", where they are not really numbers.
 _ARTICLES = frozenset(("0", "1"))
 # Citations such as "[1]" and "[2, 3]".
 _MARKS = re.compile(r"[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】]")
@@ -76,11 +77,11 @@ DRIFT_NAMES = (
     "left out",
     "long sentence",
 )
-"""Prefixes of faults; the summary of a run counts warnings by prefix."""
+"""Fault prefixes; a run's summary counts warnings by prefix."""
 
 
 class Stated(NamedTuple):
-    """One statement in a judge's reply; `sentence_ids` count from 0 and may be empty."""
+    """A statement in a judge's reply; `sentence_ids` start at 0 and may be empty."""
 
     text: str
     sentence_ids: tuple[int, ...] = ()
@@ -92,9 +93,9 @@ class Fault(NamedTuple):
 
     Attributes:
         name: One of `DRIFT_NAMES`.
-        told: What is wrong, so that a judge can correct it.
-        statement: Index of the statement in the reply; None for a fault of a sentence.
-        sentence: Number of the incomplete sentence; None for a fault of a statement.
+        told: What is wrong, worded so that a judge can correct it.
+        statement: Index of the statement in the reply; None if the fault is in a sentence.
+        sentence: Number of the incompletely covered sentence; None if the fault is in a statement.
     """
 
     name: str
@@ -108,13 +109,13 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """The text that statements are compared with.
+    """The texts that statements are compared with.
 
     Attributes:
-        sentences: Sentences of the answer or of the reference.
+        sentences: Sentences of the answer or the reference.
         question: The question, or None.
-        chunks: Texts of the context, which a judge may have copied.
-        claiming: Returns the ids of sentences that claim something according to our rules.
+        chunks: Texts of the chunks, which a judge may have copied.
+        claiming: Returns the ids of sentences that contain a claim according to our rules.
     """
 
     sentences: Sequence[str]
@@ -124,7 +125,7 @@ class Guard:
 
     @classmethod
     def of(cls, sample: Sample) -> "Guard":
-        """Return the guard for a sample's answer."""
+        """Return a guard for the sample's answer."""
         answer = sample.answer or ""
         return cls(
             [span.text for span in split_sentences(answer)],
@@ -137,9 +138,9 @@ class Guard:
         """Compare statements with the sentences and return the differences.
 
         Args:
-            statements: Statements of a reply; those without ids are compared with the whole text.
-            passed_over: Ids of sentences that claim nothing according to the judge. If statements
-                have no ids, uncovered sentences are found by their words.
+            statements: Statements in a reply; those without ids are compared with the whole text.
+            passed_over: Ids of sentences that contain no claim according to the judge. Ignored if
+                a statement has no ids; uncovered sentences are then found by their words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -155,7 +156,7 @@ class Guard:
         for one in placed:
             for number in set(one.sentence_ids):
                 by_sentence.setdefault(number, []).append(one)
-        # If code assigned the sentence, the statement may belong to a different one.
+        # If the sentence was assigned by its words, the statement may belong to a different one.
         is_named = placed is statements
         every = "" if is_named else " ".join(one.text for one in placed)
         for number, own in sorted(by_sentence.items()):
@@ -165,7 +166,7 @@ class Guard:
             if not any(map(self._is_word_for_word, own)):
                 lost = _of_sentence(number, self.sentences[number], own, every)
                 found += [Fault(name, told, None, number) for name, told in lost]
-        # Finding the sentences that claim something is slow.
+        # Finding the sentences with a claim is slow, so do it only if needed.
         for number in sorted(left_out.intersection(self.claiming())) if left_out else ():
             told = f"sentence {number} claims something; say what, with a verdict"
             found.append(Fault("left out", told, None, number))
@@ -178,7 +179,7 @@ class Guard:
         )
 
     def place(self, text: str) -> int | None:
-        """Return the sentence that shares most words with a statement, or None."""
+        """Return the index of the sentence that shares the most words with the text, or None."""
         own = _content(text)
         shares = [len(own & known) for known in self._contents]
         best = max(shares, default=0)
@@ -226,7 +227,7 @@ class Guard:
         return any(one.text == self.sentences[number] for number in one.sentence_ids)
 
     def _of_statement(self, one: Stated, *, is_named: bool) -> Iterator[tuple[str, str]]:
-        """Yield the name and the description of each fault of a statement."""
+        """Yield the name and description of each fault in a statement."""
         named = " ".join(self.sentences[number] for number in one.sentence_ids)
         ids = ", ".join(map(str, one.sentence_ids))
         whose = f"sentence {ids}" if is_named else "the answer"
@@ -274,12 +275,12 @@ class Guard:
         ]
 
     def _is_of_context(self, own: frozenset[str], missing: int, shared: int) -> bool:
-        """True if a statement is copied from a chunk instead of the answer.
+        """True if a statement was copied from a chunk instead of the answer.
 
         Args:
-            own: Words of the statement.
-            missing: Number of words that answer and question lack.
-            shared: Number of words that its sentence and the question have.
+            own: The statement's words.
+            missing: How many of them are in neither the answer nor the question.
+            shared: How many of them are in its sentence or the question.
         """
         if len(own) <= _FEW_WORDS or (missing < _FEW_WORDS and 2 * shared >= len(own)):
             return False
@@ -319,8 +320,8 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
     """Find statements with the same text for the same sentences.
 
     Returns:
-        Indexes of the first of each, in order, and a fault for each repetition; the fault has an
-        index if the verdicts differ.
+        The index of each distinct statement's first occurrence, in order, and a fault for each
+        repetition; the fault has an index only if the verdicts differ.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
@@ -337,7 +338,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of English and Russian function words; a high one for short texts."""
+    """Return the share of English and Russian function words; for short texts, a high constant."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -345,7 +346,7 @@ def _stops(text: str) -> float:
 
 
 def _names(text: str) -> list[tuple[str, set[str]]]:
-    """Return runs of capitalised words, each with its keys."""
+    """Return the names in a text as runs of capitalized words, each with its keys."""
     sequence = words(text)
     names: list[tuple[str, set[str]]] = []
     last = -2
@@ -374,16 +375,16 @@ R = TypeVar("R", bound=BaseModel)
 
 _MOST_NAMED = 5
 _LEAST_WORDS_OF_CLAIM = 5
-# A judge gives at most five claims for a sentence; shorter sentences rarely have more.
+# A judge gives at most five claims per sentence; sentences shorter than this rarely have more.
 _MANY_WORDS = 200
 _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedCall(Generic[M]):
-    """A judge call and the guard for its reply; None skips the comparison.
+    """A judge call and the guard for its reply; without a guard, there is no comparison.
 
-    `stated` returns a reply's statements and the ids of sentences without statements.
+    `stated` returns the statements in a reply and the ids of sentences without statements.
     """
 
     call: JudgeCall[M]
@@ -400,7 +401,7 @@ class GuardedCall(Generic[M]):
         if self.guard is None:
             return GuardedReply(reply, stated, places, opposed, merged)
         found = self.guard.faults([stated[n] for n in places], silent)
-        # Indexes refer to the whole reply.
+        # Convert to indexes in the whole reply.
         faults = [
             one if one.statement is None else one._replace(statement=places[one.statement])
             for one in found
@@ -410,9 +411,9 @@ class GuardedCall(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class GuardedReply(Generic[M]):
-    """A reply and its differences from the text, after asking again.
+    """A reply and how it differs from the text.
 
-    `places` are the indexes of statements without repetitions, and `merged` the repetitions.
+    `places` are the indexes of the distinct statements, and `merged` lists the repetitions.
     """
 
     reply: M
@@ -427,12 +428,12 @@ class GuardedReply(Generic[M]):
 
     @property
     def left_out(self) -> list[int]:
-        """Sentences that claim something but are missing from the reply."""
+        """Sentences that contain a claim but are missing from the reply."""
         return [fault.sentence or 0 for fault in self.faults if fault.name == "left out"]
 
     @property
     def unverified(self) -> Mapping[int, str]:
-        """Why statements cannot be trusted, by index."""
+        """The reasons why statements cannot be trusted, by statement index."""
         told: dict[int, str] = {}
         for fault in self.faults:
             if fault.statement is not None:
@@ -445,7 +446,7 @@ class GuardedReply(Generic[M]):
 
 
 def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
-    """Make calls in parallel; repeat those whose replies have faults, once."""
+    """Make calls in parallel; repeat a call once if its reply has faults."""
     answered = yield [one.call for one in asked]
     found = [one.examine(one.call.read(reply)) for one, reply in zip(asked, answered, strict=True)]
     faulty = [place for place, one in enumerate(found) if one.faults]
@@ -459,7 +460,7 @@ def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
 
 def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
     told = "\n".join(f"- {fault}" for fault in found.faults[:_MOST_NAMED])
-    # As the judge wrote it, without the fields that code fills.
+    # As the judge wrote it, without the fields set by code.
     reply: Any = found.reply
     said: Message = {"role": "assistant", "content": reply.model_dump_json(exclude_unset=True)}
     asked: Message = {
@@ -471,8 +472,8 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
 
 
 def claiming_sentences(answer: str) -> list[int]:
-    """Return the ids of sentences that claim something and contain a number or a verb."""
-    # Its regular expressions are slow to compile, and most replies cover every sentence.
+    """Return the ids of sentences that claim something and have a number or at least five words."""
+    # Imported here: it is slow to load, and most replies cover every sentence.
     from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
     places = {span.start: number for number, span in enumerate(split_sentences(answer))}
@@ -489,18 +490,18 @@ def claiming_sentences(answer: str) -> list[int]:
 
 
 Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
-"""Creates the call for some sentences and a reply model."""
+"""Creates the judge call for a list of sentences and a reply model."""
 
 
 class _Stretch(NamedTuple):
-    """The sentences of one call; `first` is the number of the first one in the text."""
+    """The sentences in one call; `first` is the index of the first one in the whole text."""
 
     first: int
     spans: Sequence[Span]
     guard: Guard
 
     def stated(self, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
-        """Return the statements of a reply and the ids of the sentences it skips."""
+        """Return the statements in a reply and the ids of the sentences it skips."""
         stated = []
         for one in reply.claims:
             ids = () if one.sentence_id is None else (one.sentence_id,)
@@ -510,7 +511,7 @@ class _Stretch(NamedTuple):
         return stated, [number for number in range(len(self.spans)) if number not in said]
 
     def fields(self, found: GuardedReply[KeyedReply], verdict_name: str) -> dict[str, list[Any]]:
-        """Return the fields of a result, with sentence numbers of the whole text."""
+        """Return the fields of a result, with sentences numbered as in the whole text."""
         claims, unverified, left_out = found.reply.claims, found.unverified, found.left_out
         statements = []
         for place in found.places:
@@ -549,7 +550,7 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
     Args:
         sample: The sample.
         result: A subclass of `ByStatement`.
-        unit: The unit that gets a verdict.
+        unit: What each verdict covers.
         ask: Creates a call.
     """
     kind: Any = result
@@ -578,10 +579,10 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
         fields["drift"] += [
             f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
             for number, span in enumerate(spans)
-            # Quick check: most sentences are shorter than that.
+            # The quick length check comes first: most sentences are shorter.
             if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS
         ]
-    # Validated without facts, because code and not a judge made these values.
+    # Validated without facts, because these values come from code and not from a judge.
     return result.model_validate(fields | {"calls": len(parts)})
 
 
@@ -601,12 +602,12 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
 
 
 def _claiming(text: str, numbers: range) -> set[int]:
-    """Return the ids of sentences that claim something, counted from the first of `numbers`."""
+    """Return the ids of sentences with a claim, relative to the first of `numbers`."""
     return {number - numbers.start for number in claiming_sentences(text) if number in numbers}
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:
-    """Convert the result of a few-shot example to the form of a judge's reply."""
+    """Convert a few-shot example's result to the format of a judge's reply."""
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
     guard = Guard([span.text for span in split_sentences(text)])
     own: dict[int, list[dict[str, Any]]] = {n: [] for n in range(len(guard.sentences))}
@@ -641,10 +642,10 @@ def _together(claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
-    """Grade with a user's own response model that has statements, and guard its reply.
+    """Grade with a custom response model that has statements, and guard the reply.
 
     Raises:
-        NotScorableError: The judge still leaves out a sentence that claims something.
+        NotScorableError: After the second call, a sentence with a claim is still left out.
     """
     asked = GuardedCall(
         call,

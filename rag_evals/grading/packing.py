@@ -1,8 +1,8 @@
-"""Grading of answers whose sources exceed the judge's context window.
+"""Grades answers whose sources exceed the judge's context window.
 
-Long chunks are cut into passages. The embedded judge ranks them for each sentence, and each call
-reads the best passages of some sentences, up to the window. A sentence gets the verdict of its
-best pack, and the result lists what no call read.
+Long chunks are cut into passages. The embedded judge ranks the passages for each sentence, and each
+call reads the best passages for some of the sentences, up to the window. Each sentence gets the
+verdict of its best pack, and the result lists the passages that no call read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,10 +17,10 @@ from rag_evals.response_models import ByStatement
 from rag_evals.response_models.statements import Unread
 from rag_evals.text import leaning_of, split_sentences
 
-# Below the average of most texts, so that a pack fits at the first try.
+# Below the average for most texts, so that a pack fits on the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# A sentence gets at least, and a passage takes at most, one in this many parts of a pack.
+# A pack has this many parts: a sentence gets at least one, and a passage takes at most one.
 _PARTS = 4
 
 
@@ -31,7 +31,7 @@ class _Passage(NamedTuple):
 
 
 def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
-    """Grade an answer with a judge whose window has this many tokens.
+    """Grade an answer with a judge whose window is this many tokens.
 
     Raises:
         JudgeRequestError: The window leaves no room for sources.
@@ -46,7 +46,7 @@ def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
 
 
 def in_packs(grader: Any, sample: Sample, room: int) -> Flow[Any]:
-    """Grade an answer with at most `room` tokens of sources in one call."""
+    """Grade an answer with at most `room` tokens of sources per call."""
     kind: type[ByStatement] = grader.result_model
     if sum(_tokens(chunk.text) for chunk in sample.context) <= room:
         return (yield from grader.flow(sample))
@@ -77,7 +77,7 @@ def _tokens(text: str) -> int:
 
 
 def _other_tokens(grader: Any, sample: Sample) -> int:
-    """Estimate the tokens of a call without sources, plus a long reply."""
+    """Estimate the tokens in a call without its sources, including a long reply."""
     bare = Sample(
         question=sample.question,
         answer=sample.answer,
@@ -97,7 +97,7 @@ def _other_tokens(grader: Any, sample: Sample) -> int:
 
 
 def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
-    """Yield chunks, splitting long ones between sentences if possible."""
+    """Yield the chunks as passages, splitting long ones between sentences if possible."""
     for chunk in chunks:
         start = end = 0
         spans = split_sentences(chunk.text) if _tokens(chunk.text) > most else ()
@@ -120,7 +120,7 @@ def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
 
 
 def _packs(sentences: Sequence[str], passages: Sequence[_Passage], room: int) -> list[set[int]]:
-    """Choose the passages of each call, by index."""
+    """Choose the passages for each call; return their indexes."""
     whole = [
         f"{before} {own}" if before and leaning_of(own) is not None else own
         for before, own in zip(["", *sentences], sentences, strict=False)
@@ -153,7 +153,7 @@ def _sum(places: set[int], passages: Sequence[_Passage]) -> int:
 
 
 def _best_by_sentence(parts: Sequence[Mapping[str, Any]], verdict: str) -> dict[str, Any]:
-    """Merge results: each sentence from the pack that supports it most."""
+    """Merge results: take each sentence from the pack that supports it best."""
     fields = joined(parts)
     fields["calls"] = max(part["calls"] for part in parts)
     if len(parts) == 1:

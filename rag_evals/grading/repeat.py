@@ -1,7 +1,7 @@
-"""Repeated grading: the same grader asked several times for each row.
+"""Repeated grading: runs the same grader several times for each row.
 
-Calls of different repeats carry different numbers, so that a cache never answers two of them with
-the same reply, and they share no verdicts. A grader that asks no model is not repeated.
+Calls in different repeats have different sample indexes, so that they never share cached replies or
+verdicts. A grader that does not call a model cannot be repeated.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# More than the samples of any grader; the first repeat shares its replies with a plain run.
+# More than the samples per row of any grader; the first repeat shares replies with a plain run.
 _CALLS_APART = 1000
 
 
@@ -46,10 +46,10 @@ class RepeatedResult(Result):
     """The results of all repeats for one row.
 
     Attributes:
-        results: The repeats' results; mappings if read from a folder.
-        repeated_scores: The repeats' scores, 0 to 1; None if one has no score.
+        results: One result per repeat; mappings if read from a folder.
+        repeated_scores: One score per repeat, 0 to 1, or None for a repeat without a score.
         reason: Why no repeat has a score; None if one has.
-        shown_findings: Of the first result with the majority score, like the other two.
+        shown_findings: Taken, like the next two, from the first result with the majority score.
     """
 
     results: list[Any]
@@ -84,7 +84,7 @@ class RepeatedResult(Result):
 
     @property
     def majority(self) -> float | None:
-        """The most frequent score; of several, the one closest to the median."""
+        """The most frequent score; if there are several, the one closest to the median."""
         scored = [score for score in self.repeated_scores if score is not None]
         return majority(scored) if scored else None
 
@@ -106,10 +106,10 @@ class RepeatedResult(Result):
 
 
 class Repeated(Grader[RepeatedResult]):
-    """Asks a grader several times for each row.
+    """Runs a grader several times for each row.
 
     Args:
-        grader: Any grader; the name stays the same.
+        grader: The grader to repeat, which keeps its name.
         times: Number of repeats, at least 2.
     """
 
@@ -130,7 +130,7 @@ class Repeated(Grader[RepeatedResult]):
         self.judge_rounds = grader.judge_rounds
 
     def check(self) -> None:
-        """Reject a grader that asks no model."""
+        """Reject a grader that does not call a model."""
         if not self.judge_rounds:
             raise ConfigurationError(
                 f"repeat is {self.times}, but no model is asked for {self.name!r}: what this "

@@ -1,4 +1,4 @@
-"""Two-step faithfulness: extract the statements of the answer, then verify each of them."""
+"""Two-step faithfulness: extract the statements from the answer, then verify each one."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 
 class VerifiedStatement(StatementEvaluation):
-    """A statement, and how it was decided.
+    """A statement and how its verdict was reached.
 
     Attributes:
         windows: Number of context windows that a classifier read.
-        taken_from: The similar statement whose verdict was reused; None if it was the same.
+        taken_from: The similar statement whose verdict was reused; None if it was identical.
         similarity: Cosine similarity of the two statements.
     """
 
@@ -71,20 +71,20 @@ class VerifiedStatement(StatementEvaluation):
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
-    """The answer's statements, and the verifier that decided each.
+    """The answer's statements, and the verifier that decided each one.
 
     Attributes:
         language: Two-letter code of the answer's language; `und` if it is unknown, None if the
             texts are too short to tell.
-        is_unread: True if the verifier does not read this language, so there is no score.
-        answer_support: Probability that all statements hold, 0 to 1; None for most verifiers.
-        deciders: Names of a cascade's verifiers; empty for one verifier.
-        cache: How earlier verdicts were found; None without a cache.
-        verification_calls: Judge calls to verify, without re-asks.
-        calls_saved: Judge calls that a cascade or a cache saved.
+        is_unread: True if the verifier does not support this language, so there is no score.
+        answer_support: Probability of full support, 0 to 1; None for most verifiers.
+        deciders: Names of a cascade's verifiers; empty for a single verifier.
+        cache: How earlier verdicts are looked up; None without a cache.
+        verification_calls: Judge calls for verification, excluding re-asks.
+        calls_saved: Judge calls saved by a cascade or a cache.
     """
 
-    # Lists are invariant; results contain only this kind of statement.
+    # Lists are invariant, but these results contain only this type of statement.
     statements: list[VerifiedStatement]  # type: ignore[assignment]
     language: str | None = None
     language_warning: str | None = None
@@ -111,12 +111,12 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def ranking_score(self) -> float | None:
-        """`answer_support`, which separates doubtful from sure answers with equal scores."""
+        """`answer_support`, which ranks answers with equal scores by how certain they are."""
         return self.answer_support
 
     @property
     def tallies(self) -> Tallies:
-        """Statements by verifier, statements from the cache, and saved calls."""
+        """Statement counts per verifier, statements from the cache, and calls saved."""
         total = len(self.statements)
         decided_by = Counter(statement.decided_by for statement in self.statements)
         counted = {f"decided by {name}": (decided_by[name], total) for name in self.deciders}
@@ -131,18 +131,18 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
 
 class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
-    """Breaks an answer into statements and verifies each; both parts can be replaced.
+    """Breaks an answer into statements and verifies each one; both parts can be replaced.
 
     Args:
-        extractor: Finds the statements; None uses statements of the judge if there is one, else
-            the answer's own sentences.
-        verifier: Decides the statements; None uses the judge, or the verifier that replaces it.
+        extractor: Extracts the statements; None uses the judge if there is one, else the answer's
+            own sentences.
+        verifier: Decides on each statement; None uses the judge, or the verifier that replaces it.
         cache: Stores and reuses verdicts; None disables caching.
-        name: Name in results; two graders of this kind in one run need two names.
-        description: What it measures, in one line.
-        language: Language of samples that do not name one, such as `ru`; None means English.
-        prompts: Prompts for the default extractor and verifier, by the stem of the shipped file:
-            `extract_statements` and `verify_statements`.
+        name: Name in results; must be unique within a run.
+        description: One line that says what it measures.
+        language: Language of samples that do not specify one, such as `ru`; None means English.
+        prompts: Prompts for the default extractor and verifier, keyed by the stem of the shipped
+            file: `extract_statements` and `verify_statements`.
         settings: Judge settings for the default extractor and verifier.
     """
 
@@ -193,7 +193,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 
     @property
     def asks_judge(self) -> bool:
-        """True if the extractor or the verifier needs the run's judge."""
+        """True if the extractor or the verifier calls the run's judge."""
         return self.extractor.asks_judge or self.verifier.traits.asks_judge
 
     @property
@@ -209,10 +209,10 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return a copy with a default verifier; parts that you passed stay.
+        """Return a copy with a default verifier; parts passed to the constructor are kept.
 
         Raises:
-            ConfigurationError: A part needs a judge model, and the verifier asks none.
+            ConfigurationError: A part needs a judge model, but the verifier does not call one.
         """
         verifier = verifier.adapt(VerifierChanges(settings=self.settings))
         extractor = self._given["extractor"]
@@ -250,7 +250,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         name: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
     ) -> Self:
-        """Return a copy with different parts; None keeps the old one."""
+        """Return a copy with different parts; None keeps the current one."""
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
         parts = {"extractor": extractor, "verifier": verifier, "name": name, "prompts": prompts}
@@ -275,7 +275,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
-        """Extract, then verify; an answer without claims needs no verdict."""
+        """Extract, then verify; nothing is verified if the answer has no claims."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
         if not extraction.statements:
@@ -337,7 +337,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
-    """Return why verdicts in the sample's language cannot be trusted, or None."""
+    """Return why verdicts cannot be trusted in the sample's language, or None if they can."""
     warn = verifier.traits.warn
     if warn is None:
         return None
@@ -356,7 +356,7 @@ def _require_kind(name: str, part: object, kind: type, example: str) -> None:
 
 
 def _evaluated(extraction: Extraction, verdicts: Sequence[Verdict], name: str) -> dict[str, Any]:
-    """Return the statements, and the sentences without any."""
+    """Return the evaluated statements, and the sentences without a claim."""
     statements, passed_over = [], list(extraction.passed_over)
     for one, verdict in zip(extraction.statements, verdicts, strict=True):
         if verdict.doubt == "yes_no":
