@@ -86,7 +86,8 @@ def test_several_graders_are_adjusted_together() -> None:
     assert one.paired.verdict == "better"
     assert one.verdict == "not distinguishable"
     assert one.words(2)["verdict"] == (
-        "not distinguishable: better alone, but p = 0.062 after correction for all graders (Holm)"
+        "not distinguishable: better on its own, but p = 0.062 after correction for all graders "
+        "(Holm)"
     )
 
 

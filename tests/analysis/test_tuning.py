@@ -244,7 +244,7 @@ def test_a_cascade_keeps_its_promise_and_says_it() -> None:
 
     assert 0.1 < len(alone) / 1_000 < 0.9
     assert wrong <= 0.2
-    assert "promised at most 20.0% (95% confidence, over all draws" in str(run.summary())
+    assert "with a bound of 20.0% (95% confidence, over all draws" in str(run.summary())
 
 
 def test_a_first_that_keeps_no_promise_is_refused() -> None:
@@ -275,7 +275,7 @@ def test_a_later_stage_is_bound_to_those_before_it() -> None:
 def test_without_labels_a_cascade_says_that_it_is_not_calibrated() -> None:
     """In every summary, with what bounds the error."""
     run = graded(rows(3), CascadeVerifier(Numbered(), Numbered("second")))
-    expected = "numbered is not calibrated: it decides alone where its support is above 0.8"
+    expected = "numbered is not calibrated: it decides alone if its support is above 0.8"
 
     assert expected in str(run.summary())
 
