@@ -89,7 +89,7 @@ def test_a_rate_in_the_file_is_for_judges_that_are_asked(command: Command) -> No
     for name, value in (("rpm", "60"), ("timeout", "9"), ("reasks", "5")):
         ended = command("grade", "rows.jsonl", f"--{name}", value)
         assert ended.code == 2
-        assert f"{name} does nothing with 'embedded', which asks no endpoint" in ended.err
+        assert f"{name} does nothing with 'embedded', which calls no endpoint" in ended.err
 
 
 def test_help_shows_the_usual_options_only(command: Command) -> None:

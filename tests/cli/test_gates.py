@@ -101,7 +101,10 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
         (("--gate", "85"), "--gate is 85.0; expected a number from 0 to 1"),
         (("--gate", "nan"), "--gate is nan; expected a number from 0 to 1"),
         (("--error", "0.1"), "--error 0.1 does nothing without --gate"),
-        (("--gate", "0.8", "--error", "0.6"), "error is 0.6; expected above 0 and at most 0.5"),
+        (
+            ("--gate", "0.8", "--error", "0.6"),
+            "error is 0.6; expected a number above 0 and at most 0.5",
+        ),
         (("--count", "empty_context"), "'empty_context' is not REASON=VALUE"),
         (("--count", "empty_context=most"), "'empty_context=most' is not REASON=VALUE"),
         (

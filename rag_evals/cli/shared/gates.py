@@ -215,7 +215,7 @@ class Draws:
         drawn = self.sample is not None or self.budget is not None
         if self.stop_early and drawn:
             other = "--sample" if self.budget is None else "--budget"
-            raise ConfigurationError(f"--stop-early and {other} both choose the rows; give one")
+            raise ConfigurationError(f"--stop-early and {other} both choose the rows; use one")
         if self.stop_early:
             return Sampling(gate=gates.gate, error=gates.error, count=gates.counts or None)
         return Sampling(self.sample, self.budget) if drawn else None

@@ -1,1 +1,1 @@
-"""Execution of plans: sessions, the loop over rows, streams and batches."""
+"""Plan execution: sessions, the loop over rows, streams and batches."""

@@ -1,1 +1,1 @@
-"""Plans of runs: options, rows, samples and gates, all checked before anything is sent."""
+"""Run plans: options, rows, samples and gates, all checked before anything is sent."""

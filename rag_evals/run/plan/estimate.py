@@ -1,4 +1,4 @@
-"""Cost estimate of a run, made without sending anything."""
+"""Cost estimates for runs, made without sending anything."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from rag_evals.judge import DecisionCall, model_of
 from rag_evals.run.plan.plan import Plan
 from rag_evals.text import token_counter
 
-# Replies repeat the answer and add reasons: about three times its length in our benchmarks.
+# Replies repeat the answer and add reasons; in our benchmarks, they are about three times as long.
 _REPLY_PER_ANSWER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Calls, tokens and list price of a run's first calls.
+    """Number, tokens and list price of a run's first calls.
 
-    With `at_least`, the replies lead to further calls.
+    If `at_least` is true, their replies lead to further calls.
     """
 
     rows: int
@@ -94,7 +94,7 @@ def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
     if isinstance(call, DecisionCall):
         return Usage(prompt_tokens=sent)
     schema = count(str(call.reply_model.model_json_schema()))
-    # The reply covers the answer, or as much of it as this call holds.
+    # The reply covers the answer, or the part of it that this call contains.
     parts = call.facts.get("statements") or call.facts.get("sentences") or ()
     judged = str(call.facts.get("answer") or " ".join(parts))
     return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
@@ -123,6 +123,6 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
 def _done_here(step: Step) -> Any:
     if isinstance(step, VerifyCall):
         return step.run()
-    assert isinstance(step, LocalCall), "the caller looked for judge calls"
-    # Skip it, because a cache lookup may ask an endpoint for embeddings.
+    assert isinstance(step, LocalCall), "the caller filters out judge calls"
+    # Skip it, because a cache lookup may request embeddings from an endpoint.
     return step.reply_when_skipped

@@ -1,4 +1,4 @@
-"""Quality gates of a run."""
+"""Quality gates for runs."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -27,14 +27,14 @@ Rule = Literal["fail-under", "min-scored", "fail-if-worse", "says-less", "pendin
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A rule that a run fails.
+    """A rule that a run failed.
 
     Attributes:
-        grader: Name of the grader; empty for the whole run.
+        grader: Name of the grader; empty if the rule applies to the whole run.
         rule: Name of the rule.
         asked: Required value.
-        found: Actual value and distance.
-        why: Number of rows without a score by reason.
+        found: Actual value, and how far off it is.
+        why: Number of rows without a score, by reason.
     """
 
     grader: str
@@ -54,11 +54,11 @@ class Missed:
         why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the failed rule, if less than the share `least` of the rows has a score.
+        """Return the failed rule if the share of rows with a score is below `least`.
 
-        With `of_both`, a row needs a score in both runs of a comparison.
+        If `of_both` is true, a row must have a score in both runs of a comparison.
         """
-        # Tolerate rounding: 0.55 * 100 is 55.00000000000001.
+        # Tolerate rounding errors: 0.55 * 100 is 55.00000000000001.
         if scored >= least * rows - 1e-9:
             return []
         share = scored / rows
@@ -73,12 +73,12 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Return the rule that no grading may be pending."""
+        """Return the rule that a run must not have pending gradings."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     @classmethod
     def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
-        """Return the rule that a candidate is not worse than its baseline by more than `margin`."""
+        """Return the rule that a candidate may be worse than its baseline by at most `margin`."""
         found = Phrase.of(
             "gate.loss",
             estimate=f"{difference.estimate:+.4f}",
@@ -91,7 +91,7 @@ class Missed:
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
-        """Return the rule that a candidate says no fewer supported statements per row."""
+        """Return the rule that a candidate must not make fewer supported statements per row."""
         found = Phrase.of(
             "gate.less",
             before=f"{baseline.estimate:.2f}",
@@ -101,7 +101,7 @@ class Missed:
         return cls(grader, "says-less", f"{margin:g}", found)
 
     def line(self, say: Phrases) -> str:
-        """Return rule, required and actual value in the reader's language."""
+        """Return the rule with its required and actual value in the reader's language."""
         values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
         why = reason_words(self.why, say)
@@ -114,16 +114,16 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The rules that each grader of a run must meet.
+    """Rules that every grader of a run must meet.
 
     Attributes:
         fail_under: Required mean score, 0 to 1, if any.
-        at: Compare the mean itself or the lower end of its 95 % interval.
+        at: Whether `fail_under` applies to the mean or to the lower end of its 95 % interval.
         min_scored: Required share of rows with a score, 0 to 1.
-        count: Scores for rows without one, by reason, such as `{"empty_context": 0.0}`.
+        count: Scores to assign to rows without one, by reason, such as `{"empty_context": 0.0}`.
 
     Raises:
-        ConfigurationError: A number is outside 0..1, or a reason is unknown.
+        ConfigurationError: A number is not between 0 and 1, or a reason is unknown.
     """
 
     fail_under: float | None = None
@@ -147,7 +147,7 @@ class Gate:
         return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
 
     def missed(self, summary: Summary) -> list[Missed]:
-        """Return the rules that a run fails; a run without outcomes fails."""
+        """Return the rules that a run failed; a run without outcomes always fails."""
         if summary.pending:
             return [Missed.pending(summary.pending)]
         if not summary.graders:
@@ -180,7 +180,7 @@ _MOST_ROWS_TOLD = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraderDecision:
-    """The decision on one grader; `subject` is "mean" or "change"."""
+    """The decision for one grader; `subject` is "mean" or "change"."""
 
     grader: str
     test: GateTest | None
@@ -207,11 +207,11 @@ class GraderDecision:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The decision on a run.
+    """The decision for a run.
 
     Attributes:
-        graders: The decision on each grader.
-        pending: Number of pending gradings; the run is not decided while there are any.
+        graders: The decision for each grader.
+        pending: Number of pending gradings; while there are any, the verdict is "not decided".
     """
 
     graders: tuple[GraderDecision, ...]
@@ -219,7 +219,7 @@ class GateDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Failed if any grader fails, passed if all pass, otherwise not decided."""
+        """Failed if any grader fails, passed if all graders pass, otherwise not decided."""
         if self.pending:
             return "not decided"
         verdicts = {each.verdict for each in self.graders}
@@ -279,10 +279,10 @@ def decide_gate(
     min_scored: float = DEFAULT_MIN_SCORED,
     count: Mapping[str, float] | None = None,
 ) -> GateDecision:
-    """Decide for each grader whether its mean reaches a gate; arguments as for `Run.gate`.
+    """Decide for each grader whether its mean reaches a gate; see `Run.gate` for the arguments.
 
-    The run wrongly passes with probability `error`, and wrongly fails with the same probability,
-    which the graders share because one failure fails the run.
+    The run wrongly passes with probability `error` and wrongly fails with the same probability. The
+    latter is divided among the graders, because a single failed grader fails the run.
     """
     require_gate("gate", gate, error)
     require_share("min_scored", min_scored)
@@ -305,7 +305,7 @@ def decide_gate(
 
 
 def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str, int]:
-    """Count the rows without a score by reason, except reasons that `count` scores."""
+    """Count rows without a score by reason, except reasons that `count` assigns a score."""
     unscored = of_grader.not_scorable.items()
     return {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
 
@@ -318,7 +318,7 @@ def _of_design(
         for score in design.scores(count):
             watch.add(score)
         return watch.test()
-    # An interval has both errors, and a gate is tested on one side.
+    # An interval is two-sided, but a gate is a one-sided test.
     above = design.interval(1 - 2 * error, count)
     below = design.interval(1 - 2 * fail_error, count)
     if above is None or below is None:

@@ -1,6 +1,6 @@
-"""Options of a run for Python, the command line and the config file.
+"""Run options for Python, the command line and the config file.
 
-Only `model`, `settings`, `repeat` and `tuned` can change a score.
+Only `model`, `settings`, `repeat` and `tuned` can affect scores.
 """
 
 import math
@@ -21,13 +21,13 @@ from rag_evals.judge.session import SessionSettings
 from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
-# Each grading in flight takes memory, and no endpoint serves more to one client.
+# Each grading in flight uses memory, and no endpoint serves more than this to one client.
 MAX_CONCURRENCY = 4096
 DEFAULT_ERROR = 0.05
 _FEWEST_FOR_A_SHARE = 20
 _MOST_ERROR = 0.5
 _ALL = 100
-# int() refuses thousands of digits.
+# int() rejects thousands of digits.
 _LIMIT = re.compile(r"(\d{1,18})(%?)")
 
 
@@ -40,7 +40,7 @@ def parse_share(text: str) -> float:
         share = -1.0
     if not 0 <= share <= 1:
         raise ConfigurationError(
-            f"{text!r} is neither a number from 0 to 1 nor a percentage, as in 0.9 or 90%"
+            f"{text!r} is neither a number from 0 to 1 nor a percentage, such as 0.9 or 90%"
         )
     return share
 
@@ -65,13 +65,13 @@ def require_gate(name: str, gate: float, error: float) -> None:
     require_share(name, gate)
     if not 0 < require_fraction("error", error) <= _MOST_ERROR:
         raise ConfigurationError(
-            f"error is {error!r}; expected above 0 and at most 0.5, as in 0.05"
+            f"error is {error!r}; expected a number above 0 and at most 0.5, such as 0.05"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Limit of failed gradings: a number, or a percentage of the finished gradings."""
+    """Limit on failed gradings: a number, or a percentage of the finished gradings."""
 
     number: int
     is_percentage: bool
@@ -98,17 +98,17 @@ class FailureLimit:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """A way to grade only some rows: exactly one of `sample`, `budget` and `gate`.
+    """How to grade only some rows; set exactly one of `sample`, `budget` and `gate`.
 
     Attributes:
-        sample: Number of random rows for the judge; the embedded judge grades every row, so mean
-            and interval describe all rows.
-        budget: US dollars to spend on a random sample, such as `"5usd"` or 5.0.
-        gate: Required mean, 0 to 1; rows are graded in random order until it is decided whether
-            the mean of all rows reaches it.
-        error: Probability of a wrong decision on the gate, at most 0.5; 0.05 by default.
-        count: Scores for rows without one, by reason, such as `{"empty_context": 0.0}`; only with
-            a gate.
+        sample: Number of random rows that the judge grades. The embedded judge grades every row, so
+            that the mean and interval describe all rows.
+        budget: Amount in US dollars to spend on a random sample, such as `"5usd"` or 5.0.
+        gate: Required mean, 0 to 1; rows are graded in random order until it is clear whether the
+            mean over all rows reaches it.
+        error: Probability of a wrong gate decision, at most 0.5; 0.05 by default.
+        count: Scores to assign to rows without one, by reason, such as `{"empty_context": 0.0}`;
+            requires `gate`.
 
     Raises:
         ConfigurationError: The values are out of range or contradict each other.
@@ -126,7 +126,7 @@ class Sampling:
         if not chosen:
             raise ConfigurationError("Sampling needs sample, budget or gate")
         if len(chosen) > 1:
-            raise ConfigurationError(f"{chosen[0]} and {chosen[1]} both choose the rows; give one")
+            raise ConfigurationError(f"{chosen[0]} and {chosen[1]} both choose the rows; use one")
         if self.gate is None and (self.error, self.count) != (None, None):
             idle = "count" if self.error is None else "error"
             raise ConfigurationError(f"{idle} does nothing without gate")
@@ -145,7 +145,7 @@ class Sampling:
 
     @property
     def error_chance(self) -> float:
-        """Probability of a wrong decision on the gate."""
+        """Probability of a wrong gate decision."""
         return DEFAULT_ERROR if self.error is None else self.error
 
 
@@ -163,10 +163,10 @@ def _read_dollars(budget: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a run.
+    """A run option.
 
     Attributes:
-        check: Called with name and value; raises `ConfigurationError`.
+        check: Called with the name and value; raises `ConfigurationError` for an invalid value.
     """
 
     help: str
@@ -176,7 +176,7 @@ class Option:
 
 def _check_model(name: str, value: object) -> None:
     if not (isinstance(value, str) and value):
-        raise ConfigurationError(f"{name} is {value!r}; expected a name, such as 'gpt-4o-mini'")
+        raise ConfigurationError(f"{name} is {value!r}; expected a model, such as 'gpt-4o-mini'")
 
 
 def _above_zero(name: str, value: Any) -> None:
@@ -187,50 +187,52 @@ def _above_zero(name: str, value: Any) -> None:
 
 def _check_sampling(name: str, value: object) -> None:
     if not isinstance(value, Sampling):
-        raise ConfigurationError(f"{name} is {value!r}; expected Sampling(sample=200) or the like")
+        raise ConfigurationError(f"{name} is {value!r}; expected one such as Sampling(sample=200)")
 
 
 class RunOptions(TypedDict, total=False):
-    """The options of `evaluate` and everything else that grades rows; see `OPTIONS`."""
+    """Options of `evaluate` and all other functions that grade rows; see `OPTIONS`."""
 
     model: Annotated[
         str | None,
-        Option("Model to ask; by default the grader's or the client's own.", None, _check_model),
+        Option("Model to call; by default the grader's or the client's own.", None, _check_model),
     ]
     columns: Annotated[
         Columns,
         Option(
             "Column, path or function for each field, such as `{'answer': 'response'}`; common "
-            "column names are found without it."
+            "column names are recognised without it."
         ),
     ]
-    concurrency: Annotated[int, Option("Most gradings at a time, up to 4096.", 16, require_whole)]
+    concurrency: Annotated[
+        int, Option("Maximum concurrent gradings, up to 4096.", 16, require_whole)
+    ]
     progress: Annotated[
         Report | bool | None,
         Option(
-            "A function that receives `Progress`, or whether to show progress; None shows it on a "
-            "terminal and in a notebook."
+            "A function that receives `Progress`, or whether to show progress; None shows it in "
+            "terminals and notebooks."
         ),
     ]
-    limit: Annotated[int | None, Option("Grade only the first rows.", None, require_whole)]
+    limit: Annotated[int | None, Option("Grade only the first N rows.", None, require_whole)]
     sampling: Annotated[
         Sampling | None, Option("Grade only some rows; see `Sampling`.", None, _check_sampling)
     ]
     timeout: Annotated[
-        float, Option("Seconds for all calls of one row.", DEFAULT_TIMEOUT_SECONDS, _above_zero)
+        float, Option("Total seconds for a row's calls.", DEFAULT_TIMEOUT_SECONDS, _above_zero)
     ]
     rpm: Annotated[
         float | None,
-        Option("Most requests per minute; by default the endpoint's limit.", None, _above_zero),
+        Option("Maximum requests per minute; by default the endpoint's limit.", None, _above_zero),
     ]
     tpm: Annotated[
         float | None,
-        Option("Most tokens per minute; by default the endpoint's limit.", None, _above_zero),
+        Option("Maximum tokens per minute; by default the endpoint's limit.", None, _above_zero),
     ]
     max_wait: Annotated[
         float,
         Option(
-            "Longest single wait in seconds that the endpoint may ask for.",
+            "Longest single wait, in seconds, that the endpoint may request.",
             DEFAULT_MAX_WAIT_SECONDS,
             _above_zero,
         ),
@@ -238,31 +240,31 @@ class RunOptions(TypedDict, total=False):
     max_failures: Annotated[
         int | str,
         Option(
-            "End the run when more gradings fail: a number, or a percentage such as 50%, which is "
-            "checked after 20 gradings and at the end.",
+            "Stop the run if more gradings fail than this: a number, or a percentage such as 50%, "
+            "which is checked from 20 gradings on and at the end.",
             "50%",
         ),
     ]
-    reasks: Annotated[int, Option("How often to ask again after an invalid reply.", DEFAULT_REASKS)]
+    reasks: Annotated[int, Option("How often to re-ask after an invalid reply.", DEFAULT_REASKS)]
     repeat: Annotated[
-        int, Option("Number of gradings per row, to see verdicts vary.", 1, require_whole)
+        int, Option("Number of gradings per row, to see how verdicts vary.", 1, require_whole)
     ]
     settings: Annotated[
         Mapping[str, Any] | None,
         Option(
-            "Settings of the judge, such as `{'temperature': 0, 'seed': 7}`; they override a "
+            "Judge settings, such as `{'temperature': 0, 'seed': 7}`; they override a "
             "grader's own. The temperature is 0 by default."
         ),
     ]
     tuned: Annotated[
         Tuned,
-        Option("Files of `rag-evals judge tune`, or results of `tune`, one for each verifier."),
+        Option("Files from `rag-evals judge tune`, or results of `tune`; one for each verifier."),
     ]
     cache: Annotated[
         bool | str | Path | None,
         Option(
-            "True caches answers in the user's cache file, a path in that file, and False nowhere; "
-            "None caches only verdicts, if the environment asks for it."
+            "True caches answers in the user's cache file, a path caches them in that file, and "
+            "False disables caching; None caches only verdicts, if the environment enables it."
         ),
     ]
     keep_replies: Annotated[
@@ -313,7 +315,7 @@ class RunSettings:
             option = OPTIONS[name]
             if option.check and not (value is None and option.default is None):
                 option.check(name, value)
-        # Any, since mypy cannot type values by name.
+        # Any, because mypy cannot type values by name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options
         return cls(

@@ -1,4 +1,4 @@
-"""The plan of a run, checked before the first call."""
+"""Run plans, checked before the first call."""
 
 import random
 import re
@@ -40,31 +40,31 @@ Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One or more graders, or names of built-in ones."""
 
 SEED = 0
-"""Seed of the draw; constant, so that the same command resumes the same draw."""
+"""Seed for drawing rows; constant, so that the same command resumes the same draw."""
 
-# One slash: a `Path` drops the second.
+# Only one slash, because `Path` drops the second.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
 
 
 Admission = Literal["begin", "wait", "stop"]
-"""Begin the row, wait until another grading has ended, or start no more rows."""
+"""Start the row, wait until another grading finishes, or start no more rows."""
 
 
 class RunPolicy:
-    """Decides how many rows of a run are graded: all, unless a subclass says otherwise."""
+    """Decides which rows of a run are graded: all of them, unless a subclass overrides this."""
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Decide about a row; called again after `"wait"`.
+        """Decide whether to start a row; called again after `"wait"`.
 
-        A `resumed` row has outcomes of an earlier start and must begin.
+        A `resumed` row has outcomes from an earlier start, so it must be started.
         """
         del position, resumed
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome of this or an earlier start, in any order."""
+        """Count an outcome from this start or an earlier one; they arrive in any order."""
         del outcome
 
     def finish(self, summary: Summary) -> Mapping[str, Any]:
@@ -75,18 +75,18 @@ class RunPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A checked run that has not begun.
+    """A run that has been checked but not started.
 
     Attributes:
-        checked: None if the data is not a file.
+        checked: The checked data file; None if the data is not a file.
         client: None if a verifier decides alone.
         model: None for the grader's or the client's own model.
-        identity: A folder is resumed only by a plan with an equal identity.
+        identity: A run folder can be resumed only by a plan with the same identity.
         drawn: Number of rows to grade in random order; None for all rows in file order.
-        policy: Makes the policy; takes `lost_usd`, the cost of failed outcomes of earlier starts.
-        batched: True if judges work in batches, which cost less.
-        free: Plan of all rows for the embedded judge, if this plan draws a sample.
-        budget: US dollars, if any.
+        policy: Creates the policy, given `lost_usd`: the cost of failed outcomes in earlier starts.
+        batched: True if requests are sent in batches, which cost less.
+        free: Plan for the embedded judge to grade all rows, if this plan draws a sample.
+        budget: Budget in US dollars, if any.
     """
 
     data: FileData | RowData
@@ -113,17 +113,17 @@ class Plan:
         return None if rows is None else rows * len(self.graders)
 
     def in_turn(self) -> Iterator[NumberedSample]:
-        """Yield the rows to grade, in file order or as drawn."""
+        """Yield the rows to grade, in file order or draw order."""
         if self.drawn is None:
             yield from self.data
             return
-        assert self.rows is not None, "only rows that can be counted are drawn"
+        assert self.rows is not None, "rows are drawn only if they can be counted"
         chosen = random_order(self.rows)[: self.drawn]
         wanted = set(chosen)
-        # Collect by position, since a reader may group rows by document.
+        # Collect rows by position, because a reader may group them by document.
         found = {row.position: row for row in self.data if row.position in wanted}
         for place in chosen:
-            # The file may have shrunk; the run notices that at its end.
+            # The file may have shrunk; the run checks that at the end.
             if place in found:
                 yield found.pop(place)
 
@@ -187,7 +187,7 @@ class Plan:
         }
 
     def default_folder(self) -> Path:
-        """Return a folder derived from data and settings, the same for equal runs."""
+        """Return a folder named after the data and settings, the same for equal runs."""
         path = self.data.path if isinstance(self.data, FileData) else Path("rows")
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
 
@@ -208,14 +208,14 @@ def folders_of(out: str | Path | None) -> list[Path]:
 
 
 def default_folders(path: Path) -> list[Path]:
-    """Return the default folders of earlier runs over a data file."""
+    """Return the default folders of earlier runs on a data file."""
     begin = f"{_stem(path)}-"
     there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
     return sorted(folder for folder in there if folder.name.startswith(begin))
 
 
 def _stem(path: Path) -> str:
-    # A folder name has at most 255 bytes, and a letter up to four.
+    # A folder name can have at most 255 bytes, and a character takes up to four.
     return path.name.split(".")[0][:_STEM_CHARS]
 
 
@@ -227,9 +227,9 @@ def make_plan(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run, and check everything that needs no judge; otherwise as `evaluate`.
+    """Plan a run, and check everything that can be checked without a judge; see `evaluate`.
 
-    A file that a run in `folders` has checked is not checked again unless it has changed.
+    A file already checked by a run in `folders` is checked again only if it has changed.
     """
     given: RunOptions = options or {}
     settings, model, is_named = RunSettings.of(given), given.get("model"), client is not None
@@ -252,7 +252,7 @@ def make_plan(
     judges = [] if asked is None else [asked]
     judges += [endpoint for grader in made for endpoint in grader.endpoints]
     if not judges:
-        refuse_idle(given, *ASKING_OPTIONS, where=f"with {judge!r}, which asks no endpoint")
+        refuse_idle(given, *ASKING_OPTIONS, where=f"with {judge!r}, which calls no endpoint")
     required = frozenset(field for grader in chosen for field in grader.requires)
     rows = data_from(data, columns, required, settings.limit)
     checked = rows.check(kept_checks(folders)) if isinstance(rows, FileData) else None
@@ -275,10 +275,10 @@ def make_plan(
 def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
-    """Open the cache of verdicts, in the same file as cached replies."""
+    """Open the verdict cache, which is in the same file as cached replies."""
     if settings.cache is None and options.get("cache") is not None:
         return None
-    # First, so that a judge that cannot be asked leaves no cache file behind.
+    # Check judges first, so that one that cannot be called leaves no cache file behind.
     own = read_judge(client).endpoint if isinstance(client, str) else None
     for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
         if endpoint is not None:
@@ -295,8 +295,8 @@ def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
         grader = grader_named(given) if isinstance(given, str) else given
         if not isinstance(grader, Grader):
             raise ConfigurationError(
-                f"graders has {given!r}; expected a grader, such as Faithfulness, or a name, such "
-                "as 'faithfulness'"
+                f"graders contains {given!r}; expected a grader, such as Faithfulness, or a name, "
+                "such as 'faithfulness'"
             )
         if grader.name in [other.name for other in chosen]:
             raise ConfigurationError(
@@ -312,6 +312,6 @@ def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
         raise ConfigurationError("no graders; expected at least one, such as Faithfulness")
     if require_whole("repeat", times) == 1:
         return chosen
-    from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model takes time to make
+    from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model is slow to build
 
     return [Repeated(grader, times) for grader in chosen]

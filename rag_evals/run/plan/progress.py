@@ -1,4 +1,4 @@
-"""Progress display of a run."""
+"""Progress display for runs."""
 
 import sys
 import time
@@ -21,9 +21,9 @@ class Progress:
 
     Attributes:
         done: Finished gradings, including those of earlier starts.
-        total: All gradings; None if the data has no known length.
+        total: Number of all gradings; None if the length of the data is unknown.
         failed: Failed gradings.
-        seconds: Seconds since this start.
+        seconds: Seconds since the run was started or resumed.
         graded: Gradings finished in this start.
         tokens: Tokens sent and received, including earlier starts.
         cost_usd: List price of the tokens; None if unknown.
@@ -46,13 +46,13 @@ class Progress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the run ends at this rate; None if unknown."""
+        """Seconds until the run finishes at this rate; None if unknown."""
         if self.total is None or not self.rate:
             return None
         return (self.total - self.done) / self.rate
 
     def details(self, say: Phrases | None = None) -> str:
-        """Return failures, rate, tokens and cost; in English by default."""
+        """Return failures, rate, tokens and cost as text; in English by default."""
         say = say or phrases()
         parts = [
             say("progress.failed", count=self.failed),
@@ -67,7 +67,7 @@ class Progress:
         return ", ".join(parts)
 
     def line(self, say: Phrases | None = None) -> str:
-        """Return the progress in one line; in English by default."""
+        """Return the progress as one line of text; in English by default."""
         say = say or phrases()
         left = self.seconds_left
         return say(
@@ -94,7 +94,7 @@ def reporting(
 ) -> Iterator[Report]:
     """Yield a function that shows progress on `stream`, by default standard error.
 
-    With `progress=None`, only a terminal or a notebook shows it.
+    If `progress` is None, it is shown only on a terminal or in a notebook.
     """
     say = phrases(language)
     ipython: Any = sys.modules.get("IPython")
@@ -116,7 +116,7 @@ def reporting(
 
 @contextmanager
 def _notebook_bar(say: Phrases) -> Iterator[Report]:
-    """Show a bar in the notebook cell a few times a second; a short run shows none."""
+    """Update a bar in the notebook cell a few times a second; short runs do not show one."""
     display: Any = import_module("IPython.display")
     handle: Any = None
     shown_at = time.monotonic()
@@ -126,7 +126,7 @@ def _notebook_bar(say: Phrases) -> Iterator[Report]:
         if time.monotonic() - shown_at < _SECONDS_IN_A_NOTEBOOK:
             return
         shown_at = time.monotonic()
-        # Without a value the bar only shows activity.
+        # Without a value, the bar shows only that the run is active.
         known = progress.total is not None
         place = f' value="{progress.done}" max="{progress.total}"' if known else ""
         text = html_text(progress.line(say))
@@ -162,7 +162,7 @@ def _lines(stream: TextIO, say: Phrases) -> Report:
 
 @contextmanager
 def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
-    from rich.console import Console  # noqa: PLC0415 - 0.1 s, and only on a terminal
+    from rich.console import Console  # noqa: PLC0415 - takes 0.1 s; used only on a terminal
     from rich.progress import (  # noqa: PLC0415 - as above
         BarColumn,
         MofNCompleteColumn,
@@ -175,7 +175,7 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     details = Text(no_wrap=True, overflow="ellipsis")
-    # A narrow terminal may cut bar and details, but not count and remaining time.
+    # A narrow terminal may truncate the bar and details, but not the count and remaining time.
     whole = Column(no_wrap=True)
     columns = (
         SpinnerColumn(table_column=whole),

@@ -1,7 +1,7 @@
 """Runs that grade only some rows, in random order.
 
-With a sample or a budget, the paid judge grades a sample and the free embedded judge all rows.
-PPI++ then estimates the mean, with the paid judge's scores in place of human labels.
+With a sample or a budget, the paid judge grades a sample and the free embedded judge grades all
+rows. PPI++ then estimates the mean, using the paid judge's scores in place of human labels.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ _Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class DrawnRows:
-    """The drawn rows of a run that stopped at its gate, in draw order."""
+    """The rows drawn by a run that stopped at its gate, in draw order."""
 
     records: Sequence[Mapping[str, Any] | None]
     population: int
@@ -54,7 +54,7 @@ class DrawnRows:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return an interval of the mean over all rows that holds wherever the draw stopped."""
+        """Return an interval for the mean over all rows, valid wherever the draw stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
     @property
@@ -67,10 +67,10 @@ class DrawnRows:
 
 
 class EarlyStop(RunPolicy):
-    """Ends a run when all gates are decided or one has failed.
+    """Stops a run when all graders have passed the gate or one has failed it.
 
-    Rows begin at most `ahead` places past the first unfinished one. Without that limit, hundreds of
-    rows would be graded and paid for in vain while one slow row decides the gate.
+    Rows start at most `ahead` positions after the first unfinished row. Without this limit,
+    hundreds of rows could be graded and paid for needlessly while one slow row delays the decision.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class EarlyStop(RunPolicy):
         lost_usd: float = 0.0,
     ) -> None:
         del lost_usd
-        assert rule.gate is not None, "a gate ends the draw"
+        assert rule.gate is not None, "early stopping needs a gate"
         self._ahead = ahead
         self._count = rule.count or {}
         self._population = population
@@ -94,12 +94,12 @@ class EarlyStop(RunPolicy):
             grader: SequentialGate(gate, population, error=error, fail_error=fail_error)
             for grader in graders
         }
-        # Scores of rows that ended before an earlier row of the draw.
+        # Scores of rows that finished before an earlier row in draw order.
         self._early: dict[str, dict[int, float | None]] = {grader: {} for grader in graders}
         self._counted = dict.fromkeys(graders, 0)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        # Rows that were in flight when an earlier start stopped belong to the draw too.
+        # Rows that were in flight when an earlier start stopped are part of the draw too.
         if resumed:
             return "begin"
         verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}
@@ -112,7 +112,7 @@ class EarlyStop(RunPolicy):
         counted = self._count.get(outcome.reason or "")
         early = self._early[outcome.grader]
         early[self._places[outcome.index]] = counted if outcome.score is None else outcome.score
-        # Use scores in draw order: the rows that end first are no random sample.
+        # Add scores in draw order: the rows that finish first are not a random sample.
         while (place := self._counted[outcome.grader]) in early:
             self._watches[outcome.grader].add(early.pop(place))
             self._counted[outcome.grader] += 1
@@ -127,19 +127,19 @@ class EarlyStop(RunPolicy):
 
 
 FREE_FOLDER = "every-row"
-"""Subfolder with the embedded judge's run over all rows."""
+"""Subfolder for the embedded judge's run on all rows."""
 
 FEWEST_SAMPLED = 20
-_TOO_FEW = f"fewer than {FEWEST_SAMPLED} cannot show how far the cheap judge is off"
+_TOO_FEW = f"fewer than {FEWEST_SAMPLED} cannot show how far off the cheap judge is"
 _LEAST_FACTOR = 1.1
 
 
 @dataclass(slots=True)
 class Budget(RunPolicy):
-    """Ends a run when its budget is spent, including gradings in flight.
+    """Stops a run when its budget is spent, counting the expected cost of gradings in flight.
 
-    There are `drawn` rows in the sample, with a grading for each of `graders`. Earlier starts spent
-    `lost_usd` on failed outcomes.
+    The sample has `drawn` rows, each graded by all `graders`. Earlier starts spent `lost_usd` on
+    failed outcomes.
     """
 
     dollars: float
@@ -153,7 +153,7 @@ class Budget(RunPolicy):
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         del position
-        # Outcomes from the cache have no cost and do not lower the mean price.
+        # Cached outcomes cost nothing and must not lower the mean price.
         in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
         if not resumed and self.lost_usd + self._cost_usd + in_flight >= self.dollars:
             return "stop"
@@ -177,7 +177,7 @@ class Budget(RunPolicy):
 
 @dataclass(frozen=True, slots=True)
 class SampledMean:
-    """The mean over all rows, from the paid judge's sample and the embedded judge's outcomes."""
+    """The mean over all rows, estimated from the paid judge's sample and the embedded judge."""
 
     dear: _Records
     free: _Records
@@ -249,7 +249,7 @@ class SampledMean:
 
 
 def _spending_words(spending: Mapping[str, Any], say: Phrases) -> str:
-    """Say if the budget ended the run or could not be watched."""
+    """Say whether the budget stopped the run or could not be tracked."""
     budget = say.number(spending["budget_usd"])
     graded, drawn, spent = spending["rows"], spending["drawn"], spending["spent_usd"]
     if spent is None:
@@ -281,8 +281,8 @@ def rows_for_budget(plan: Plan, dollars: float) -> int:
     told = estimate(plan)
     if not told.cost_usd:
         raise ConfigurationError(
-            f"the budget cannot be kept, because the price of judge {plan.identity['judge']!r} is "
-            "unknown; add it to the file that RAG_EVALS_PRICES names, or use --sample"
+            f"the budget cannot be enforced, because the price of judge {plan.identity['judge']!r} "
+            "is unknown; add it to the file set in RAG_EVALS_PRICES, or use --sample"
         )
     return min(told.rows, int(told.rows * dollars / told.cost_usd))
 
@@ -294,7 +294,7 @@ def choose_designs(
     free: Any,
     spending: Mapping[str, Any] | None = None,
 ) -> None:
-    """Extend the numbers of a sample to all rows; `free` is the embedded judge's `Run`, if any."""
+    """Set designs that extend a sample to all rows; `free` is the embedded judge's run, if any."""
     for name, numbers in summary.graders.items():
         if stopped is not None:
             at = {record["index"]: record for record in of_grader(name)}
@@ -303,7 +303,7 @@ def choose_designs(
         elif free is not None:
             dear, every = of_grader(name), free.of_grader(name)
             judges = summary.judge or "the judge", free.judge or "the cheap judge"
-            # A budget may have paid for all rows.
+            # The budget may have covered all rows.
             if len(dear) < len(every):
                 numbers.design = SampledMean(dear, every, *judges, spending)
 
@@ -316,7 +316,7 @@ def plan_draw(
     options: RunOptions | None = None,
     folders: Iterable[Path] = (),
 ) -> Plan:
-    """Plan a run like `make_plan`, of the rows that `sampling` draws."""
+    """Plan a run as `make_plan` does, but only for the rows that `sampling` draws."""
     given: RunOptions = options or {}
     known = list(folders)
     plan = make_plan(data, graders, client, options=given, folders=known)
@@ -338,7 +338,7 @@ def plan_draw(
             f"judge {plan.identity['judge']!r} is free, so grade all rows instead of a sample"
         )
     if (dollars := sampling.dollars) is not None:
-        # A generator in `data` can be read only once, so count the rows of a second plan.
+        # A plan may be able to read its rows only once, so estimate the cost with a second plan.
         again = isinstance(plan.data, FileData)
         counted = plan if again else make_plan(data, graders, client, options=given)
         drawn = _sample(plan, rows_for_budget(counted, dollars), dollars)
@@ -350,11 +350,11 @@ def plan_draw(
 
 
 def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
-    """Return a plan that grades some random rows, and stops when the dollars are spent."""
+    """Return a plan that grades random rows and stops when the budget is spent."""
     total = plan.rows or 0
     if rows > total:
         raise ConfigurationError(
-            f"a sample of {rows} rows is more than the {total} rows of the data"
+            f"a sample of {rows} rows is larger than the data, which has {total} rows"
         )
     if rows < min(FEWEST_SAMPLED, total):
         bought = "" if dollars is None else f"the budget of ${dollars:g} pays for {rows} rows, and "
@@ -368,7 +368,7 @@ def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
 
 
 def _free_plan(data: Data, graders: Graders, options: RunOptions, folders: list[Path]) -> Plan:
-    """Plan all rows for the embedded judge."""
+    """Plan for the embedded judge to grade all rows."""
     mine: Any = {name: value for name, value in options.items() if name not in ASKING_OPTIONS}
     mine |= {"sampling": None, "tuned": None, "repeat": 1}
     try:
@@ -379,7 +379,7 @@ def _free_plan(data: Data, graders: Graders, options: RunOptions, folders: list[
         ) from None
     if asked := [name for grader in every.graders for name in grader.endpoints]:
         raise ConfigurationError(
-            f"a grader asks {asked[0]!r} about every row; a sample needs graders that the embedded "
-            "judge can decide alone"
+            f"a grader calls {asked[0]!r} for every row; a sample needs graders for which the "
+            "embedded judge can decide alone"
         )
     return every
