@@ -1,6 +1,6 @@
 """Calls to model endpoints.
 
-`openai` and `instructor` take 1.4 s to import, so functions import them when they need them.
+`openai` and `instructor` take 1.4 s to import, so functions import them only when needed.
 """
 
 from rag_evals import lazy_names

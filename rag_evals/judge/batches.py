@@ -1,11 +1,12 @@
-"""Batch APIs, and judges that replay their results.
+"""Batch APIs, and judges that replay batch results.
 
-Every step can be repeated without paying twice. OpenAI's files and batches are found again by name
-and file. Anthropic's batches have neither, so a lost one is looked for among newer ones by its
-number of requests; if several match, all are awaited, and the ids in their results decide.
+Every step can be repeated without paying twice. If a reply is lost, OpenAI's files are found again
+by their names, and batches by their files. Anthropic has neither, so a lost batch is identified by
+its number of requests, among the newer batches. If several match, we wait for all of them, and the
+ids in their results decide.
 
-A flow runs against the replies that have arrived. Its first request without a reply raises
-`PendingError`; after the next batch it runs again from the start and gets further.
+A row is graded with the replies that have arrived so far. Its first request without a reply raises
+`PendingError`. After the next batch, grading starts over and gets further.
 """
 
 import json
@@ -41,14 +42,14 @@ from rag_evals.judge.wire.exchange import address_name, no_reply
 from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")
-# Search only this many recent files or batches.
+# How many recent files or batches to search.
 _NEWEST = 1000
 _SHOWN_CHARS = 80
-_NO_REPLY = "the batch has no reply to it"
+_NO_REPLY = "the batch contains no reply to this request"
 _FAULTS_SHOWN = 3
 _OK = 200
 _NOT_FOUND = 404
-# From Anthropic's page "Errors".
+# From the page "Errors" in Anthropic's documentation.
 _ANTHROPIC_STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -70,11 +71,11 @@ class BatchState:
     """The state of a batch.
 
     Attributes:
-        name: The provider's id.
-        ended: Requests with a result; None if the provider does not say.
-        replied: Requests with a reply; None as above.
-        results: Result files, once the batch has ended.
-        message: Why it failed as a whole.
+        name: The provider's id for the batch.
+        ended: Number of requests with a result; None if unknown.
+        replied: Number of requests with a reply; None if unknown.
+        results: Result files, once the batch is finished.
+        message: Why the whole batch failed.
     """
 
     name: str
@@ -90,14 +91,14 @@ class BatchState:
 
 
 class BatchResult(NamedTuple):
-    """The latest result of one request.
+    """The latest result for one request.
 
     Attributes:
-        key: Its `custom_id`.
-        reply: The JSON body that came with status 200; None for an error.
-        status: The HTTP status of an error; None if the request was not processed.
-        fault: The body of an error, or why the request was not processed.
-        number: How often it has been sent.
+        key: The request's `custom_id`.
+        reply: The JSON body of a reply with status 200; None if there was an error.
+        status: HTTP status of the error; None if the request was not processed.
+        fault: Body of the error, or the reason why the request was not processed.
+        number: How often the request has been sent.
     """
 
     key: str
@@ -108,7 +109,7 @@ class BatchResult(NamedTuple):
 
     @classmethod
     def read(cls, line: bytes) -> "BatchResult | None":
-        """Parse a line of a result file; None if it is not a result."""
+        """Parse a line of a result file; return None if it is not a result."""
         try:
             # Files may start with a byte order mark.
             found = from_json(line.removeprefix(BOM_UTF8))
@@ -158,10 +159,10 @@ _MEGABYTE = 10**6
 
 
 class BatchHost(NamedTuple):
-    """A provider's batch limits, and its price as a share of the list price.
+    """A provider's limits for batches, and their price as a share of the list price.
 
-    `url` is the path in each line; empty for Anthropic. With `is_local`, a program of the user
-    processes the files.
+    `url` is the path stated in each line; empty for Anthropic. With `is_local`, the user processes
+    the files with a program such as vLLM.
     """
 
     price_share: float = 0.5
@@ -172,18 +173,18 @@ class BatchHost(NamedTuple):
 
     @classmethod
     def of(cls, spec: str) -> "BatchHost":
-        """Return a judge's batch host; raise `ConfigurationError` if it has none."""
+        """Return the batch host for a judge; raise `ConfigurationError` if there is none."""
         endpoint = read_endpoint(spec)
         if endpoint.decides:
             raise ConfigurationError(
-                f"judge {spec!r} takes no batches; leave out --batch, or name a chat model, such "
-                "as 'openai/gpt-4o-mini'"
+                f"judge {spec!r} does not support batches; leave out --batch, or use a chat model, "
+                "such as 'openai/gpt-4o-mini'"
             )
         if endpoint.provider not in _HOSTS:
             named = ", ".join(f"'{name}/MODEL'" for name in _HOSTS)
             raise ConfigurationError(
-                f"judge {spec!r} takes no batches; those of {named} do, and any host with "
-                "OpenAI's batch interface does as 'openai/MODEL@https://HOST/v1'"
+                f"judge {spec!r} does not support batches; {named} do, and so does any host with "
+                "OpenAI's batch API, as 'openai/MODEL@https://HOST/v1'"
             )
         return _HOSTS[endpoint.provider]
 
@@ -198,7 +199,7 @@ class BatchHost(NamedTuple):
             asked |= {"method": "POST", "url": self.url, "body": body}
         else:
             asked["params"] = body
-        # Escapes would take more of the provider's byte limit.
+        # Escapes would use up more of the provider's byte limit.
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -212,7 +213,7 @@ _HOSTS: Mapping[str, BatchHost] = {
 
 
 class BatchApi(ABC):
-    """The batches of one endpoint."""
+    """The batch API of one endpoint."""
 
     def __init__(self, spec: str) -> None:
         self.host = BatchHost.of(spec)
@@ -228,17 +229,17 @@ class BatchApi(ABC):
 
     @abstractmethod
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload a file of requests and return its id; with `again`, it may be there already."""
+        """Upload a file of requests and return its id; with `again`, it may already exist."""
 
     @abstractmethod
     def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
-        """Make a batch of an uploaded file; with `again`, it may be there already."""
+        """Create a batch from an uploaded file; with `again`, the batch may already exist."""
 
     def state(self, batch: str) -> BatchState:
         """Return a batch's state; raise `UnknownBatchError` if the key has no such batch."""
         unknown = (
-            f"the endpoint has no batch {batch!r}: it was made with another key or at another "
-            f"address ({self._endpoint.address_name}), or was deleted there"
+            f"the endpoint has no batch {batch!r}: it was created with another key or at another "
+            f"address ({self._endpoint.address_name}), or has been deleted"
         )
         with self._translated(unknown):
             return _again(lambda: self._retrieve(batch))
@@ -261,7 +262,7 @@ class BatchApi(ABC):
     def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
 
     def _cut(self, response: Any) -> Iterator[bytes]:
-        """Yield a response's lines, after an empty one before anything is read."""
+        """Yield an empty line before reading anything, and then the lines of a response."""
         yield b""
         rest = b""
         for piece in response.iter_bytes():
@@ -271,7 +272,7 @@ class BatchApi(ABC):
             yield rest
 
     def _certainly(self, send: Callable[[], T], find: Callable[[], T | None], *, again: bool) -> T:
-        """Send something once; if the reply is lost, find what the provider made of it."""
+        """Send something only once: before a retry, look for what an earlier try created."""
         is_repeated = again
 
         def send_or_find() -> T:
@@ -286,14 +287,14 @@ class BatchApi(ABC):
 
     @contextmanager
     def _translated(self, unknown: str = "") -> Iterator[None]:
-        """Raise the SDK's exceptions as our errors; `unknown` is the message for a 404."""
+        """Convert the SDK's exceptions to our errors; `unknown` is the message for a 404."""
         named = address_name.set(self._endpoint.address_name)
         try:
             yield
         except RagEvalsError:
             raise
-        # Libraries below the SDK may raise in the middle of a file.
-        except Exception as error:  # noqa: BLE001 - whatever it is, a user reads one line
+        # Libraries used by the SDK may raise other exceptions while a file is being read.
+        except Exception as error:  # noqa: BLE001 - users get a one-line message for any exception
             if unknown and read_fault(error).status == _NOT_FOUND:
                 raise UnknownBatchError(unknown) from None
             raise translate(error, attempts=1, key=self._endpoint.key) from None
@@ -304,7 +305,7 @@ class BatchApi(ABC):
 def _gone(batch: str, file: str) -> str:
     return (
         f"the endpoint no longer has the results of batch {batch!r} (file {file!r}): they were "
-        "deleted there, or are too old"
+        "deleted, or have expired"
     )
 
 
@@ -319,7 +320,7 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _identified(found: Any) -> Any:
-    """Return a file or batch; reject anything else, such as a proxy's page."""
+    """Check that an object is a file or batch, and not, for example, a proxy's page."""
     if not getattr(found, "id", None):
         said = " ".join(str(found).split())[:_SHOWN_CHARS]
         error = JudgeUnavailableError(f"the endpoint returned neither a file nor a batch: {said!r}")
@@ -354,7 +355,7 @@ class _OpenAIBatches(BatchApi):
             return _state(made)
 
         def find() -> BatchState | None:
-            # Not every host keeps metadata, but a file belongs to one batch.
+            # Not every host stores metadata, but a file belongs to only one batch.
             batches = self._newest(self._sdk.batches, limit=100)
             return next((_state(b) for b in batches if b.input_file_id == file_id), None)
 
@@ -368,14 +369,14 @@ class _OpenAIBatches(BatchApi):
             yield from self._cut(response)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
-        # Groq's `list` takes no arguments and returns one page.
+        # Groq's `list` accepts no arguments and returns a single page.
         has_pages = self._endpoint.provider in OPENAI_HOSTS
         return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
 
 
 def _state(batch: Any) -> BatchState:
     counts = _identified(batch).request_counts
-    # Some hosts use capitals.
+    # Some hosts use uppercase.
     status = str(batch.status).lower()
     files = (batch.output_file_id, batch.error_file_id)
     return BatchState(
@@ -404,7 +405,7 @@ class _AnthropicBatches(BatchApi):
         return self._sdk.messages.batches
 
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload nothing, and return the newest batch's id: ours will be newer."""
+        """Return the newest batch's id, without uploading anything; our batch will be newer."""
 
         def find() -> str:
             return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
@@ -419,7 +420,7 @@ class _AnthropicBatches(BatchApi):
     def _send(self, path: Path) -> BatchState:
         from anthropic.types.messages import MessageBatch  # noqa: PLC0415 - an optional library
 
-        # Bytes take far less memory than objects.
+        # Bytes need far less memory than objects.
         content = b'{"requests":[' + b",".join(path.read_bytes().splitlines()) + b"]}"
         made = self._sdk.post(
             "/v1/messages/batches",
@@ -448,7 +449,7 @@ class _AnthropicBatches(BatchApi):
         return BatchState(
             batch,
             waits[0].status if waits else states[0].status,
-            # It is not known which of them is ours.
+            # We do not know which of them is ours.
             None,
             None,
             () if waits else tuple(state.name for state in states),
@@ -456,7 +457,7 @@ class _AnthropicBatches(BatchApi):
 
     def _lines(self, batch: str, file: str) -> Iterator[bytes]:
         if self._batches.retrieve(file).results_url is None:
-            # Anthropic keeps them for 29 days.
+            # Anthropic stores results for 29 days.
             raise UnknownBatchError(_gone(batch, file))
         with self._batches.with_streaming_response.results(file) as response:
             yield from self._cut(response)
@@ -480,15 +481,15 @@ _SECONDS = 90.0
 
 class ArrivedReplies(Protocol):
     def attempt(self, key: str) -> BatchResult | None:
-        """Return a request's result; None if it is pending or was never sent."""
+        """Return the result for a request; None if it is pending or was never sent."""
         ...
 
     def is_paid_here(self, key: str) -> bool:
-        """True if the request was sent for the grading that runs now."""
+        """True if the request was sent for the current grading."""
         ...
 
     def note(self, missing: PendingError) -> None:
-        """Note a request without a reply."""
+        """Record a request that has no reply yet."""
         ...
 
 
@@ -505,7 +506,7 @@ class BatchReplay:
             return await judge.ask(call, used)
         finally:
             _asked_now.reset(token)
-            # Equal calls are sent once, and only one row counts their cost.
+            # Identical calls are sent once, and only one row is charged for them.
             mine = requests.first is None or self.answers.is_paid_here(requests.first)
             counted = used.total if mine else Usage(cache_hits=1)
             meter.add(
@@ -527,19 +528,19 @@ class _Requests:
         self.first: str | None = None
 
     async def answer(self, content: bytes) -> Answered:
-        """Return the final reply to a request; raise `PendingError` if there is none yet."""
+        """Return the final reply to a request; raise `PendingError` if it has not arrived."""
         body = from_json(content)
         key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
         self.first = self.first or key
         found = self._answers.attempt(key)
         if found is not None and (found.number > retry.WAITS.retries or self._is_final(found)):
             return found.answered()
-        pending = PendingError("the reply has not come yet")
+        pending = PendingError("the reply has not arrived yet")
         pending.endpoint, pending.key, pending.body = self._spec, key, body
         raise pending
 
     def _is_final(self, found: BatchResult) -> bool:
-        """False if a client would send the request again."""
+        """False if a client would retry the request."""
         if found.status is not None:
             error = StatusError(found.status, found.fault.encode())
             return not retry.may_pass(error, read_fault(error))

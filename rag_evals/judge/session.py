@@ -1,4 +1,4 @@
-"""A run's judge: stored replies, shared calls, the limiter, the row's time-out and the host."""
+"""A run's judge: stored replies, shared calls, the limiter, row timeouts and the host."""
 
 import asyncio
 from collections import OrderedDict
@@ -19,10 +19,10 @@ from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 
-# A typical length of statements with reasons.
+# A typical reply length, for statements with reasons.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
-# Graders that share a call ask at about the same time.
+# Graders that share a call make it at about the same time.
 _MOST_SHARED = 1000
 
 
@@ -31,8 +31,8 @@ class SessionSettings:
     """Limits and settings of a run's judge.
 
     Attributes:
-        timeout_seconds: For all calls of a row together, without waits for the limiter.
-        requests_per_minute: None learns it from the endpoint; so does `tokens_per_minute`.
+        timeout_seconds: For all calls of a row together, excluding waits for the limiter.
+        requests_per_minute: None uses the endpoint's headers; the same for `tokens_per_minute`.
     """
 
     concurrency: int = 16
@@ -54,11 +54,11 @@ class JudgePipeline:
     """The stages of a call.
 
     Attributes:
-        own_client: A user's own client: its calls are retried if its SDK does not retry, and its
-            errors inform the limiter. None if the transport does both.
-        replay: Answers from batches. It precedes the store, as a row must count the replies that it
-            has paid for.
-        shared: Replies to the latest calls that graders of a row share, each asked once.
+        own_client: A user's own client. Its calls are retried here if its SDK does not retry, and
+            its errors are reported to the limiter. None if the transport does both.
+        replay: Replies from batches. It is consulted before the store, because a row must count
+            the replies that it paid for.
+        shared: Replies to the latest calls shared by a row's graders; each call is made once.
     """
 
     host: JudgeHost
@@ -78,13 +78,13 @@ class JudgePipeline:
         return 0.0 if self.limiter is None else self.limiter.waiting_seconds
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return a stored or new reply; raise `PendingError` if it comes with a later batch."""
+        """Return a stored or new reply; raise `PendingError` if a later batch will have it."""
         if call.is_shared and self.replay is None:
             return await self._shared(call, meter)
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply to the first equal call, which has its cost; failures are not shared."""
+        """Return the reply to the first identical call, which is charged; never share a failure."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)
@@ -121,7 +121,7 @@ class JudgePipeline:
             meter.add(found.usage, endpoint=call.endpoint, model=call.model)
         return found
 
-    # A plain function, as is `_answer`: coroutines cost time.
+    # A plain function, like `_answer`, because coroutines are slower.
     def _asked(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if self.limiter is None:
             return self._answer(call, meter)
@@ -159,7 +159,7 @@ class JudgePipeline:
 async def judge_session(
     client: Client, model: str | None, settings: SessionSettings
 ) -> AsyncIterator[JudgePipeline]:
-    """Open a run's judge, and close its client if it was made here."""
+    """Open a run's judge; close its client afterwards if it was created here."""
     limiter = RequestLimiter(
         settings.concurrency,
         requests_per_minute=settings.requests_per_minute,
@@ -180,7 +180,7 @@ async def judge_session(
 async def batch_session(
     spec: str, model: str | None, options: AskOptions, answers: ArrivedReplies
 ) -> AsyncIterator[JudgePipeline]:
-    """Open the judge of a run by batches; `answers` notes requests without a reply."""
+    """Open the judge of a batch run; `answers` records requests without a reply."""
     replay = BatchReplay(spec, answers)
     async with replay.own_judge(model, options) as host:
         yield JudgePipeline(host, replay=replay)

@@ -353,7 +353,7 @@ def test_an_endpoint_that_refuses_fails_the_row(
     judge = scripted(None)
     monkeypatch.setattr(judge, "answer", lambda *_: HttpError(401, "wrong key"))
 
-    with pytest.raises(errors.JudgeRejectedError, match="refuses the key"):
+    with pytest.raises(errors.JudgeRejectedError, match="rejects the key"):
         embed_texts("openai/m", ["a"])
 
 

@@ -49,7 +49,7 @@ def test_the_command_attacks_a_users_prompt(command: Command, scripted: Start) -
 @pytest.mark.parametrize(
     ("script", "code", "most_calls", "message"),
     [
-        (HttpError(401, "wrong key"), 2, 16, "refuses the key"),
+        (HttpError(401, "wrong key"), 2, 16, "rejects the key"),
         (HttpError(404, "no such model"), 2, 16, "does not know this model"),
         (HttpError(400, "too long"), 3, 40, "gradings failed"),
         (HttpError(500, headers={"retry-after-ms": "1"}), 3, 200, "gradings failed"),

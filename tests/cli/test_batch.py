@@ -137,9 +137,9 @@ def test_a_build_waits_for_the_pending_rows(scripted: Start) -> None:
 BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --wait", "--wait does nothing without --batch"),
     ("grade rows.jsonl --batch", "this run has no judge"),
-    ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' takes no batches"),
-    ("grade rows.jsonl --batch --judge decisions:openai/m", "takes no batches"),
-    ("grade rows.jsonl --batch --judge cohere/m --dry-run", "takes no batches"),
+    ("grade rows.jsonl --batch --judge cohere/m", "judge 'cohere/m' does not support batches"),
+    ("grade rows.jsonl --batch --judge decisions:openai/m", "does not support batches"),
+    ("grade rows.jsonl --batch --judge cohere/m --dry-run", "does not support batches"),
     ("grade rows.jsonl --batch --dry-run", "this run has no judge"),
     ("grade - --batch --judge openai/m", "standard input can be read only once"),
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
@@ -184,4 +184,4 @@ def test_a_batch_that_the_endpoint_does_not_know_is_named(scripted: Start) -> No
     code, said = run("batch", "collect", "run")
 
     assert code == 2, said
-    assert "has no batch 'batch_0': it was made with another key" in said.splitlines()[-1]
+    assert "has no batch 'batch_0': it was created with another key" in said.splitlines()[-1]

@@ -153,7 +153,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
     "grader": (lambda: ["answers.jsonl", "--grader", "faithfulnes"], "did you mean 'faithfulness'"),
     "no key": (lambda: ["answers.jsonl", "--judge", "openai/m"], "set OPENAI_API_KEY"),
     "provider": (lambda: ["answers.jsonl", "--judge", "opnai/m"], "no provider 'opnai'"),
-    "no model": (lambda: ["answers.jsonl", "--judge", "openai"], "not PROVIDER/MODEL"),
+    "no model": (lambda: ["answers.jsonl", "--judge", "openai"], "nor PROVIDER/MODEL"),
     "embedded prompt": (
         lambda: [
             "answers.jsonl",
@@ -201,7 +201,7 @@ def test_a_users_mistake_is_one_clear_error(command: Command, data: str, name: s
     [
         (
             HttpError(401, "bad key sk-test-SECRET"),
-            "JudgeRejectedError: the endpoint refuses the key",
+            "JudgeRejectedError: the endpoint rejects the key",
         ),
         (HttpError(404, "model not found"), "JudgeRejectedError: the endpoint does not know"),
     ],

@@ -73,9 +73,9 @@ def fails(name: str, fault: Answer, says: str, *, calls: int = ROWS, **more: Any
 EACH_TRIED = ROWS * 5
 
 STATUSES = [
-    refused("401", HttpError(401, "no"), "refuses the key"),
+    refused("401", HttpError(401, "no"), "rejects the key"),
     refused("402", HttpError(402, "pay"), "no quota left"),
-    refused("403", HttpError(403, "no"), "refuses the key or its rights"),
+    refused("403", HttpError(403, "no"), "rejects the key or its permissions"),
     refused("404", HttpError(404, "what?"), "does not know this model or path"),
     refused("405", HttpError(405, "how?"), "does not know this model or path"),
     refused("410", HttpError(410, "gone"), "does not know this model or path"),
@@ -158,28 +158,28 @@ HEADERS = [
 
 NO_REPLY = "answered with status 200 and"
 BODIES: dict[str, tuple[Raw, str]] = {
-    "nothing": (Raw(b""), "nothing in it"),
-    "spaces": (Raw(b" \n "), "nothing in it"),
+    "nothing": (Raw(b""), "an empty body"),
+    "spaces": (Raw(b" \n "), "an empty body"),
     "a page": (Raw("<html>Log in</html>", headers={"content-type": "text/html"}), "an HTML page"),
     "a page that says it is JSON": (Raw("<!doctype html>"), "an HTML page"),
     "words": (Raw("upstream timeout"), "'upstream timeout'"),
     "null": (Raw("null"), "'null'"),
     "a list": (Raw("[]"), "'[]'"),
     "a number": (Raw("17"), "'17'"),
-    "a string": (Raw('"no"'), "no reply of a model"),
-    "half of it": (Raw(json.dumps(message(content=TEXT))[:60]), "no reply of a model"),
-    "NULs": (Raw(b"\0" * 50), "no reply of a model"),
-    "no UTF-8": (Raw(b"\xff\xfe{}"), "no reply of a model"),
-    "deep JSON": (Raw("[" * 100_000), "no reply of a model"),
-    "an empty object": (Raw({}), "no choices in it"),
-    "an error": (Raw({"error": {"message": "out of memory"}}), "an error in it: out of memory"),
-    "an error in words": (Raw({"error": "out of memory"}), "an error in it: out of memory"),
+    "a string": (Raw('"no"'), "no model reply"),
+    "half of it": (Raw(json.dumps(message(content=TEXT))[:60]), "no model reply"),
+    "NULs": (Raw(b"\0" * 50), "no model reply"),
+    "no UTF-8": (Raw(b"\xff\xfe{}"), "no model reply"),
+    "deep JSON": (Raw("[" * 100_000), "no model reply"),
+    "an empty object": (Raw({}), "no choices"),
+    "an error": (Raw({"error": {"message": "out of memory"}}), "an error: out of memory"),
+    "an error in words": (Raw({"error": "out of memory"}), "an error: out of memory"),
     "an error beside choices": (Raw({"error": {"message": "oom"}, "choices": []}), "oom"),
-    "no choices": (Raw({"choices": []}), "no choices in it"),
-    "choices null": (Raw({"choices": None}), "no choices in it"),
-    "choices a word": (Raw({"choices": "x"}), "no choices in it"),
-    "a choice without message": (Raw({"choices": [{"index": 0}]}), "no choices in it"),
-    "message null": (Raw(completion(None)), "no choices in it"),
+    "no choices": (Raw({"choices": []}), "no choices"),
+    "choices null": (Raw({"choices": None}), "no choices"),
+    "choices a word": (Raw({"choices": "x"}), "no choices"),
+    "a choice without message": (Raw({"choices": [{"index": 0}]}), "no choices"),
+    "message null": (Raw(completion(None)), "no choices"),
 }
 REPLIES = [
     *(passes(f"200: {name}, once", body) for name, (body, _) in BODIES.items()),
@@ -203,7 +203,7 @@ REPLIES = [
     fails("content null", Raw(message()), "the reply is empty"),
     fails("content empty", Reply(" \n"), "the reply is empty"),
     fails("content of no parts", Raw(message(content=[])), "the reply is empty"),
-    fails("thoughts alone", Raw(message(reasoning_content="Hm.")), "wrote thoughts; allow more"),
+    fails("thoughts alone", Raw(message(reasoning_content="Hm.")), "only its reasoning; allow"),
     fails("refusal in a part", Raw(message(content=[{"type": "refusal", "refusal": "No."}])),
           "the judge refused: No."),
     *(
@@ -215,7 +215,7 @@ REPLIES = [
     ),
     *(
         fails(f"an error in a choice: {name}", Raw({"choices": [choice]}),
-              "an error came instead of a reply: upstream sank")
+              "received an error instead of a reply: upstream sank")
         for name, choice in {
             "no message": {"error": {"message": "upstream sank"}},
             "a message": {"error": {"code": 502, "message": "upstream sank"},
@@ -286,7 +286,7 @@ TEXTS = [
 
 CONNECTIONS = [
     passes("reset", Reset()),
-    fails("always reset", Reset(), "the connection broke", calls=EACH_TRIED),
+    fails("always reset", Reset(), "the connection was lost", calls=EACH_TRIED),
     Fault("hangs", always=Stall(3600), code=FAILED, scored=0, says="within the 0.4 s",
           options=["--timeout", "0.4"]),
     passes("hangs once", Stall(0.2, GOOD), calls=ROWS),
@@ -313,8 +313,8 @@ ADDRESSES: Mapping[str, str] = {
     "http://127.0.0.1:99999/v1": "Port out of range",
     "http://127.0.0.1:abc/v1": "Port could not be cast",
     "http://[::1/v1": "Invalid IPv6",
-    "http://me:hunter2@127.0.0.1:9/v1": "holds a user name or a password",
-    "http://hunter2@127.0.0.1:9/v1": "holds a user name or a password",
+    "http://me:hunter2@127.0.0.1:9/v1": "contains a user name or a password",
+    "http://hunter2@127.0.0.1:9/v1": "contains a user name or a password",
     "http://127.0.0.1:9/v1\n": "a space or a control character",
     "http://127.0.0.1:9/v 1": "a space or a control character",
     "http://..": "label empty or too long",

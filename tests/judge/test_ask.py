@@ -142,7 +142,7 @@ def test_a_stalled_reply_is_a_time_out(scripted: Start) -> None:
     judge = scripted(Stall(5))
     with (
         openai.OpenAI(base_url=judge.base_url, api_key="k", timeout=0.2, max_retries=0) as sdk,
-        pytest.raises(errors.JudgeUnavailableError, match="no reply within the time-out"),
+        pytest.raises(errors.JudgeUnavailableError, match="no reply within the timeout"),
     ):
         Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
 

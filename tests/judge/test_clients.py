@@ -150,20 +150,20 @@ NO_ADDRESSES = [
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("gpt-4o-mini", "judge 'gpt-4o-mini' is not 'embedded' and not PROVIDER/MODEL"),
-        ("openai/", "not PROVIDER/MODEL"),
-        ("/gpt", "not PROVIDER/MODEL"),
-        ("vllm/@http://h/v1", "not PROVIDER/MODEL"),
+        ("gpt-4o-mini", "judge 'gpt-4o-mini' is neither 'embedded' nor PROVIDER/MODEL"),
+        ("openai/", "nor PROVIDER/MODEL"),
+        ("/gpt", "nor PROVIDER/MODEL"),
+        ("vllm/@http://h/v1", "nor PROVIDER/MODEL"),
         ("opnai/gpt-4o", "no provider 'opnai'; did you mean 'openai'"),
         ("anthropik/c", "did you mean 'anthropic'"),
         ("vertx/g", "did you mean 'vertex'"),
-        ("openai/m@localhost:8000/v1", "an address begins with http:// or https://"),
-        ("bedrock/m@https://h/v1", "provider 'bedrock' takes no address; .*use 'openai/MODEL@URL'"),
-        ("openai/m ", "a space around it or a control character"),
-        ("openai/ m", "a space around it or a control character"),
-        ("openai/m @http://h/v1", "a space around it or a control character"),
+        ("openai/m@localhost:8000/v1", "an address must begin with http:// or https://"),
+        ("bedrock/m@https://h/v1", "provider 'bedrock' does not accept an address; .*MODEL@URL'"),
+        ("openai/m ", "a space at its start or end, or a control character"),
+        ("openai/ m", "a space at its start or end, or a control character"),
+        ("openai/m @http://h/v1", "a space at its start or end, or a control character"),
         ("openai/m\x00n", "a control character"),
-        *((f"openai/m@{address}", "an address begins with http://") for address in NO_ADDRESSES),
+        *((f"openai/m@{address}", "must begin with http://") for address in NO_ADDRESSES),
     ],
 )
 def test_a_string_that_names_no_judge_is_explained(spec: str, message: str) -> None:
@@ -256,7 +256,7 @@ def test_an_azure_deployment_is_asked(
 
 def test_azure_needs_an_address_and_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is asked for in one line, with the variable that holds it."""
-    with pytest.raises(errors.ConfigurationError, match="set AZURE_OPENAI_ENDPOINT, or name it"):
+    with pytest.raises(errors.ConfigurationError, match="set AZURE_OPENAI_ENDPOINT, or put it"):
         Faithfulness.grade(**EIFFEL, client="azure/mine")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://localhost:1")
     with pytest.raises(errors.ConfigurationError, match="set AZURE_OPENAI_API_KEY"):
@@ -362,7 +362,9 @@ def test_an_environment_that_makes_no_client_is_explained(
     """A proxy or a certificate that cannot be used is one line, and names what to look at."""
     monkeypatch.setenv("OPENAI_API_KEY", f"key of {variable}".replace(" ", "-"))
     monkeypatch.setenv(variable, value)
-    with pytest.raises(errors.ConfigurationError, match=r"no client .*HTTPS_PROXY, SSL_CERT_FILE"):
+    with pytest.raises(
+        errors.ConfigurationError, match=r"cannot create a client.*HTTPS_PROXY, SSL_CERT_FILE"
+    ):
         Faithfulness.grade(**EIFFEL, client="openai/m@http://127.0.0.1:1/v1")
 
 

@@ -89,14 +89,14 @@ def without(name: str) -> dict[str, Any]:
 
 FAULTS: Mapping[str, tuple[Answer, str]] = {
     "omission": (without("which"), "answer to 'which' is missing"),
-    "foreign name": ({**GOOD, "other": 0.5}, "one to 'other', which was not asked"),
+    "foreign name": ({**GOOD, "other": 0.5}, "an answer to 'other', which was not asked"),
     "above 1": ({**GOOD, "true": 1.2}, "'true' has the probability 1.2; expected a number from 0"),
     "below 0": ({**GOOD, "true": -0.1}, "'true' has the probability -0.1"),
     "a word": ({**GOOD, "true": "yes"}, "'true' has the probability 'yes'"),
     "yes": ({**GOOD, "true": True}, "'true' has the probability True"),
     "foreign option": (
         {**GOOD, "which": {"chunk_0": 0.4, "chunk_7": 0.6}},
-        "'which' chooses 'chunk_7', which was no option",
+        "'which' chooses 'chunk_7', which is not an option",
     ),
     "two faults": ({}, r"'true' is missing \(and 1 more\)"),
 }
@@ -117,9 +117,9 @@ RAW: Mapping[str, tuple[Any, str]] = {
     ),
     "without a name": (
         {"answers": [{"type": "predicate", "name": None, "probability": 0.9}]},
-        "one to None, which was not asked",
+        "an answer to None, which was not asked",
     ),
-    "no object": ({"answers": [0.9]}, "one to None, which was not asked"),
+    "no object": ({"answers": [0.9]}, "an answer to None, which was not asked"),
     "too large for a float": (
         f'{{"answers": [{{"name": "true", "probability": 1{"0" * 400}}}]}}',
         "'true' has the probability 1000",
@@ -134,7 +134,7 @@ RAW: Mapping[str, tuple[Any, str]] = {
     ),
     "a list of options": (
         {"answers": [{"name": "which", "choice": ["none"]}]},
-        "'which' chooses ['none'], which was no option",
+        "'which' chooses ['none'], which is not an option",
     ),
     "not a number": (
         '{"answers": [{"name": "true", "probability": NaN}]}',
@@ -218,7 +218,7 @@ def test_a_count_of_tokens_that_is_none_costs_no_answer(scripted: Start, count: 
 
 
 OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
-    "key": (HttpError(401), JudgeRejectedError, "refuses the key"),
+    "key": (HttpError(401), JudgeRejectedError, "rejects the key"),
     "path": (HttpError(404), JudgeRejectedError, "does not know this model or path"),
     "no decision model": (
         HttpError(501, "This model is not a decision model"),
@@ -233,7 +233,7 @@ OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
     "brackets without end": (
         Raw("[" * 100_000, headers={"x-should-retry": "false"}),
         JudgeUnavailableError,
-        "no reply of a model in it",
+        "no model reply",
     ),
     "page": (
         Raw("<html>Sign in</html>", headers={"x-should-retry": "false"}),
@@ -327,7 +327,7 @@ def test_a_string_that_names_no_host_is_refused(spec: str, words: str) -> None:
 def test_settings_are_for_models_that_write(scripted: Start) -> None:
     """A temperature would not be sent, so it is refused."""
     judge = scripted(GOOD)
-    with pytest.raises(ConfigurationError, match="a decision model takes none"):
+    with pytest.raises(ConfigurationError, match="a decision model accepts none"):
         judge_for(f"decisions:m@{judge.base_url}", options=AskOptions({"temperature": 0}))
 
 

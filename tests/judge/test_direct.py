@@ -120,7 +120,7 @@ def test_certificates_of_the_environment_are_trusted(monkeypatch: pytest.MonkeyP
     row = [{"answer": "a", "context": ["c"]}]
     with _tls_server() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"https://127.0.0.1:{server.server_port}/v1")
-        with pytest.raises(JudgeUnreachableError, match="not trusted: .*; SSL_CERT_FILE names"):
+        with pytest.raises(JudgeUnreachableError, match="not trusted: .*; set SSL_CERT_FILE"):
             evaluate(row, client="openai/m")
         monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "localhost.pem"))
         assert evaluate(row, client="openai/m").outcomes[0].score == 1.0
@@ -147,8 +147,8 @@ def _judge(answer: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("place", "ends"),
     [
-        (_judge(Stall(60)), "no reply within the time-out, after all retries"),
-        (_judge(Reset()), "the connection broke, after all retries"),
+        (_judge(Stall(60)), "no reply within the timeout, after all retries"),
+        (_judge(Reset()), "the connection was lost, after all retries"),
         (_busy(), "no connection to the endpoint: Connection timeout to host"),
         (nullcontext("http://127.0.0.1:9/v1"), "no connection to the endpoint: Cannot connect"),
     ],
@@ -241,8 +241,8 @@ def test_faults_are_named_alike(scripted: Start) -> None:
     assert [o.status for o in run] == ["scored", "scored", "failed", "failed"]
     said = [o.error.message for o in run if o.error is not None]
     assert said == [
-        "the endpoint refuses this request (HTTP 400: bad words)",
-        "the endpoint refuses this request (HTTP 422: plain words)",
+        "the endpoint rejects this request (HTTP 400: bad words)",
+        "the endpoint rejects this request (HTTP 422: plain words)",
     ]
     assert run.outcomes[0].usage.retries == 1
     assert len(judge.requests) == 5

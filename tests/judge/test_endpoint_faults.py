@@ -165,9 +165,14 @@ def test_an_address_that_is_none(
             "ftp://a",
             "ANTHROPIC_BASE_URL is 'ftp://a': it does",
         ),
-        ("anthropic/m", "ANTHROPIC_AUTH_TOKEN", "hunter2\n", "ANTHROPIC_AUTH_TOKEN holds U\\+000A"),
+        (
+            "anthropic/m",
+            "ANTHROPIC_AUTH_TOKEN",
+            "hunter2\n",
+            "ANTHROPIC_AUTH_TOKEN contains U\\+000A",
+        ),
         ("groq/m", "GROQ_BASE_URL", "http://a:99999", "Port out of range"),
-        ("cohere/m", "COHERE_API_KEY", "hunter2é", "COHERE_API_KEY holds U\\+00E9"),
+        ("cohere/m", "COHERE_API_KEY", "hunter2é", "COHERE_API_KEY contains U\\+00E9"),
     ],
 )
 def test_the_address_and_key_of_other_libraries_are_checked(
@@ -202,7 +207,7 @@ def test_a_key_of_a_client_of_ones_own(scripted: Start, key: str) -> None:
     judge = scripted(GOOD)
     with (
         openai.OpenAI(base_url=judge.base_url, api_key=key) as sdk,
-        pytest.raises(errors.ConfigurationError, match="api_key of the client holds"),
+        pytest.raises(errors.ConfigurationError, match="api_key of the client contains"),
     ):
         Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
     assert judge.requests == []
@@ -343,14 +348,14 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 @pytest.mark.parametrize(
     ("pieces", "pause", "says"),
     [
-        ([b"SSH-2.0-OpenSSH_9.6\r\n"], 0.0, "the connection broke"),
-        ([b"\x16\x03\x01\x00"], 0.0, "the connection broke"),
-        ([b""], 0.0, "the connection broke"),
-        ([HEAD + b"content-length: 100\r\n\r\n{"], 0.0, "the connection broke"),
-        ([HEAD + b"content-length: -5\r\n\r\n{}"], 0.0, "the connection broke"),
-        ([HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"], 0.0, "the connection broke"),
-        ([HEAD + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}"], 0.0, "broke"),
-        ([HEAD + b"x: " + b"y" * 200_000 + b"\r\n\r\n"], 0.0, "the connection broke"),
+        ([b"SSH-2.0-OpenSSH_9.6\r\n"], 0.0, "the connection was lost"),
+        ([b"\x16\x03\x01\x00"], 0.0, "the connection was lost"),
+        ([b""], 0.0, "the connection was lost"),
+        ([HEAD + b"content-length: 100\r\n\r\n{"], 0.0, "the connection was lost"),
+        ([HEAD + b"content-length: -5\r\n\r\n{}"], 0.0, "the connection was lost"),
+        ([HEAD + b"transfer-encoding: chunked\r\n\r\nzz\r\n"], 0.0, "the connection was lost"),
+        ([HEAD + b"content-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}"], 0.0, "was lost"),
+        ([HEAD + b"x: " + b"y" * 200_000 + b"\r\n\r\n"], 0.0, "the connection was lost"),
         ([bytes([byte]) for byte in HEAD], 0.1, "within the 0.6 s"),
         ([HEAD + b"\r\n", *[b" "] * 100], 0.1, "within the 0.6 s"),
     ],
@@ -408,7 +413,7 @@ def test_a_context_longer_than_the_window(scripted: Start, client: str, words: s
     sent = Counter(str(request.answer) for request in judge.requests)
     assert (sent["long 0"], sent["long 1"], sent["long 2"]) == (1, 0, 0)
     assert all("longer than the judge's window" in one and "fewer or" in one for one in said)
-    assert [("it reads 4096; nothing was sent" in one) for one in said] == [False, True, True]
+    assert [("the window is 4096; nothing was sent" in one) for one in said] == [False, True, True]
 
 
 FIRST_FAULTS = [
@@ -455,7 +460,7 @@ def test_the_last_fault_stands_with_a_time_that_ended(
         return str(run.outcomes[0].error and run.outcomes[0].error.message)
 
     said = asyncio.run(ask())
-    assert said.startswith("no valid reply within the 1.5 s that a row has (timeout); the last fau")
+    assert said.startswith("no valid reply within the 1.5 s allowed for a row (timeout); the last")
     assert says in said or json.dumps(says.partition(": ")[2]) in said
 
 
@@ -603,9 +608,9 @@ def test_two_tool_calls_are_asked_again(scripted: Start, client_of: ClientOf) ->
 @pytest.mark.parametrize(
     ("answer", "says"),
     [
-        (Raw(b""), "nothing in it"),
+        (Raw(b""), "an empty body"),
         (Raw("<html>", headers={"content-type": "text/html"}), "an HTML page"),
-        (Raw({"error": {"message": "oom"}}), "an error in it: oom"),
+        (Raw({"error": {"message": "oom"}}), "an error: oom"),
         (Raw({"choices": []}), "no choices"),
         (Raw({"choices": None}), "no choices"),
     ],
@@ -680,7 +685,7 @@ def test_ids_that_the_library_sends_are_checked(
     """As the key: before anything is sent, and named."""
     judge = scripted(GOOD)
     monkeypatch.setenv(name, "ü")
-    with pytest.raises(errors.ConfigurationError, match=f"{name} holds U.00FC"):
+    with pytest.raises(errors.ConfigurationError, match=f"{name} contains U.00FC"):
         evaluate([HERE], client=f"{provider}/m")
     assert judge.requests == []
 

@@ -96,9 +96,9 @@ _GOOGLE_429 = {
 }
 _FAULTS: list[tuple[str, Exception, type[Exception], str]] = [
     ("google 401", _raised("ClientError", code=401, status="UNAUTHENTICATED", message="No."),
-     errors.JudgeRejectedError, "refuses the key.*HTTP 401: No"),
+     errors.JudgeRejectedError, "rejects the key.*HTTP 401: No"),
     ("google bad key", _raised("ClientError", code=400, message="API key not valid."),
-     errors.JudgeRejectedError, "refuses the key"),
+     errors.JudgeRejectedError, "rejects the key"),
     ("google 429", _raised("ClientError", code=429, details=_GOOGLE_429),
      errors.JudgeUnavailableError, "HTTP 429: Quota exceeded"),
     ("mistral 401", _raised("SDKError", status_code=401, body='{"message": "Unauthorized"}'),
@@ -115,7 +115,7 @@ _FAULTS: list[tuple[str, Exception, type[Exception], str]] = [
      errors.JudgeUnavailableError, "HTTP 429: Slow down"),
     ("bedrock no key", _raised("NoCredentialsError"), errors.JudgeRejectedError, "no valid cred"),
     ("httpx time-out", _raised("ReadTimeout", (type("TimeoutException", (Exception,), {}),)),
-     errors.JudgeUnavailableError, "no reply within the time-out"),
+     errors.JudgeUnavailableError, "no reply within the timeout"),
     ("httpx refused", _raised("ConnectError", (type("TransportError", (Exception,), {}),)),
      errors.JudgeUnreachableError, "no connection"),
     ("boto refused",

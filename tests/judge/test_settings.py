@@ -236,7 +236,7 @@ def test_a_setting_goes_by_the_providers_name(
 
 def test_a_setting_that_a_provider_lacks_is_refused() -> None:
     """It would be an error of the SDK, after the run has begun."""
-    with pytest.raises(errors.ConfigurationError, match="'anthropic' takes no setting 'seed'"):
+    with pytest.raises(errors.ConfigurationError, match="does not accept the setting 'seed'"):
         CallSettings(_Client("anthropic", "TOOLS"), "m", {}, {"seed": 1}).to_send()
 
 

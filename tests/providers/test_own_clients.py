@@ -163,7 +163,7 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
     [
         ("litellm/openai/m", {"reasoning_effort": "low"}, "no setting 'reasoning_effort' to"),
         ("litellm/anthropic/claude-3-5-sonnet-20240620", {"seed": 1}, "no setting 'seed' to"),
-        ("anthropic/m", {"seed": 1}, "'anthropic' takes no setting 'seed'"),
+        ("anthropic/m", {"seed": 1}, "'anthropic' does not accept the setting 'seed'"),
     ],
 )
 def test_a_setting_that_is_not_taken_is_named_before_a_row(

@@ -1,4 +1,4 @@
-"""Judges from strings such as "openai/gpt-4o-mini", or from users' own clients."""
+"""Creates judges from strings such as "openai/gpt-4o-mini", or from users' own clients."""
 
 import atexit
 import os
@@ -39,30 +39,30 @@ _COMPILED = ReplyForm(padded=True, lengths=False)
 REPLY_FORMS: Mapping[str, ReplyForm] = {
     "api.openai.com": _COMPILED,
     "azure_openai": _COMPILED,
-    # Their schemas support no bounds.
+    # Their schemas do not support bounds.
     "anthropic": _COMPILED._replace(counts=False),
     "bedrock": _COMPILED._replace(counts=False),
-    # They compile a schema within milliseconds.
+    # They compile schemas within milliseconds.
     "vllm": EXACT,
     "ollama": EXACT,
-    # Their enums must be strings.
+    # Their enums may contain only strings.
     **dict.fromkeys(
         ("gemini", "genai", "google", "vertexai"), ReplyForm(lengths=False, choices=False)
     ),
 }
 """Reply forms by host or provider."""
 
-# Hosts refuse text length bounds most often.
+# Of all schema features, hosts most often reject bounds on text length.
 _ANY_HOST = ReplyForm(lengths=False, known=False)
 
 _Clients = dict[tuple[Endpoint, str | None, str | None], BuiltClient]
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients]" = WeakKeyDictionary()
-# Holds the generators, which would otherwise be collected and close their clients.
+# References that keep the generators from being collected, which would close their clients.
 _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
 class BlockingJudge:
-    """Waits for a judge in another thread's event loop."""
+    """Calls an async judge in another thread's event loop, and waits for the reply."""
 
     def __init__(self, host: JudgeHost, loop: LoopThread) -> None:
         self._host = host
@@ -92,7 +92,7 @@ def _shared_loop() -> LoopThread:
 
 @atexit.register
 def close_shared_loop() -> None:
-    """Close the clients of sync callers; a later call makes new ones."""
+    """Close the clients of sync callers; a later call creates new ones."""
     global _loop
     with _lock:
         loop, _loop = _loop, None
@@ -101,7 +101,7 @@ def close_shared_loop() -> None:
 
 
 def _forget_shared_loop() -> None:
-    """Start over in a forked process, which has none of its parent's threads."""
+    """Start over in a forked process, which does not inherit its parent's threads."""
     global _loop, _lock
     _loop, _lock = None, threading.Lock()
 
@@ -148,7 +148,7 @@ async def async_judge_for(
 
 
 async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
-    """Return the running loop's client, as its connections would fail in another loop."""
+    """Return a client for the running loop, because its connections would fail in another loop."""
     import asyncio  # noqa: PLC0415 - slow import
 
     loop = asyncio.get_running_loop()
@@ -157,7 +157,7 @@ async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
         kept = _clients[loop] = {}
         closer = _closers[loop] = _closed_with_the_loop(kept)
         await anext(closer)
-    # Environment variables with the address or key may change.
+    # The environment variables with the address and key may change.
     name = (endpoint, endpoint.address, endpoint.key)
     if name not in kept:
         kept[name] = _build(endpoint, ClientUse(DEFAULT_TIMEOUT_SECONDS))
@@ -165,7 +165,7 @@ async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
 
 
 async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
-    """Close clients with the loop: `asyncio.run` closes open generators first."""
+    """Close clients with the loop: `asyncio.run` closes open generators before it."""
     try:
         yield
     finally:
@@ -192,7 +192,7 @@ def model_of(client: Client) -> str | None:
 
 
 def endpoint_of(client: Client) -> str:
-    """Return a text that names address, provider and settings of a client, for cache keys."""
+    """Return a text that identifies a client's address, provider and settings, for cache keys."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         wire = " decisions" if endpoint.decides else ""
@@ -201,8 +201,8 @@ def endpoint_of(client: Client) -> str:
 
 
 def address_of(client: Client) -> str:
-    """Return the address of a client without credentials; empty if unknown."""
-    # Making a client from a string takes seconds and a key.
+    """Return a client's address without credentials; empty if unknown."""
+    # Creating a client from a string takes seconds and needs a key.
     if isinstance(client, str):
         address = read_endpoint(client).address or ""
     else:
@@ -234,7 +234,7 @@ def _host_for(
     settings = replace(
         _settings(client, model, options),
         default_model=endpoint.model,
-        # Other hosts may refuse strict schemas.
+        # Other hosts may reject strict schemas.
         strict=_host_in(client) == "api.openai.com" and client.mode.name == "JSON_SCHEMA",
         address_name=endpoint.address_name,
         form=_reply_form(endpoint.provider, client),
@@ -253,7 +253,7 @@ def _settings(client: Any, model: str | None, options: AskOptions) -> AskSetting
         )
     return AskSettings(
         model,
-        # These handlers only need a model's schema and validation.
+        # instructor's handlers for these modes need only a model's schema and validation.
         schema_only=client.provider.value == "openai"
         and client.mode.name in ("TOOLS", "JSON_SCHEMA"),
         reasks=options.reasks,
@@ -278,7 +278,7 @@ def _build(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
 
 
 _SENT_BY_THE_LIBRARY = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
-"""OpenAI's library sends them in headers to every host."""
+"""Variables that OpenAI's library sends to every host, as headers."""
 
 _ADDED_PATHS = ("/chat/completions", "/responses", "/v1/messages")
 _HOST = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
@@ -286,7 +286,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
 
 def check_endpoint(client: object) -> None:
-    """Raise `ConfigurationError` for a bad address or a key that HTTP cannot carry."""
+    """Raise `ConfigurationError` for an invalid address, or a key not allowed in headers."""
     if isinstance(client, str):
         _check_endpoint(read_endpoint(client))
         return
@@ -300,8 +300,8 @@ def _check_endpoint(endpoint: Endpoint) -> None:
     is_openai = endpoint.provider in OPENAI_HOSTS
     if is_openai and endpoint.address is None:
         raise ConfigurationError(
-            f"no address for {endpoint.provider!r}: set {endpoint.address_name}, or name it in the "
-            f"judge, as in '{endpoint.provider}/{endpoint.model}@https://HOST'"
+            f"no address for {endpoint.provider!r}: set {endpoint.address_name}, or put it in the "
+            f"judge string, as in '{endpoint.provider}/{endpoint.model}@https://HOST'"
         )
     _check_address(endpoint.address, endpoint.address_name)
     _check_key(endpoint.key, endpoint.key_name)
@@ -319,9 +319,9 @@ def _check_address(address: str | None, name: str) -> None:
 
 
 def _fault_of_address(address: str) -> str | None:
-    # All other white space is not printable.
+    # `isprintable` is false for all other whitespace.
     if " " in address or not address.isprintable():
-        return "it holds a space or a control character"
+        return "it contains a space or a control character"
     try:
         parts = urlsplit(address)
         _ = parts.port
@@ -333,10 +333,10 @@ def _fault_of_address(address: str) -> str | None:
     if not _HOST.fullmatch(host) and ":" not in host:
         return f"{host!r} is not a host name"
     if "@" in parts.netloc:
-        return "it holds a user name or a password; set the key in OPENAI_API_KEY or the like"
+        return "it contains a user name or a password; set the key in OPENAI_API_KEY or the like"
     # The SDK appends a path.
     if "?" in address or "#" in address:
-        return "a '?' or '#' would swallow the path that is appended"
+        return "a '?' or '#' would cut off the path that is appended"
     added = next((path for path in _ADDED_PATHS if parts.path.rstrip("/").endswith(path)), None)
     return added and f"leave out {added!r}, which is appended"
 
@@ -345,6 +345,6 @@ def _check_key(key: str | None, name: str) -> None:
     for index, character in enumerate(key or "", 1):
         if not "!" <= character <= "~":
             raise ConfigurationError(
-                f"{name} holds U+{ord(character):04X} at position {index}; expected ASCII letters, "
-                "digits and signs"
+                f"{name} contains U+{ord(character):04X} at position {index}; expected ASCII "
+                "letters, digits and punctuation"
             )

@@ -18,10 +18,10 @@ from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
 from rag_evals.text import shortened
 
-# OpenAI's limit; other hosts publish none.
+# OpenAI's limit; other hosts do not publish one.
 _MOST_QUESTIONS = 400
 MOST_OPTIONS = 208
-"""Fireworks' limit for one choice; OpenAI takes 255."""
+"""Fireworks' limit for one choice; OpenAI allows 255."""
 
 _MOST_SHOWN = 200
 DECISIONS_PATH = "/decisions"
@@ -29,7 +29,7 @@ DECISIONS_PATH = "/decisions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A predicate, or a choice if it has options; names are unique in a call."""
+    """A predicate, or a choice if there are options; its name is unique within a call."""
 
     name: str
     instructions: str
@@ -41,13 +41,13 @@ class Question:
 
 
 class DecisionAnswer(BaseModel):
-    """An answer of a decision model.
+    """A decision model's answer to one question.
 
     Attributes:
-        probability: Chance that a predicate is true or a choice is right; None if a host gives none
-            for a choice.
+        probability: Probability that a predicate is true or a choice is right; None if the host
+            does not return one for a choice.
         choice: The most likely option of a choice.
-        refusal: Why the model refuses to answer.
+        refusal: Why the model refused to answer.
     """
 
     probability: float | None = None
@@ -79,17 +79,17 @@ class DecisionCall(JudgeCall[Decisions]):
         """Return a call with these questions about `state`."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
-        # Validators take a chunk count to mean that a judge was asked.
+        # Validators take a chunk count as a sign that a judge replied.
         facts = {"questions": [question.name for question in questions], "chunk_count": 0}
         return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
 
     @property
     def state(self) -> str:
-        """The text to ask about."""
+        """The text that the questions are about."""
         return self.messages[0]["content"]
 
     def in_requests(self) -> Iterator["DecisionCall"]:
-        """Yield calls small enough for one request each."""
+        """Split the questions into calls that each fit into one request."""
         for first in range(0, len(self.questions), _MOST_QUESTIONS):
             part = self.questions[first : first + _MOST_QUESTIONS]
             yield DecisionCall.of(self.state, part, str(self.endpoint))
@@ -103,7 +103,7 @@ class DecisionJudge:
     ) -> None:
         if options.settings:
             raise ConfigurationError(
-                f"settings ({', '.join(options.settings)}) are given, but a decision model takes "
+                f"settings ({', '.join(options.settings)}) are given, but a decision model accepts "
                 "none"
             )
         self._client = client
@@ -117,7 +117,7 @@ class DecisionJudge:
         return f"{self._client.client.base_url}\n{self._model}\ndecisions"
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Accept all: a grader's settings are for judges that write text."""
+        """Accept any settings: a grader's settings are for judges that write text."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):
@@ -141,7 +141,7 @@ class DecisionJudge:
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Ask one request's questions, and repeat those with bad answers; return the rest."""
+        """Ask one request's questions, and re-ask those with bad answers; return what is wrong."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.reasks + 1):
             listed = [_as_sent(question) for question in asked]
@@ -173,7 +173,7 @@ def read_decisions(content: bytes) -> dict[str, Any]:
 
 
 class _FaultError(ValueError):
-    """Follows the words "the answer"."""
+    """A fault in an answer; the message continues "the answer"."""
 
 
 def _read_answers(
@@ -184,8 +184,8 @@ def _read_answers(
     names = [one.get("name") for one in given]
     foreign = [name for name in names if not isinstance(name, str) or name not in asked]
     if foreign:
-        # One foreign answer makes all of them doubtful.
-        fault = f"came with one to {_shown(foreign[0])}, which was not asked"
+        # One answer to an unknown question makes all of them doubtful.
+        fault = f"came with an answer to {_shown(foreign[0])}, which was not asked"
         return {}, dict.fromkeys(asked, redact(fault, key))
     answers: dict[str, DecisionAnswer] = {}
     faults: dict[str, str] = {}
@@ -205,16 +205,16 @@ def _read_answers(
 def _read_answer(question: Question, given: Mapping[str, Any], key: str | None) -> DecisionAnswer:
     kind = given.get("type")
     if kind == "refusal":
-        said = given.get("refusal") or given.get("message") or "no reason said"
+        said = given.get("refusal") or given.get("message") or "no reason given"
         return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
-    # Hosts may omit the type, but must not answer another kind of question.
+    # Hosts may omit the type, but not send an answer of another type.
     if kind in ("predicate", "choice", "score") and kind != question.kind:
         raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
     if not question.options:
         return DecisionAnswer(probability=_probability(given.get("probability")))
     choice, confidence = given.get("choice"), given.get("confidence")
     if choice not in question.options:
-        raise _FaultError(f"chooses {_shown(choice)}, which was no option")
+        raise _FaultError(f"chooses {_shown(choice)}, which is not an option")
     sure = None if confidence is None else _probability(confidence)
     return DecisionAnswer(choice=choice, probability=sure)
 

@@ -14,12 +14,12 @@ from rag_evals.errors import ConfigurationError, UnknownNameError
 
 
 class Host(NamedTuple):
-    """A provider's address and key; the first variable that is set wins.
+    """Where to find a provider's address and key; the first variable that is set wins.
 
     Attributes:
         address_variables: Environment variables, separated by spaces.
-        key_variables: The same for the key; empty if the SDK finds it.
-        default_address: None if the SDK has one or the user must set it.
+        key_variables: The same for the key; empty if the SDK looks it up itself.
+        default_address: None if the SDK has a default or the user must set the address.
         default_key: None if a key is required.
         mode: instructor's mode for requests in OpenAI's format.
     """
@@ -32,14 +32,14 @@ class Host(NamedTuple):
 
 
 NO_KEY = "none"
-"""Placeholder for servers without keys."""
+"""Placeholder for servers that do not need a key."""
 _OLLAMA_PORT = 11434
 _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
 
 
 def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
-    """Return a host that is asked with tools, as its models may not support schemas."""
+    """Return a host whose models are called with tools, because they may not support schemas."""
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
@@ -60,7 +60,7 @@ OPENAI_HOSTS: dict[str, Host] = {
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
-"""Providers with OpenAI's API, at any address."""
+"""Providers that use OpenAI's API; judge strings may include an address."""
 
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
@@ -68,14 +68,14 @@ _OWN_HOSTS: dict[str, Host] = {
     "cohere": Host("CO_API_URL", "CO_API_KEY COHERE_API_KEY"),
     "google": Host("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY GEMINI_API_KEY"),
     "groq": Host("GROQ_BASE_URL", "GROQ_API_KEY"),
-    # Address and key depend on the model.
+    # The address and the key depend on the model.
     "litellm": Host("", ""),
     "mistral": Host("MISTRAL_BASE_URL", "MISTRAL_API_KEY"),
     "vertexai": Host("GOOGLE_VERTEX_BASE_URL", ""),
     "writer": Host("", "WRITER_API_KEY"),
 }
 PROVIDERS = (*OPENAI_HOSTS, *_OWN_HOSTS)
-"""All providers, with OpenAI's API or their own SDK."""
+"""All providers, whether they use OpenAI's API or their own SDK."""
 
 _OTHER_NAMES = {
     "anthropic": "claude",
@@ -93,16 +93,15 @@ _OTHER_NAMES = {
     "xai": "grok x-ai",
 }
 ALIASES = {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
-"""Our provider names by other common names."""
+"""Our provider names, keyed by other common names."""
 
 DECISIONS = "decisions:"
-"""Prefix of a decision model's judge string."""
+"""Prefix of judge strings for decision models."""
 
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-# Probably a mistyped address, unlike the versions and names in `claude@2024` and
-# `@cf/meta/llama`.
+# What follows is probably a mistyped address, unlike in `claude@2024` and `@cf/meta/llama`.
 _NO_ADDRESS = re.compile(
     r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
     r"|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[a-z]{2,}(?:/|$))",
@@ -111,7 +110,7 @@ _NO_ADDRESS = re.compile(
 
 
 class Endpoint(NamedTuple):
-    """A parsed judge string; `url` is the address in it, or None."""
+    """A parsed judge string; `url` is the address that it contains, or None."""
 
     provider: str
     model: str
@@ -126,7 +125,7 @@ class Endpoint(NamedTuple):
         first, slash, _ = self.model.partition("/")
         behind = (first if slash else "openai").upper().replace("-", "_")
         names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
-        # LiteLLM reads OpenAI's two variables in the reverse order.
+        # For OpenAI, LiteLLM reads the two variables in reverse order.
         return Host(" ".join(names[::-1] if behind == "OPENAI" else names), "")
 
     @property
@@ -142,44 +141,44 @@ class Endpoint(NamedTuple):
             return f"{given.rstrip('/').removesuffix(_DATABRICKS_PATH)}{_DATABRICKS_PATH}"
         if self.provider not in OPENAI_HOSTS:
             return given or None
-        # An empty variable is an error and does not mean the default.
+        # An empty variable is an error; it does not select the default.
         return host.default_address if given is None else given
 
     @property
     def address_name(self) -> str:
-        """What a user changes to ask another address."""
+        """The setting that determines the address, for messages."""
         if self.url is not None:
             return "the address in the judge"
-        return _first_set(self.host.address_variables) or "the one that its library has"
+        return _first_set(self.host.address_variables) or "its library's default"
 
     @property
     def key_name(self) -> str:
-        """The variable with the key; empty if the SDK finds it."""
+        """The variable with the key; empty if the SDK looks it up itself."""
         return _first_set(self.host.key_variables)
 
     @property
     def key(self) -> str | None:
-        """The key; None if it is missing, or if the SDK finds it."""
-        # A server named by address may need no key.
+        """The key; None if it is missing, or if the SDK looks it up itself."""
+        # A server specified by its address may not need a key.
         stand_in = self.host.default_key if self.url is None else NO_KEY
         return os.environ.get(self.key_name) or stand_in
 
 
 def _first_set(variables: str) -> str:
-    """Return the first variable that is set, else the first one; empty without variables."""
+    """Return the first variable that is set, or else the first one; empty if there are none."""
     names = variables.split()
     return next((name for name in names if os.environ.get(name)), next(iter(names), ""))
 
 
 def read_endpoint(spec: str) -> Endpoint:
-    """Parse `PROVIDER/MODEL[@URL]` or `decisions:...`; raise `ConfigurationError` for a bad one."""
+    """Parse `PROVIDER/MODEL[@URL]` or `decisions:...`; raise `ConfigurationError` if invalid."""
     if spec.startswith(DECISIONS):
         return _decision_endpoint(spec, spec.removeprefix(DECISIONS))
     named, slash, rest = spec.partition("/")
     model, *address = _ADDRESS.split(rest, maxsplit=1)
     if not slash or not named or not model:
         raise ConfigurationError(
-            f"judge {spec!r} is not 'embedded' and not PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
+            f"judge {spec!r} is neither 'embedded' nor PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
         )
     provider = ALIASES.get(named.lower(), named)
     if provider not in PROVIDERS:
@@ -187,8 +186,8 @@ def read_endpoint(spec: str) -> Endpoint:
     _check_parts(spec, model, "vllm/MODEL")
     if address and provider not in OPENAI_HOSTS:
         raise ConfigurationError(
-            f"judge {spec!r}: provider {named!r} takes no address; for a server with OpenAI's API "
-            "use 'openai/MODEL@URL'"
+            f"judge {spec!r}: provider {named!r} does not accept an address; for a server with "
+            "OpenAI's API use 'openai/MODEL@URL'"
         )
     return Endpoint(provider, model, address[0] if address else None)
 
@@ -196,9 +195,9 @@ def read_endpoint(spec: str) -> Endpoint:
 def _check_parts(spec: str, model: str, example: str) -> None:
     if _NO_ADDRESS.search(model):
         like = f"{example}@http://localhost:8000/v1"
-        fault = f"an address begins with http:// or https://, as in {like!r}"
+        fault = f"an address must begin with http:// or https://, as in {like!r}"
     elif model != model.strip() or not model.isprintable():
-        fault = f"the model {model!r} has a space around it or a control character"
+        fault = f"the model {model!r} has a space at its start or end, or a control character"
     else:
         return
     raise ConfigurationError(f"judge {spec!r}: {fault}")
@@ -222,27 +221,27 @@ def _decision_endpoint(spec: str, after: str) -> Endpoint:
 
 
 def _ollama_address(given: str) -> str:
-    """Return an address from `OLLAMA_HOST`: a host, a port, with or without `http://`."""
+    """Return the address for an `OLLAMA_HOST`, in which scheme, port and path are optional."""
     address = given if "://" in given else f"http://{given}"
     scheme, _, rest = address.partition("://")
     host, _, path = rest.partition("/")
     name, colon, port = host.rpartition(":")
     if not colon or "]" in port:
         name, port = host, "443" if scheme == "https" else str(_OLLAMA_PORT)
-    # Servers listen on these addresses but do not answer there.
+    # Servers listen on these addresses, but clients cannot connect to them.
     name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "[::]": "[::1]"}.get(name, name)
     return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
 
 
 PRICES_VARIABLE = "RAG_EVALS_PRICES"
-"""Environment variable with a price file that overrides the shipped prices."""
+"""Environment variable with the path of a price file that overrides the shipped prices."""
 
 _TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A model's list price in US dollars per million tokens; `as_of` is a month, `2026-06`."""
+    """A model's list price in US dollars per million tokens; `as_of` is a month like `2026-06`."""
 
     prompt: float
     completion: float
@@ -256,7 +255,7 @@ class Price:
 
 
 def price_of(model: str | None) -> Price | None:
-    """Return a model's price, or None; `gpt-4o-mini-2024-07-18` has the price of `gpt-4o-mini`."""
+    """Return a model's price, or None; a date at the end of the name is ignored."""
     if model is None:
         return None
     return _found(model.rpartition("/")[2], os.environ.get(PRICES_VARIABLE) or None)
@@ -274,7 +273,7 @@ def _found(name: str, own: str | None) -> Price | None:
 
 @cache
 def _prices(name: str | None) -> dict[str, Price]:
-    """Return the prices in a user's file; None reads the shipped one."""
+    """Return the prices in a user's file; None reads the shipped file."""
     shipped = resources.files("rag_evals") / "_data" / "prices.json"
     try:
         loaded = json.loads((Path(name) if name else shipped).read_text(encoding="utf-8"))

@@ -1,1 +1,1 @@
-"""Rate limits, retries and time-outs."""
+"""Rate limits, retries and timeouts."""

@@ -1,4 +1,4 @@
-"""The request limiter, which learns from replies."""
+"""The request limiter, which adapts to the endpoint's replies."""
 
 import asyncio
 import time
@@ -20,12 +20,12 @@ _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """A token bucket with one second's capacity, which may go into debt; None means no limit."""
+    """A token bucket that holds one second's units and may go negative; None means no limit."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.per_minute = per_minute
-        # A full minute at the start would double the first minute's rate.
+        # Starting with a full minute's units would double the rate of the first minute.
         self._left = max(1.0, (per_minute or 0) / 60)
         self._refilled_at = clock()
 
@@ -37,9 +37,10 @@ class RateBudget:
         most = max(1.0, rate)
         self._left = min(most, self._left + (now - self._refilled_at) * rate)
         self._refilled_at = now
-        # More units than the bucket holds would wait forever, so they go into debt.
+        # A request for more units than the bucket holds would wait forever, so it overdraws the
+        # bucket.
         missing = min(units, most) - self._left
-        # Do not wait for rounding errors.
+        # Do not wait because of a rounding error.
         return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
@@ -47,10 +48,10 @@ class RateBudget:
 
 
 class RequestLimiter:
-    """Limits calls in flight, and requests and tokens a minute.
+    """Limits calls in flight, requests per minute and tokens per minute.
 
-    A 429 pauses all calls and halves those in flight; each success raises the number again. Limits
-    that are None are learned from the endpoint's headers.
+    A 429 pauses all calls and halves the number allowed in flight; each success raises it again.
+    Limits that are None are taken from the endpoint's headers.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class RequestLimiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """Hold a slot; yield a function that takes the tokens actually used."""
+        """Hold a slot; yield a function to call with the number of tokens actually used."""
         # The lock keeps callers in order of arrival.
         async with self._turn:
             await self._wait(tokens)
@@ -122,14 +123,14 @@ class RequestLimiter:
             self._learn(headers)
 
     def slow_down(self, seconds: float | None) -> None:
-        """Pause all calls; a burst of 429s halves those in flight only once."""
+        """Pause all calls; a burst of 429s halves the number allowed in flight only once."""
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        # Pause even if no time is given, so that a burst of 429s halves only once.
+        # Pause even if no time is given, so that a burst of 429s is recognized.
         self._pause_all(retry.WAITS.pause if seconds is None else seconds)
 
     def _pause_all(self, seconds: float) -> None:
-        # A longer wait fails the row instead.
+        # If the wait is too long, the row fails instead.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
 

@@ -1,7 +1,7 @@
 """The retry policy.
 
-It covers requests we send, calls through a user's own client, and batch requests. A call is not
-retried if the client's SDK retries requests, or the retries would multiply.
+It covers the requests we send, calls through a user's own client, and batch requests. A call is not
+retried if the client's SDK already retries requests, because the retries would multiply.
 """
 
 import json
@@ -16,7 +16,7 @@ from rag_evals.errors import EventLoopError, JudgeUnavailableError, RagEvalsErro
 
 T = TypeVar("T")
 DEFAULT_MAX_WAIT_SECONDS = 600.0
-"""The longest single wait that an endpoint may ask for."""
+"""The longest single wait that an endpoint may request."""
 
 
 # Class names, as most SDKs are optional.
@@ -31,13 +31,13 @@ _NOT_CONNECTED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SdkFault:
-    """What an SDK's exception says.
+    """The details of an SDK's exception.
 
     Attributes:
-        status: HTTP status; None without a reply.
+        status: HTTP status; None if there was no reply.
         code: The provider's code, such as `insufficient_quota`; may be empty.
-        wait_seconds: The wait that the endpoint asks for, if any.
-        headers: Headers of the reply, names in lower case.
+        wait_seconds: The wait requested by the endpoint, if any.
+        headers: The reply's headers, with lowercase names.
     """
 
     status: int | None
@@ -51,7 +51,7 @@ class SdkFault:
 
 
 def beneath_litellm(error: BaseException) -> BaseException:
-    """Return the broken connection that LiteLLM reports as status 500; else the error itself."""
+    """Return the connection error that LiteLLM reports as status 500, or else the error itself."""
     below: BaseException | None = error
     while below is not None and type(below).__module__.startswith("litellm."):
         below = below.__cause__ or below.__context__
@@ -60,7 +60,7 @@ def beneath_litellm(error: BaseException) -> BaseException:
     names = {kind.__name__ for kind in type(below).__mro__}
     if not names & (_NOT_CONNECTED | _TIMED_OUT):
         return error
-    # Unlike a context, a cause survives raising the error again elsewhere.
+    # Unlike the context, the cause survives if the error is raised again elsewhere.
     error.__cause__ = below
     return below
 
@@ -143,7 +143,7 @@ def _code(error: Any, inner: Mapping[str, Any]) -> str:
 
 
 def _google_delay(inner: Mapping[str, Any]) -> float | None:
-    """Return Gemini's `retryDelay`, which is in the body and not in a header."""
+    """Return Gemini's `retryDelay`, which is in the body rather than in a header."""
     details = inner.get("details")
     for detail in details if isinstance(details, list) else ():
         if isinstance(detail, dict) and isinstance(detail.get("retryDelay"), str):
@@ -153,12 +153,12 @@ def _google_delay(inner: Mapping[str, Any]) -> float | None:
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-# `float` also reads "nan", "1_000" and digits of any script.
+# `float` also accepts "nan", "1_000" and digits from any script.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds in `retry-after-ms` or `retry-after`; None if neither is readable."""
+    """Return the seconds in `retry-after-ms` or `retry-after`; None if neither can be parsed."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         number = read_number(headers.get(name, ""))
         if number is not None:
@@ -198,13 +198,13 @@ def _seconds_until(date: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The number of retries, and waits in seconds.
+    """The number of retries, and the waits in seconds.
 
     Attributes:
-        first: Wait before the second try; each further wait is twice as long.
-        least_share: Each wait is a random share of its full length, at least this much.
-        pause: Pause of a whole run after a 429 without `Retry-After`.
-        first_poll: Wait before the second look at a batch.
+        first: Wait before the second try; each later wait is twice as long.
+        least_share: Each wait is a random share of its full length; this is the smallest share.
+        pause: How long the whole run pauses after a 429 without `Retry-After`.
+        first_poll: Wait before a batch's status is requested a second time.
     """
 
     retries: int = 4
@@ -217,7 +217,7 @@ class Waits:
     longest_poll: float = 60.0
 
     def before_try(self, number: int) -> float:
-        """Return the seconds to wait before a try; the second try has number 2."""
+        """Return the seconds to wait before a try, such as 2 for the second try."""
         import random  # noqa: PLC0415 - only after a failure
 
         longest: float = min(self.first * 2 ** (number - 2), self.longest)
@@ -238,7 +238,7 @@ _RETRIED = frozenset({408, 409, 429})
 _OK = 200
 _TOO_MANY_REQUESTS = 429
 _NOT_IMPLEMENTED = 501
-# The request cannot be sent at all.
+# The request cannot be sent, so a retry would not help.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 _ONCE_ONLY = frozenset({"genai", "mistral"})
 
@@ -252,8 +252,8 @@ class Tries:
     """The tries of one request or call.
 
     Args:
-        gate: The run's limiter; None for a single grading, which waits by itself.
-        seconds_left: The row's remaining seconds, None without a limit.
+        gate: The run's limiter; None for a single grading, which waits on its own.
+        seconds_left: Returns the row's remaining seconds, or None if there is no limit.
     """
 
     def __init__(
@@ -265,18 +265,18 @@ class Tries:
         self._answered = 0 if gate is None else gate.answered
 
     def after_request(self, error: Exception) -> float:
-        """Return the seconds to wait, or raise the error if there is no next try."""
+        """Return the seconds to wait after a failed request; raise the error if none is left."""
         fault = read_fault(error)
         if not may_pass(error, fault):
             raise error
         return self._wait(error, fault.status, fault.wait_seconds)
 
     def after_call(self, error: Exception, client: object) -> float:
-        """Return the seconds to wait after a call failed; raises like `after_request`."""
+        """Return the seconds to wait after a failed call; raise like `after_request`."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
-        # SDKs do not retry a 200 without a reply, but runs do. A connection from another event loop
-        # is gone after the first try.
+        # SDKs do not retry a 200 without a reply, but runs do. A connection that belongs to another
+        # event loop is discarded after it fails once.
         is_ours = never or (status == _OK and self._gate is not None)
         passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
@@ -293,7 +293,7 @@ class Tries:
         if asked is None:
             return WAITS.before_try(self._number)
         left = None if self._seconds_left is None else self._seconds_left()
-        limit, most = "time that the row has left (timeout)", left
+        limit, most = "row's remaining time (timeout)", left
         if self._gate is not None:
             limit, most = "limit (max_wait)", self._gate.max_wait_seconds
         if most is None:
@@ -305,11 +305,11 @@ class Tries:
             )
             longer.status, longer.retry_after_seconds = status, asked
             raise longer
-        # The limiter makes the whole run wait, including this request.
+        # The limiter pauses the whole run, including this request.
         return asked if self._gate is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
-        # If other requests succeed, a 429 only means waiting in line.
+        # If other requests succeed, a 429 only means that this one has to wait its turn.
         if (
             self._gate is not None
             and status == _TOO_MANY_REQUESTS
@@ -322,11 +322,11 @@ class Tries:
 
 
 def try_again(work: Callable[[], T], wait: Callable[[Exception], float]) -> T:
-    """Call `work` until it succeeds; `wait` returns the seconds to sleep, or raises."""
+    """Call `work` until it succeeds; `wait` returns the seconds to sleep, or raises the error."""
     while True:
         try:
             return work()
-        except Exception as error:  # noqa: BLE001 - raised again if there is no next try
+        except Exception as error:  # noqa: BLE001 - raised again if there is no retry
             time.sleep(wait(error))
 
 
@@ -365,5 +365,5 @@ def never_repeats(client: Any) -> bool:
     sdk, provider = getattr(client, "client", None), getattr(client, "provider", None)
     if getattr(provider, "value", None) in _ONCE_ONLY:
         return True
-    # LiteLLM is a function, so instructor has no client.
+    # LiteLLM is a function, so there is no SDK client.
     return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)

@@ -1,4 +1,4 @@
-"""Row time-outs, and threads for sync clients and sync callers."""
+"""Row timeouts, and threads for sync clients and sync callers."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ _row_time: "ContextVar[RowTime | None]" = ContextVar("row_time", default=None)
 
 
 class RowTime:
-    """Limits a row's calls to `seconds` in total, not counting waits for the limiter."""
+    """Limits a row's calls to `seconds` in total, excluding time spent waiting for the limiter."""
 
     def __init__(self, meter: "Meter", seconds: float) -> None:
         import asyncio  # noqa: PLC0415 - slow import
@@ -44,7 +44,7 @@ class RowTime:
         except TimeoutError:
             fault = self._meter.last_fault
             late = JudgeUnavailableError(
-                f"no valid reply within the {self._seconds:g} s that a row has (timeout)"
+                f"no valid reply within the {self._seconds:g} s allowed for a row (timeout)"
                 + (f"; the last fault: {fault}" if fault else "")
             )
             late.row_is_over = True
@@ -52,7 +52,7 @@ class RowTime:
 
 
 def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
-    """Limit calls to their row's remaining time, unless a session does that."""
+    """Limit a row's calls to its remaining time, unless the session already does."""
     return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
 
 
@@ -75,17 +75,17 @@ def row_clock_stopped() -> Iterator[None]:
 
 
 def call_in_thread(work: Callable[[], T]) -> "Future[T]":
-    """Call a function in a daemon thread, which can be abandoned when the row's time is up."""
+    """Call a function in a daemon thread, which can be abandoned if the row times out."""
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
-    # The future cannot be cancelled, as the thread will set its result.
+    # Prevents cancelling the future, because the thread will set its result.
     future.set_running_or_notify_cancel()
 
     def carry_out() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - raised again where the result is awaited
+        except BaseException as error:  # noqa: BLE001 - raised again when the result is awaited
             future.set_exception(error)
         else:
             future.set_result(result)
@@ -96,7 +96,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
 
 
 class LoopThread:
-    """An event loop in its own thread, for callers in any thread."""
+    """An event loop in a thread of its own, for callers from any thread."""
 
     def __init__(self) -> None:
         import asyncio  # noqa: PLC0415 - slow import
@@ -109,7 +109,7 @@ class LoopThread:
             started.set_result((asyncio.get_running_loop(), end))
             await end.wait()
 
-        # A daemon thread does not keep an unclosed program alive.
+        # A daemon thread does not keep the program alive if `close` is never called.
         self._thread = threading.Thread(
             target=lambda: asyncio.run(stay()), name="rag-evals-loop", daemon=True
         )
@@ -138,7 +138,7 @@ class LoopThread:
         with self._handing_over:
             if self._is_closed:
                 work.close()
-                raise ConfigurationError("the session is closed; grade inside its with block")
+                raise ConfigurationError("the session is closed; grade inside the with block")
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self) -> None:
@@ -152,5 +152,6 @@ class LoopThread:
 
 def closed_too_soon() -> ConfigurationError:
     return ConfigurationError(
-        "the session was closed while a row was graded; wait for all rows inside its with block"
+        "the session was closed while a row was being graded; wait for all rows inside the "
+        "with block"
     )

@@ -1,7 +1,7 @@
-"""Judges over an instructor client, and the settings of their calls.
+"""Judges that use an instructor client, and the settings of their calls.
 
-The default temperature is 0. Some models refuse it or rename `max_tokens`: they are asked again
-without, and the client remembers that.
+The default temperature is 0. Some models reject it, or use another name for `max_tokens`. The call
+is then retried with other settings, and later calls through the client start with these.
 """
 
 import json
@@ -51,11 +51,11 @@ from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, too_lon
 from rag_evals.response_models import KeyedReply
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
-# A user who sets one of these has chosen the temperature.
+# A user who sets one of these is assumed to have chosen the temperature.
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
 # Anthropic requires a limit.
 _ANTHROPIC_TOKENS = 4096
-# Older models take these, but newer libraries only pass them in the extra body.
+# Older models accept these, but newer versions of the library pass them only in the extra body.
 _ANTHROPIC_EXTRA = ("temperature", "top_p")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "mistral": {"seed": "random_seed"},
@@ -72,24 +72,24 @@ _NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
     "vertexai": ("reasoning_effort",),
 }
 
-# The phrases of a run's summary use the first two names.
+# Phrases in the run summary use the first two names.
 NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# Lessons by client; a user's own client outlives a run.
+# What calls revealed about the endpoint, by client; a user's own client outlives a run.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 
 def wanted_settings(
     call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge a call's settings with those `given` for the run, which win; temperature is 0.
+    """Merge a call's settings with those `given` for the run, which win; default temperature: 0.
 
-    `own` are those that the client was made with.
+    `own` are the settings that the client was created with.
     """
     settings = {**call, **given}
-    # Some models take either a temperature or top_p.
+    # Some models accept either a temperature or top_p, but not both.
     owned = {*own, *(own.get("extra_body") or ())}
     chosen = not owned.isdisjoint(_OWN_PLACES) or "top_p" in {*settings, *owned}
     if "temperature" not in settings and not chosen:
@@ -99,12 +99,12 @@ def wanted_settings(
 
 
 class CallSettings:
-    """A call's settings and form, which change with what the endpoint refuses.
+    """A call's settings and response format, adapted to what the endpoint rejects.
 
     Attributes:
-        in_words: Messages that ask again after a reply that did not fit the schema.
-        last_fault: That reply's fault.
-        other_form: The form in which they ask; empty for the client's form.
+        in_words: Messages of the re-ask after a reply that did not match the schema.
+        last_fault: The fault in that reply.
+        other_form: The response format of that re-ask; empty for the client's own format.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class CallSettings:
 
     def to_send(self) -> dict[str, Any]:
         settings = dict(self._wanted)
-        # This shapes the prompt and is not sent.
+        # `window` only affects the prompt and is not sent.
         settings.pop("window", None)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         no_temperature = self._ours and NO_TEMPERATURE in lessons
@@ -156,7 +156,7 @@ class CallSettings:
         return settings
 
     def learns(self, error: BaseException, exchange: Exchange) -> bool:
-        """True to try again: in another form, or without what the endpoint refused."""
+        """True to try again in another format, or without a setting that was rejected."""
         lessons = _learned.setdefault(self._client, set())
         refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
         if exchange.missed_schema:
@@ -173,7 +173,7 @@ class CallSettings:
             lessons.add((what, self._model))
             return True
         if not isinstance(error, PendingError):
-            # Leaving it out did not help.
+            # Omitting the settings did not help.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
 
@@ -188,18 +188,20 @@ class CallSettings:
 
 
 def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
-    """Raise `ConfigurationError` for a setting that the client's provider does not take."""
+    """Raise `ConfigurationError` for a setting that the client's provider does not accept."""
     provider = provider_of(client)
-    # LiteLLM is a function, so instructor has no client.
+    # LiteLLM is a function, so there is no SDK client.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
     for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
-                f"provider {provider!r} takes no setting {name!r}; leave it out for this judge"
+                f"provider {provider!r} does not accept the setting {name!r}; leave it out "
+                "for this judge"
             )
         if is_litellm and model is not None and not _litellm_takes(model, name):
             raise ConfigurationError(
-                f"LiteLLM passes no setting {name!r} to {model!r}; leave it out for this judge"
+                f"LiteLLM does not pass the setting {name!r} to {model!r}; leave it "
+                "out for this judge"
             )
 
 
@@ -219,7 +221,7 @@ _MEANS_NOTHING = frozenset(
     {"accept", "accept-encoding", "connection", "content-type", "host", "idempotency-key"}
     | {"traceparent", "tracestate", "user-agent", "x-request-id"}
 )
-# A new key must not invalidate a run.
+# A new key must not make earlier results unusable.
 _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
@@ -232,13 +234,13 @@ def own_model(client: Any) -> str | None:
     model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
-        # `from_openai(client, model="m")` stores it only there.
+        # `from_openai(client, model="m")` stores the model only there.
         model = getclosurevars(create).nonlocals.get("default_model")
     return model if isinstance(model, str) else None
 
 
 def settings_of(client: Any) -> str:
-    """Return a hash of what a client sends with each call, without model, address and keys."""
+    """Return a hash of what a client sends with each call, except its model, address and keys."""
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
     arguments = client_settings(client)
@@ -267,19 +269,19 @@ def _public(values: object) -> dict[str, Any]:
 
 
 DEFAULT_REASKS = 3
-"""Further attempts after an invalid reply; four attempts in all."""
+"""Number of further attempts after an invalid reply, so there are four attempts in all."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """Settings for all calls, which win over a grader's, and the number of re-asks."""
+    """Settings for all calls, which override a grader's, and the number of re-asks."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
 
     @classmethod
     def of(cls, settings: Mapping[str, Any] | None, reasks: int) -> "AskOptions":
-        """Return checked options; raise `ConfigurationError` for a wrong value."""
+        """Return validated options; raise `ConfigurationError` for an invalid value."""
         return cls(check_settings(settings), require_whole("reasks", reasks, least=0))
 
 
@@ -307,18 +309,18 @@ class AsyncJudge(Protocol):
 
 
 class JudgeHost(AsyncJudge, Protocol):
-    """A client of any SDK, or a decision model."""
+    """A judge that uses an SDK client or a decision model."""
 
     @property
     def identity(self) -> str | None:
-        """The endpoint and model, for cache keys; None if unknown."""
+        """Identifies the endpoint and model in cache keys; None if unknown."""
 
     @property
     def lessons(self) -> Mapping[str, Sequence[str]]:
-        """Models by lesson learned, for a run's summary."""
+        """Models for which calls had to be changed, by change; for the run summary."""
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Reject settings that the provider does not take."""
+        """Reject settings that the provider does not accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,13 +328,13 @@ class AskSettings:
     """Settings of a judge.
 
     Attributes:
-        model: None takes the call's model.
-        default_model: Model for calls without one; None leaves it to the client.
-        strict: Send the strict form of the schema; only for hosts known to take it.
+        model: Model for all calls; None uses the call's model.
+        default_model: Model for calls without one; None uses the client's default.
+        strict: Send the strict form of the schema; only for hosts known to accept it.
         schema_only: See `prepared`.
-        given: Settings of every call, which win over a call's own.
-        address_name: What a user changes to ask another address.
-        repeats: Retry a failed call if the client's SDK does not.
+        given: Settings for all calls, which override a call's own.
+        address_name: The setting that determines the address, for messages.
+        repeats: Retry failed calls if the client's SDK does not.
     """
 
     model: str | None = None
@@ -347,9 +349,9 @@ class AskSettings:
 
 
 class InstructorJudge:
-    """Asks through an instructor client; a sync client runs in a thread."""
+    """A judge that uses an instructor client; a sync client runs in a thread."""
 
-    # instructor wraps failures of the endpoint.
+    # instructor wraps the endpoint's errors.
     _enveloped = True
 
     def __init__(self, client: Any, settings: AskSettings) -> None:
@@ -359,7 +361,7 @@ class InstructorJudge:
 
     @property
     def identity(self) -> str | None:
-        """Address, model and a hash of the client's settings, one on each line."""
+        """Address, model and settings, one per line."""
         client, settings = self._client, self._settings
         url = getattr(getattr(client, "client", None), "base_url", "")
         model = settings.model or settings.default_model or own_model(client)
@@ -385,7 +387,7 @@ class InstructorJudge:
 
         def wait(error: Exception) -> float:
             seconds = tries.after_call(error, self._client)
-            # Counts as the row's own time.
+            # This wait counts toward the row's timeout.
             meter.waited_seconds += seconds
             return seconds
 
@@ -414,7 +416,7 @@ class InstructorJudge:
             exchange.call = replace(exchange.call, messages=tuple(of_call.in_words))
             exchange.mode, exchange.last_fault = of_call.other_form, of_call.last_fault
         elif not form.known:
-            # instructor cannot switch other clients to JSON mode.
+            # For other clients, instructor cannot switch to JSON mode.
             is_openai = provider_of(client) == "openai" and exchange.mode == "JSON_SCHEMA"
             exchange.has_other_form = is_openai or not self._enveloped
         return exchange
@@ -452,9 +454,9 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
 def exchanged(
     exchange: Exchange, client: Any, settings: AskSettings, *, enveloped: bool
 ) -> Iterator[None]:
-    """Count one call, and raise its failure as one of our errors.
+    """Count a call, and convert its exceptions to this package's errors.
 
-    `enveloped` says that instructor wraps failures of the endpoint.
+    Set `enveloped` if instructor wraps the endpoint's errors.
     """
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
@@ -489,9 +491,9 @@ def exchanged(
         )
 
 
-# Context windows in tokens that errors have named, by client and model.
+# Context windows stated in errors, in tokens, by client and model.
 _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
-# An upper bound: a prompt that could fit is sent.
+# An upper bound, so that a prompt that might fit is sent.
 _MOST_CHARACTERS_PER_TOKEN = 8
 
 
@@ -501,7 +503,8 @@ def _check_window(call: JudgeCall[Any], window: int | None) -> None:
     texts = (" ".join(message["content"].split()) for message in call.messages)
     least = sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN
     if least > window:
-        error = too_long_for(f"at least {least} tokens, and it reads {window}; nothing was sent")
+        said = f"at least {least} tokens, but the window is {window}; nothing was sent"
+        error = too_long_for(said)
         error.window_tokens = window
         raise error
 
@@ -530,7 +533,7 @@ def _arguments(
             schema_only=settings.schema_only,
             mode="JSON_SCHEMA" if of_call.other_form else exchange.mode,
         ),
-        # Copied, as instructor appends re-asks.
+        # Copied because instructor appends re-asks.
         "messages": [dict(message) for message in call.messages],
         "max_retries": (AsyncRetrying if asynchronous else Retrying)(
             stop=stop_after_attempt(settings.reasks + 1),
@@ -562,5 +565,5 @@ def wrong_replies() -> tuple[type[Exception], ...]:
 
 
 def model_in(identity: str) -> str:
-    """Return the model in a judge's identity; empty if it has none."""
+    """Return the model in a judge's identity; empty if there is none."""
     return identity.partition("\n")[2].partition("\n")[0]

@@ -1,8 +1,8 @@
-"""Calls to OpenAI-like endpoints without the CPU cost of instructor and the SDK.
+"""Calls to OpenAI-compatible endpoints without the CPU cost of instructor and the SDK.
 
-A test holds requests and re-asks to instructor's, byte for byte. The SDK writes one request that is
-not sent; all others copy its address, headers and key. TLS, time-outs, connection limits, proxies
-and errors follow the SDK.
+A test checks that requests and re-asks are identical to instructor's, byte for byte. The SDK builds
+one request that is not sent; all others copy its address, headers and key. TLS, timeouts,
+connection limits, proxies and errors work as in the SDK.
 """
 
 import json
@@ -102,7 +102,7 @@ def read_chat(content: bytes) -> ChatReply:
 
 
 def answer_in(reply: ChatReply, mode: str) -> str:
-    """Return the reply's JSON text; raises what instructor would."""
+    """Return the reply's JSON text; raise the same exceptions as instructor."""
     message = reply.choices[0].message
     if mode != TOOLS:
         return message.get("content") or ""
@@ -158,7 +158,7 @@ def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
 
 
 def _with_attributes(value: Any) -> Any:
-    # Calling this for every string and number would be slow.
+    # Skip strings and numbers here, because a call for each would be slow.
     if type(value) is dict:
         return ChatReply(
             {
@@ -176,11 +176,11 @@ def _unreadable(what: str, reply: ChatReply) -> Exception:
 
 
 Post = Callable[..., Awaitable[Any]]
-"""Sends a request body's fields with retries, and returns the reply."""
+"""Sends a request, passed as the fields of its body, with retries, and returns the reply."""
 
 
 class DirectJudge(InstructorJudge):
-    """Asks without instructor; the client only supplies address, mode and key."""
+    """Calls an endpoint without instructor; the client only provides the address, mode and key."""
 
     _enveloped = False
 
@@ -208,7 +208,7 @@ class DirectJudge(InstructorJudge):
 
 def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
-    # A reply that was cut off would be cut off again.
+    # Do not re-ask after a truncated reply, which would be truncated again.
     if fault is not None and (
         not reply.choices or reply.choices[0].get("finish_reason") == "length"
     ):
@@ -220,14 +220,14 @@ def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
 _MOST_CONNECTIONS = 1000
 _KEPT_ALIVE_SECONDS = 5.0
 _PART_BYTES = 65536
-# Set by the connection or by each body.
+# Set by the connection or for each body.
 _NOT_REPEATED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
 
 
 def unsent() -> "httpx2.AsyncClient":
-    """Return an HTTP client for an SDK that only writes requests."""
+    """Return an HTTP client for an SDK that is only used to build requests."""
     import httpx2  # noqa: PLC0415 - loaded by now
 
     taken = httpx2.MockTransport(lambda _: httpx2.Response(200, content=b"{}"))
@@ -236,13 +236,13 @@ def unsent() -> "httpx2.AsyncClient":
 
 @dataclass(eq=False)
 class DirectPost:
-    """Posts bodies to one path of an endpoint, in one event loop.
+    """Posts request bodies to one path of an endpoint, in one event loop.
 
     Args:
-        sdk: Async client that writes the request whose address and headers all others copy.
-        reply_seconds: Time-out of a reply, unless its row has more time left.
-        read: Parses the body of a reply with status 200.
-        model: Model for bodies without one.
+        sdk: Async client that builds the request whose address and headers all others copy.
+        reply_seconds: Timeout for a reply, unless the row has more time left.
+        read: Parses the body of a successful reply.
+        model: Model to set in bodies that do not specify one.
     """
 
     sdk: Any
@@ -257,17 +257,17 @@ class DirectPost:
         import asyncio  # noqa: PLC0415 - slow import
 
         self._proxy = _proxy_for(self.sdk.base_url)
-        # A run starts with many requests at once, and only one needs to be written.
+        # A run starts with many requests at once, but the SDK needs to build only one.
         self._writing = asyncio.Lock()
         self._session: ClientSession | None = None
         self._url: Any = None
 
     async def send(self, body: dict[str, Any]) -> Any:
-        """Send a request body and parse the reply; raises `openai.APIError` as the SDK does."""
+        """Send a request body and parse the reply; raises `StatusError` or aiohttp's exceptions."""
         return self.read(await self.post(packed(body, self.model)))
 
     async def post(self, content: bytes) -> bytes:
-        """Post a body and return the reply's; raises like `send`."""
+        """Post a request body and return the reply's body; raises like `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
@@ -283,7 +283,7 @@ class DirectPost:
                 refuse_redirect(str(self._url), response.status, location)
                 return self._checked(response, await self._body(response))
         except aiohttp.ClientResponseError as error:
-            # The reply is not HTTP; aiohttp gives this error a status of its own.
+            # The reply is not HTTP, but aiohttp's error would have a status.
             raise aiohttp.ClientPayloadError(str(error)) from error
 
     async def close(self) -> None:
@@ -313,7 +313,7 @@ class DirectPost:
                 limit=_MOST_CONNECTIONS, keepalive_timeout=_KEPT_ALIVE_SECONDS, ssl=tls
             ),
             headers={**headers, "accept-encoding": "gzip, deflate"},
-            # The SDK keeps cookies of IP addresses too; aiohttp does not by default.
+            # Like the SDK, also accept cookies from IP addresses; aiohttp's default does not.
             cookie_jar=aiohttp.CookieJar(unsafe=True),
         )
 
@@ -340,7 +340,7 @@ class DirectPost:
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
-    # Slow import: http.client and ssl.
+    # Slow, because it imports http.client and ssl.
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
     proxies = getproxies()
@@ -353,7 +353,7 @@ def _proxy_for(url: "httpx2.URL") -> str | None:
 
 
 class StatusError(Exception):
-    """An HTTP error, with the attributes that `read_fault` looks for in an SDK's."""
+    """An HTTP error, with the attributes of an SDK's exception that `read_fault` reads."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(body.decode("utf-8", "replace").strip() or f"Error code: {status}")

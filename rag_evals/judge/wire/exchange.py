@@ -1,7 +1,7 @@
 """Replies: their faults, token counts and JSON.
 
-Local models put JSON into a code fence, after their thoughts or between sentences, or send "0" for
-0. This is read where it can mean only one thing; anything else is a fault.
+Local models put JSON into a code fence, after their reasoning or between sentences, or send "0"
+instead of 0. Such replies are accepted if they are unambiguous; anything else is a fault.
 """
 
 import copy
@@ -31,10 +31,10 @@ from rag_evals.text import shortened
 OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
-"""Where the running call's address comes from, such as a variable; for messages."""
+"""Where the current call's address comes from, such as a variable; for messages."""
 
 OTHER_FORMS = ("json_object", "text")
-"""Response formats for hosts that ignored the schema; the prompt then has it."""
+"""Response formats for hosts that ignored the schema; the prompt then contains the schema."""
 
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
@@ -42,16 +42,16 @@ T = TypeVar("T")
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """A running call and its replies so far.
+    """A call in progress, and its replies so far.
 
     Attributes:
-        mode: The client's mode, as instructor names it.
-        reasks: Further attempts after an invalid reply.
-        key: The endpoint's key, which no message may show.
-        has_other_form: True if the call can be made in another form.
-        fault: Fault of the last reply that no re-ask can fix.
+        mode: The client's mode, in instructor's terms.
+        reasks: Number of further attempts after an invalid reply.
+        key: The endpoint's key, which must not appear in messages.
+        has_other_form: True if the call can also be made with another response format.
+        fault: A fault in the last reply that a re-ask cannot fix.
         is_repeated: True if the last two replies have the same fault.
-        missed_schema: True if the reply did not fit the schema, and the call has another form.
+        missed_schema: True if the reply did not match the schema, and another format is available.
     """
 
     call: JudgeCall[Any]
@@ -84,7 +84,7 @@ class Exchange:
             self.answered_by[model] = None
 
     def take_response(self, response: Any) -> None:
-        """Count a reply before it is validated, and look for faults in its form."""
+        """Count a reply before it is validated, and check it for faults outside its content."""
         self.count_reply(response, again=self.mode in OTHER_FORMS or self.usage.calls > 0)
         self._is_answered = True
         self._reply = response
@@ -99,12 +99,12 @@ class Exchange:
             complete_text(message)
 
     def may_ask_again(self, error: BaseException) -> bool:
-        """True if the judge replied and asking again may help."""
+        """True if the judge replied and a re-ask may help."""
         if isinstance(error, JSONDecodeError) and not self._is_answered:
             # The client could not parse the body.
             self.fault = no_reply(error.doc)
         self._is_answered = False
-        # The judge was told this fault and repeated it.
+        # The judge was told about this fault and repeated it.
         self.is_repeated, self.last_fault = str(error) == self.last_fault, str(error)
         may_change = self.has_other_form and self.fault is None
         has_message = bool(getattr(self._reply, "choices", None))
@@ -112,7 +112,7 @@ class Exchange:
         return self.fault is None and not self.is_repeated and not self.missed_schema
 
     def in_words(self) -> list[Message]:
-        """Return the messages that ask again, with the schema in the prompt."""
+        """Return the messages for a re-ask with the schema in the prompt."""
         message = self._reply.choices[0].message
         said = getattr(message, "content", None) or next(filter(None, _arguments_in(message)), "{}")
         schema = json.dumps(self.call.reply_model.model_json_schema(), ensure_ascii=False)
@@ -131,7 +131,7 @@ class Exchange:
         return self.usage.reasks >= self.reasks
 
     def check_one_call(self) -> None:
-        """Raise `ResponseParsingError` for different tool calls: only the first would be read."""
+        """Raise `ResponseParsingError` if tool calls differ, as only the first would be read."""
         choices = getattr(self._reply, "choices", None)
         calls = (getattr(choices[0].message, "tool_calls", None) or ()) if choices else ()
         different = {getattr(call.function, "arguments", None) for call in calls}
@@ -146,11 +146,11 @@ class Exchange:
 
     @property
     def seconds_left(self) -> float | None:
-        """The row's remaining seconds; None without a limit."""
+        """The row's remaining seconds; None if there is no limit."""
         return None if self._ends_at is None else self._ends_at - time.monotonic()
 
     def count_request(self) -> bool:
-        """Count an HTTP request; return True for a retry."""
+        """Count an HTTP request; return True if it is a retry."""
         self.requests += 1
         # Each reply needs one request; any further request is a retry.
         is_retry = self.requests > self.usage.calls + self.usage.retries + 1
@@ -160,7 +160,7 @@ class Exchange:
 
 
 def _is_of_form(error: BaseException) -> bool:
-    """True if the reply does not fit the schema; a value that code rejects does fit."""
+    """True if the reply does not match the schema; ignores values rejected by validators."""
     if not isinstance(error, ValidationError):
         return True
     faults = error.errors(include_url=False, include_context=False, include_input=False)
@@ -168,20 +168,21 @@ def _is_of_form(error: BaseException) -> bool:
 
 
 current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", default=None)
-"""The running call of this thread or task."""
+"""The call in progress in this thread or task."""
 
 
 def answering_model(completion: object) -> str | None:
-    """Return the model and system fingerprint that a reply names, or None.
+    """Return the model and system fingerprint stated in a reply, or None.
 
-    It differs from the requested one: OpenAI answers `gpt-4o-mini` as `gpt-4o-mini-2024-07-18`.
+    The name may differ from the requested one: for `gpt-4o-mini`, OpenAI states
+    `gpt-4o-mini-2024-07-18`.
     """
     named = [_at(completion, (name,)) for name in ("model", "model_version", "system_fingerprint")]
     shown = [_shown_name(said) for said in named if isinstance(said, str) and said.strip()]
     return " ".join(shown) or None
 
 
-# All replies of a run name the same few models.
+# All replies in a run state the same few models.
 @lru_cache(maxsize=100)
 def _shown_name(name: str) -> str:
     return shortened(name, _LONGEST_NAME)
@@ -227,7 +228,7 @@ _CACHED = _paths(
     "usage_metadata.cached_content_token_count",
     "usage.cacheReadInputTokens",
 )
-# Sent tokens that the counts above leave out.
+# Sent tokens that are not included in the counts above.
 _SENT_BESIDE = _paths(
     "usage.cache_read_input_tokens",
     "usage.cache_creation_input_tokens",
@@ -261,7 +262,7 @@ def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None
 
 def _count(completion: object, path: tuple[str, ...]) -> int | None:
     found = _at(completion, path)
-    # Cohere counts in floats.
+    # Cohere sends counts as floats.
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return int(found) if is_number and 0 <= found < _NO_COUNT else None
 
@@ -273,7 +274,7 @@ _LONGEST_NAME = 200
 
 
 def fault_of(response: object) -> GradingError | None:
-    """Return the fault of a reply that shows before its content is parsed, or None."""
+    """Return a fault that can be detected before the reply's content is parsed, or None."""
     if (missing := missing_message(response)) is not None:
         return missing
     choices: Any = getattr(response, "choices", None)
@@ -282,7 +283,7 @@ def fault_of(response: object) -> GradingError | None:
     choice, message = choices[0], choices[0].message
     if said := _words(getattr(choice, "error", None)):
         return _router_error(said)
-    # LiteLLM keeps it in "provider_specific_fields".
+    # LiteLLM puts refusals into "provider_specific_fields".
     kept = getattr(message, "provider_specific_fields", None) or {}
     refusal = _join_parts(message) or getattr(message, "refusal", None) or kept.get("refusal")
     if refusal:
@@ -301,7 +302,7 @@ def packed(body: dict[str, Any], model: str) -> bytes:
 def missing_message(response: object) -> GradingError | None:
     """Return why a reply with status 200 has no message.
 
-    None if it has one, or comes from a provider that keeps it elsewhere.
+    None if it has one, or if the provider uses another place for messages.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
@@ -314,7 +315,7 @@ def missing_message(response: object) -> GradingError | None:
     if choice is not None and (said := _words(getattr(choice, "error", None))):
         return _router_error(said)
     said = None if choice is not None else _words(getattr(response, "error", None))
-    return _unusable(f"an error in it: {said}" if said else "no choices in it")
+    return _unusable(f"an error: {said}" if said else "no choices")
 
 
 def _words(error: Any) -> Any:
@@ -322,16 +323,16 @@ def _words(error: Any) -> Any:
 
 
 def _router_error(said: str) -> JudgeOutputError:
-    return JudgeOutputError(f"an error came instead of a reply: {said}")
+    return JudgeOutputError(f"received an error instead of a reply: {said}")
 
 
 def no_reply(body: str | bytes) -> JudgeUnavailableError:
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     start = " ".join(text[: 4 * _SHOWN_CHARS].split())
     if not start:
-        return _unusable("nothing in it")
-    kind = "an HTML page" if start.startswith("<") else "no reply of a model"
-    return _unusable(f"{kind} in it: {shortened(start, _SHOWN_CHARS)!r}")
+        return _unusable("an empty body")
+    kind = "an HTML page" if start.startswith("<") else "no model reply"
+    return _unusable(f"{kind}: {shortened(start, _SHOWN_CHARS)!r}")
 
 
 def _unusable(what: str) -> JudgeUnavailableError:
@@ -344,7 +345,7 @@ def _unusable(what: str) -> JudgeUnavailableError:
 
 
 def _join_parts(message: Any) -> str | None:
-    """Join a message's text parts into its content; return a refusal in them, if any."""
+    """Join a message's text parts into its content; return any refusal in them."""
     parts = getattr(message, "content", None)
     if not isinstance(parts, list):
         return None
@@ -367,7 +368,7 @@ _REFUSALS = re.compile(
 
 
 def _unreadable(message: Any) -> GradingError | None:
-    """Return the fault of an empty reply, or of a refusal in plain words."""
+    """Return a fault if the reply is empty or is a refusal in plain text."""
     calls = _arguments_in(message)
     text = getattr(message, "content", None)
     said = text.strip() if isinstance(text, str) else ""
@@ -376,8 +377,8 @@ def _unreadable(message: Any) -> GradingError | None:
     if not said:
         thought = any(getattr(message, name, None) for name in ("reasoning", "reasoning_content"))
         return JudgeOutputError(
-            "the reply is empty, the model only wrote thoughts; allow more output tokens, or "
-            "ask it to think less"
+            "the reply is empty, because the model wrote only its reasoning; allow more output "
+            "tokens, or lower the reasoning effort"
             if thought
             else "the reply is empty"
         )
@@ -395,7 +396,7 @@ def _arguments_in(message: Any) -> list[Any]:
 
 
 def json_in(text: str | bytes) -> str | None:
-    """Return the only JSON object or list in a text; None if more than one could be meant."""
+    """Return the only JSON object or list in a text; None if it is ambiguous."""
     said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     before, end, after = said.partition("</think>")
     said = after if end else before
@@ -404,7 +405,7 @@ def json_in(text: str | bytes) -> str | None:
 
 def _one_object(said: str) -> str | None:
     start = said.find("{")
-    # Skip objects in lists and pieces of broken ones.
+    # Reject objects within lists, and fragments of broken objects.
     if start < 0 or "[" in said[:start] or "}" in said[:start]:
         return None
     try:
@@ -424,14 +425,14 @@ def _one_list(said: str) -> str | None:
 
 
 def complete_text(message: Any) -> None:
-    """Move the arguments of a single tool call to the content, if there is none."""
+    """If a message has no content, use the arguments of its only tool call."""
     arguments = _arguments_in(message)
     if not getattr(message, "content", None) and len(arguments) == 1:
         message.content = arguments[0]
 
 
 def complete_tool_call(message: Any) -> None:
-    """Turn JSON in the text into a tool call; servers without tools reply with text."""
+    """Turn JSON in the text into a tool call, as servers without tool support reply with text."""
     text = getattr(message, "content", None)
     has_call = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
     found = json_in(text) if isinstance(text, str) and not has_call else None
@@ -463,7 +464,7 @@ _STOP_REASONS = (
 
 def early_stop(response: Any) -> GradingError | None:
     for path in _STOP_REASONS:
-        # Fast path: most entries are for other providers.
+        # Fast path, because most entries are for other providers.
         if isinstance(response, dict) and path[0] not in response:
             continue
         found = _at(response, path)
@@ -475,7 +476,7 @@ def early_stop(response: Any) -> GradingError | None:
             )
         if word in _REFUSED or (word and path[0] == "prompt_feedback"):
             return JudgeRefusedError(f"the provider stopped the reply: {word}")
-    # OpenAI's Responses API has refusals in parts.
+    # In OpenAI's Responses API, refusals are parts of the output.
     output = getattr(response, "output", None)
     for item in output if isinstance(output, list) else ():
         for part in getattr(item, "content", None) or ():
@@ -484,14 +485,14 @@ def early_stop(response: Any) -> GradingError | None:
     return None
 
 
-# There is one reply model for each number of sentences and chunks.
+# There is one reply model per combination of sentence count and chunk count.
 _MOST_MODELS = 1024
 
 
 class Parsed:
-    """Carries a plain instance through instructor, which would mark or wrap a model."""
+    """Carries a reply through instructor, which would modify or wrap a model instance."""
 
-    # instructor sets `_raw_response` on replies of Gemini, Vertex and Grok.
+    # instructor sets `_raw_response` on replies from Gemini, Vertex and Grok.
     __slots__ = ("_raw_response", "value")
 
     def __init__(self, value: BaseModel) -> None:
@@ -500,15 +501,15 @@ class Parsed:
 
 @lru_cache(maxsize=_MOST_MODELS)
 def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> type[BaseModel]:
-    """Return the class to give instructor instead of `model`, made once for each model.
+    """Return the class to pass to instructor in place of `model`; it is created only once.
 
-    instructor makes a new class and schema on every call, and walks through all nested models to
-    find async validators. With `schema_only` it gets none of them; only OpenAI's handlers allow
-    that.
+    For a plain model, instructor creates a new class and schema on every call, and searches all
+    nested models for async validators. With `schema_only`, the class has no fields to search; only
+    OpenAI's handlers allow that.
     """
     from instructor import OpenAISchema  # noqa: PLC0415 - loads openai, 1.4 s
 
-    # This package's models have no title of their own.
+    # This package's models do not define titles.
     schema = model.model_json_schema()
     if mode != "JSON_SCHEMA":
         schema = {**schema, "title": model.__name__}
@@ -544,7 +545,7 @@ def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) 
     try:
         return Parsed(read({**options, "context": context}))
     except ValidationError as error:
-        # This is the last attempt too, as a repeated fault is not asked about again.
+        # A repeated fault also makes this the last attempt.
         if str(error) == exchange.last_fault:
             with suppress(ValidationError):
                 return Parsed(read({**options, "context": facts_for(facts, is_last=True)}))
@@ -564,13 +565,14 @@ def _from_text(model: type[M], text: str | bytes, options: Mapping[str, Any]) ->
 
 @lru_cache(maxsize=_MOST_MODELS)
 def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
-    """Return the strict `response_format`; None for a model that has none."""
+    """Return the strict `response_format`; None if the model cannot be expressed in it."""
     from openai import pydantic_function_tool  # noqa: PLC0415 - slow import
 
     try:
         schema = pydantic_function_tool(model)["function"]["parameters"]
     except RecursionError:
-        # OpenAI's library recurses forever on a described reference in a recursive model.
+        # OpenAI's library recurses endlessly if a recursive model has a reference with a
+        # description.
         return None
     if not _is_closed(schema):
         return None
@@ -587,11 +589,11 @@ def _is_closed(node: Any) -> bool:
     return not (node.get("type") == "object" and is_open) and all(map(_is_closed, node.values()))
 
 
-# A float keeps no more digits.
+# A float cannot represent more digits exactly.
 _WHOLE = re.compile(r"-?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,7})\.\d{1,7}", re.ASCII)
 _TRUTHS = {"true": True, "yes": True, "false": False, "no": False}
-# Some models return the schema with values in place of descriptions.
+# Some models return the schema itself, with values in place of the property definitions.
 _SCHEMA_WORDS = frozenset(
     "$defs additionalProperties description properties required title type".split()
 )
@@ -602,7 +604,7 @@ def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
 
 
 def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    """Validate a reply's JSON, after mending types that can mean only one thing."""
+    """Validate a reply's JSON, after unwrapping it and fixing types where that is unambiguous."""
 
     def validate(said: str | bytes) -> M:
         reply = model.model_validate_json(said, **options)
@@ -635,7 +637,7 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
-    """Reject a name with two values, as a parser would silently take the last one."""
+    """Reject a name with two values, because parsers would silently use the last one."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -653,10 +655,10 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
 
 
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
-    """Return what a wrapping around the reply holds; the reply itself without one.
+    """Return the reply without a wrapper around it, or unchanged if there is none.
 
-    Models wrap a reply in its name, in a tool call, in its schema or in a list, or send only its
-    list.
+    Models wrap a reply in its name, a tool call, its schema or a list, or send only the list that
+    it should contain.
     """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]
@@ -664,7 +666,7 @@ def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
         only = reply[0] if len(reply) == 1 else None
         if isinstance(only, dict) and fields.keys() & only.keys() and only.keys() >= set(needed):
             return only
-        # Models keyed by sentence also accept a list of statements.
+        # Reply models keyed by sentence also accept a list of statements.
         kinds = {name: fields[name].annotation for name in needed or fields}
         lists = [
             name
@@ -689,7 +691,7 @@ def _plain_name(name: str) -> str:
 
 
 def _mend(reply: Any, error: ValidationError) -> bool:
-    """Replace values that can mean only one thing; True if there are any."""
+    """Convert values of a wrong type where that is unambiguous; return True if any were found."""
     is_mended = False
     for fault in error.errors(include_url=False, include_context=False):
         read = _READERS.get(fault["type"])
@@ -697,7 +699,7 @@ def _mend(reply: Any, error: ValidationError) -> bool:
         if value is None:
             continue
         place = reply
-        # Paths may name union members, which are not part of the reply.
+        # Paths may contain union members, which are not part of the reply.
         with suppress(KeyError, IndexError, TypeError):
             *path, last = fault["loc"]
             for step in path:

@@ -1,7 +1,7 @@
-"""Network policy for all clients, and the errors that SDK failures become.
+"""Network policy for all clients, and the mapping from SDK failures to this package's errors.
 
-The SDKs' own retries are off. No client follows a redirect, not even a user's own, as that would
-send the prompt to another host.
+The SDKs' own retries are turned off. No client, not even a user's own, follows a redirect, because
+that would send the prompt to another host.
 """
 
 import logging
@@ -51,10 +51,10 @@ Send = Callable[[dict[str, Any]], Any]
 
 @dataclass(frozen=True, slots=True)
 class ClientUse:
-    """How a client of a judge string is used.
+    """How a client created for a judge string is used.
 
-    `seconds` is a try's time-out if the row has none. `answer` replaces the network, without
-    retries.
+    `seconds` is the timeout of a single try if the row has none. `answer` replaces the network and
+    is not retried.
     """
 
     seconds: float
@@ -63,12 +63,12 @@ class ClientUse:
 
     def one_try(self) -> float:
         left = seconds_left()
-        # One second more lets the row's time-out fire first, with a better message.
+        # With one extra second, the row's timeout fires first and has the better message.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
 class Answered(NamedTuple):
-    """A reply that does not come from the network."""
+    """A reply that did not come from the network."""
 
     status: int
     content: bytes
@@ -83,7 +83,7 @@ def repeating(
 ) -> Callable[..., Awaitable[Any]]:
     """Return a function that sends a request with retries.
 
-    `teaches` says that `send` reports replies to the limiter itself.
+    Set `teaches` if `send` itself reports replies to the limiter.
     """
 
     async def create(**body: Any) -> Any:
@@ -91,7 +91,7 @@ def repeating(
             exchange = current_exchange.get()
             is_retry = exchange is not None and exchange.count_request()
             if limiter is not None:
-                # The endpoint's pauses do not count against the row.
+                # Pauses requested by the endpoint do not count toward the row's timeout.
                 with row_clock_stopped() if limiter.is_paused else nullcontext():
                     await limiter.before_request(is_retry=is_retry)
             try:
@@ -116,7 +116,7 @@ def repeating(
 
 
 def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return the headers that a limiter reads; decoding all of them is slow."""
+    """Return the headers that limiters use; decoding all headers is slow."""
     lowered = ((name.lower(), value) for name, value in raw)
     return {
         name.decode("ascii"): value.decode("latin-1")
@@ -126,7 +126,7 @@ def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def seconds_left() -> float | None:
-    """Return the running row's remaining seconds; None without a limit."""
+    """Return the current row's remaining seconds; None if there is no limit."""
     exchange = current_exchange.get()
     return None if exchange is None else exchange.seconds_left
 
@@ -138,7 +138,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def trusted_certificates() -> "ssl.SSLContext":
-    """Return the TLS context of `SSL_CERT_FILE` and `SSL_CERT_DIR`, as in the SDKs."""
+    """Return a TLS context from `SSL_CERT_FILE` and `SSL_CERT_DIR`, like the SDKs."""
     return _certificates(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
@@ -150,7 +150,7 @@ def _certificates(*_named: str | None) -> "ssl.SSLContext":
     return httpx2.create_ssl_context()
 
 
-# Where SDKs keep their HTTP clients: OpenAI and similar ones, Cohere, Mistral, Gemini.
+# Where the SDKs hold their HTTP clients: OpenAI and similar SDKs, Cohere, Mistral, Gemini.
 _HTTP_CLIENTS = (
     "_client",
     "_client_wrapper.httpx_client.httpx_client",
@@ -162,14 +162,14 @@ _HTTP_CLIENTS = (
 
 
 def bind_to_policy(sdk: Any) -> None:
-    """Make a client's HTTP clients refuse redirects and huge replies during our calls."""
+    """Make an SDK's HTTP clients reject redirects and huge replies during our calls."""
     for path in _HTTP_CLIENTS:
         http = sdk
         for name in path.split("."):
             http = getattr(http, name, None)
         if isinstance(getattr(http, "event_hooks", None), dict):
             _bind(http)
-    # Gemini's async client may use aiohttp, which has no hooks.
+    # Gemini's async client may use aiohttp, which does not support hooks.
     gemini: Any = getattr(sdk, "_api_client", None)
     if (on_aiohttp := getattr(gemini, "_use_aiohttp", None)) and not hasattr(on_aiohttp, "bound"):
         gemini._use_aiohttp = _outside_our_calls(on_aiohttp)
@@ -183,7 +183,7 @@ def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
     return on_aiohttp
 
 
-# Bytes to decompress at once; gzip expands at most a thousandfold.
+# Number of bytes to decompress at once; gzip expands data at most a thousandfold.
 _PIECE = 4096
 
 
@@ -192,18 +192,18 @@ def _bind(http: Any) -> None:
     before = http.event_hooks.get("response", [])
     if hook not in before:
         http.event_hooks = {**http.event_hooks, "response": [*before, hook]}
-        # Gemini makes more clients from these arguments, one for each event loop.
+        # Gemini creates further clients from these arguments, one for each event loop.
         if isinstance(arguments := getattr(http, "_client_kwargs", None), dict):
             arguments["event_hooks"] = http.event_hooks
 
 
-# httpx calls these hooks before it reads a reply.
+# httpx calls these hooks before it reads the reply's body.
 def _check(response: Any) -> None:
     if (exchange := current_exchange.get()) is None:
         return
     try:
         _refuse_redirect_of(response)
-        # Another hook or a replayed batch may have read it already.
+        # Another hook may have read it already, and replies replayed from batches are complete.
         if not response.is_stream_consumed:
             body = _Body(response)
             for part in response.iter_raw():
@@ -233,7 +233,7 @@ async def _check_async(response: Any) -> None:
 
 
 def _note_status(response: Any, exchange: Exchange) -> None:
-    """Note a fault that a user's own SDK will retry by itself."""
+    """Record an HTTP error, as the SDK of a user's own client may retry it silently."""
     if response.status_code >= _BAD_REQUEST:
         said = response.content.decode("utf-8", "replace")
         exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
@@ -245,7 +245,7 @@ def _refuse_redirect_of(response: Any) -> None:
 
 
 class _Body:
-    """A reply's body, decompressed in small pieces so that it cannot fill the memory."""
+    """A reply's body, decompressed in small pieces so that it cannot exhaust memory."""
 
     def __init__(self, response: Any) -> None:
         self._decoder = response._get_content_decoder()
@@ -276,7 +276,7 @@ def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
 
 
 def refuse_redirect(url: str, status: int, location: str | None) -> None:
-    """Raise `JudgeRejectedError` for a redirect, even to the same host."""
+    """Raise `JudgeRejectedError` for a redirect, even one to the same host."""
     if status not in _REDIRECTS or location is None:
         return
     here = urlsplit(url)
@@ -305,7 +305,7 @@ _NO_SERVER = frozenset(
 _NO_CREDENTIALS = frozenset({"NoCredentialsError", "PartialCredentialsError", "RefreshError"})
 _SERVER_HUNG_UP = frozenset({"ClientOSError", "ServerDisconnectedError", "ConnectionResetError"})
 _NO_MODEL = (
-    "no model named: pass model= to grade, or model= to the grader, or use a client that has one, "
+    "no model given: pass model= to grade, or model= to the grader, or use a client with a model, "
     "such as instructor.from_provider('openai/gpt-4o-mini')"
 )
 
@@ -322,9 +322,9 @@ _CLOSED = "this client is closed; grade before closing it, or make a new one"
 def translate(
     error: BaseException, *, attempts: int, key: str | None = None, repeated: bool = False
 ) -> RagEvalsError:
-    """Return our error for an exception of a client, without the key.
+    """Convert a client's exception to one of our errors, with the key redacted.
 
-    `attempts` counts the replies so far; `repeated` says that the last two have the same fault.
+    `attempts` is the number of replies so far. Set `repeated` if the last two have the same fault.
     """
     cause = _cause(error)
     names = {kind.__name__ for kind in type(cause).__mro__}
@@ -340,13 +340,13 @@ def translate(
         same = ", the last two with the same fault" if repeated else ""
         return JudgeOutputError(f"invalid after {attempts} attempts{same}: {said}")
     if isinstance(cause, UnicodeDecodeError | RecursionError):
-        # The client could not parse the body.
+        # The client could not parse the reply's body.
         return no_reply(getattr(cause, "object", "JSON of too many levels"))
     if isinstance(cause, AssertionError):
         said = _short(str(cause), key)
         if "Unable to generate" in said:
             return JudgeRefusedError(f"the judge refused: {said}")
-        # instructor's handlers assert that a reply of Gemini or Vertex has one function call.
+        # instructor asserts that a reply from Gemini or Vertex contains exactly one function call.
         return JudgeOutputError(f"the reply is not what was asked for: {said}")
     if isinstance(cause, TypeError) and "'model'" in str(cause):
         return ConfigurationError(_NO_MODEL)
@@ -365,12 +365,12 @@ def cleaned(error: RagEvalsError, key: str | None) -> RagEvalsError:
 
 
 def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> RagEvalsError:
-    # SDKs wrap the connection's error; the direct way does not.
+    # SDKs wrap connection errors; `DirectPost` does not.
     is_raw = type(cause).__module__.startswith("aiohttp")
     reason = cause if is_raw else cause.__cause__ or cause
     if isinstance(reason, RagEvalsError):
         return cleaned(reason, key)
-    # The client was used in two event loops.
+    # The client was used in more than one event loop.
     if any(isinstance(one, RuntimeError) and _LOOP_ENDED.search(str(one)) for one in chain(reason)):
         return EventLoopError(_OTHER_LOOP)
     said = _short(str(reason), key)
@@ -378,19 +378,19 @@ def _by_connection(cause: BaseException, fault: SdkFault, key: str | None) -> Ra
         return ConfigurationError(_CLOSED)
     if distrusts(reason):
         return JudgeUnreachableError(
-            f"the endpoint's certificate is not trusted: {said}; SSL_CERT_FILE names a file with "
+            f"the endpoint's certificate is not trusted: {said}; set SSL_CERT_FILE to a file with "
             "the certificates to trust"
         )
-    # The aiohttp transport reports all connection faults as connect time-outs.
+    # The aiohttp transport reports all connection errors as connect timeouts.
     names_no_server = bool({type(reason).__name__, type(cause).__name__} & _NO_SERVER)
     if names_no_server and type(reason.__cause__).__name__ not in _SERVER_HUNG_UP:
         return JudgeUnreachableError(
             f"no connection to the endpoint: {said}; check its address ({address_name.get()}) and "
-            "that it runs"
+            "that it is running"
         )
     if fault.timed_out and not names_no_server:
-        return JudgeUnavailableError("no reply within the time-out, after all retries")
-    return JudgeUnavailableError(f"the connection broke, after all retries: {said}")
+        return JudgeUnavailableError("no reply within the timeout, after all retries")
+    return JudgeUnavailableError(f"the connection was lost, after all retries: {said}")
 
 
 def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> GradingError:
@@ -400,7 +400,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
         return GradingError(f"{type(cause).__name__}: {message}")
     said = f"HTTP {status}: {message}"
     if status in (401, 403) or (status == 400 and _is_about("key", fault)):
-        return JudgeRejectedError(f"the endpoint refuses the key or its rights ({said})")
+        return JudgeRejectedError(f"the endpoint rejects the key or its permissions ({said})")
     if status in _REDIRECTS:
         return JudgeRejectedError(
             f"the endpoint redirects elsewhere; nothing was sent there ({said})"
@@ -420,8 +420,8 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
         error.window_tokens = int(window[1].replace(",", "")) if window else None
         return error
     if status in (400, 422) and _is_about_every_call(fault):
-        return JudgeRejectedError(f"the endpoint refuses this kind of request ({said})")
-    return JudgeRequestError(f"the endpoint refuses this request ({said})")
+        return JudgeRejectedError(f"the endpoint rejects this kind of request ({said})")
+    return JudgeRequestError(f"the endpoint rejects this request ({said})")
 
 
 _WORDS = {
@@ -459,12 +459,12 @@ _WINDOW = re.compile(
 def too_long_for(said: str) -> JudgeRequestError:
     return JudgeRequestError(
         f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
-        "name a judge with a larger window"
+        "use a judge with a larger window"
     )
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
-    """True if a 400 is about something that all rows share: the schema, tools or a setting."""
+    """True if the error concerns something that all rows share: the schema, tools or a setting."""
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
     return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
@@ -476,7 +476,7 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Describe the first fault without its input, which may quote the user's data."""
+    """Describe the first fault, omitting its input, which may contain the user's data."""
     faults = error.errors(include_input=False, include_url=False)
     place = ".".join(str(part) for part in faults[0]["loc"]) or "reply"
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -488,13 +488,13 @@ def _short(message: str, key: str | None) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"
 
 
-# Shorter keys are placeholders such as "k", which also occur inside words.
+# Shorter keys are placeholders such as "k", which may also occur within words.
 _KEY_CHARS = 8
 _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bAIza[\w-]{10,}")
 
 
 def redact(text: str, *secrets: str | None) -> str:
-    """Replace the secrets, and anything else that looks like a key."""
+    """Replace the given secrets, and anything else that looks like a key."""
     for secret in secrets:
         if secret and len(secret) >= _KEY_CHARS:
             text = text.replace(secret, "[key]")
@@ -511,7 +511,7 @@ class _Redacting(logging.Filter):
 
 
 def clean_instructor_logs() -> None:
-    """Keep instructor's log of failed attempts off the screen, and keys out of it."""
+    """Keep instructor's log of failed attempts off the screen, and redact keys in it."""
     listener = logging.getLogger("instructor")
     if any(isinstance(handler, logging.NullHandler) for handler in listener.handlers):
         return

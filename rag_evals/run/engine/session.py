@@ -229,7 +229,7 @@ class AsyncGradingSession:
     def read(self, sample: object) -> NumberedSample:
         """Convert and number a row; `grade` accepts the result."""
         if not self._is_open:
-            raise ConfigurationError("the session is closed; call grade inside its with block")
+            raise ConfigurationError("the session is closed; call grade inside the with block")
         if asyncio.get_running_loop() is not self._loop:
             raise EventLoopError(
                 "this session was opened in another event loop; open one in each loop, or use "

@@ -72,7 +72,7 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for a new file": (BatchEnd(instead={"upload": [Raw(PAGE)]}), 6, "6 of 6"),
     "a page for an order": (BatchEnd(instead={"create": [Raw(PAGE)]}), 6, "6 of 6"),
     "an order that fails": (BatchEnd(instead={"create": [HttpError(500)] * 2}), 6, "6 of 6"),
-    "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)] * 5}), 6, "an HTML page in it"),
+    "a page for a state": (BatchEnd(instead={"poll": [Raw(PAGE)] * 5}), 6, "an HTML page"),
     "no state": (BatchEnd(instead={"poll": [Raw({})] * 5}), 6, "neither a file nor a batch"),
 }
 
@@ -112,7 +112,7 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
         "collect run --again",
     ),
     **{
-        f"no right to {step}": (BatchEnd(instead={step: [HttpError(401)]}), sent, "refuses the key")  # type: ignore[dict-item]  # words of a Literal
+        f"no right to {step}": (BatchEnd(instead={step: [HttpError(401)]}), sent, "rejects the key")  # type: ignore[dict-item]  # words of a Literal
         for step, sent in (("upload", 0), ("create", 0), ("poll", 6), ("content", 6))
     },
 }

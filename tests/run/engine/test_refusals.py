@@ -70,7 +70,7 @@ def test_a_wrong_key_still_ends_every_start(scripted: Start) -> None:
     """A row that is known does not hide that the next one is refused as well."""
     judge = scripted(HttpError(401, "wrong key"))
     for _ in range(3):
-        with pytest.raises(JudgeRejectedError, match="refuses the key"):
+        with pytest.raises(JudgeRejectedError, match="rejects the key"):
             evaluate(rows(20), client="openai/m", concurrency=1, out="out")
     assert len(judge.requests) == 1 + 2 + 3
 

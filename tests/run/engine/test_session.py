@@ -187,7 +187,7 @@ def test_closed_while_a_row_is_graded_it_says_so(scripted: Start) -> None:
                 await asyncio.sleep(0.01)
         return await grading
 
-    with pytest.raises(ConfigurationError, match="closed while a row was graded; wait for all"):
+    with pytest.raises(ConfigurationError, match="closed while a row was being graded; wait"):
         asyncio.run(closed_too_soon())
 
 

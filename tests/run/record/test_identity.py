@@ -208,8 +208,8 @@ def test_another_format_is_not_gone_on_with(written: int, message: str) -> None:
     [
         ("openai/m", None, "no API key"),
         ("opnai/m", "k", "no provider 'opnai'; did you mean 'openai'"),
-        ("gpt-4o-mini", "k", "is not 'embedded' and not PROVIDER/MODEL"),
-        ("embeded", "k", "is not 'embedded' and not PROVIDER/MODEL"),
+        ("gpt-4o-mini", "k", "is neither 'embedded' nor PROVIDER/MODEL"),
+        ("embeded", "k", "is neither 'embedded' nor PROVIDER/MODEL"),
         ("embedded@nonsense", "k", "nonsense"),
         ("embedded>opnai/m", "k", "no provider 'opnai'"),
         ("embedded>openai/m", None, "no API key"),
