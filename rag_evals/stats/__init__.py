@@ -1,12 +1,12 @@
-"""Statistics: pure functions on numbers, with the standard library only.
+"""Statistics: pure functions on numbers that use only the standard library.
 
 Intervals, bands, groups, paired comparison, agreement with people, and correction of a judge's
 bias. See docs/statistics.md.
 
 Labels, verdicts, scores (0 to 1), clusters and weights are lists with one entry per row, in the
-same order. A confidence is the coverage of an interval, as a fraction.
+same order. A confidence is an interval's coverage, as a fraction.
 
-All functions reject empty lists and numbers out of range (`InvalidScoresError`), lists of different
+All functions reject empty lists and out-of-range numbers (`InvalidScoresError`), lists of different
 lengths (`UnpairedScoresError`), and an invalid confidence, error or count (`ConfigurationError`).
 """
 

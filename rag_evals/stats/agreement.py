@@ -1,7 +1,7 @@
-"""Agreement of a judge with people, and thresholds.
+"""Agreement between a judge and people, and thresholds.
 
-Kappa alone is misleading if most statements are supported (Feinstein and Cicchetti 1990), so raw
-agreement, base rate and both error rates come with it.
+Kappa alone is misleading if most statements are supported (Feinstein and Cicchetti 1990), so it is
+reported with raw agreement, base rate and both error rates.
 """
 
 import math
@@ -35,7 +35,7 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of labels and verdicts; "positive" refers to the verdict, "true" to its label."""
+    """Counts of verdicts: "positive" for True ones, "true" for ones equal to the label."""
 
     true_positives: int
     false_positives: int
@@ -45,15 +45,15 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of a judge with people's labels.
+    """Agreement between a judge and people's labels.
 
     Attributes:
         base_rate: Share of True labels.
         judged_rate: Share of True verdicts.
-        sensitivity: Share of True labels with a True verdict; None without True labels.
-        specificity: Share of False labels with a False verdict; None without False labels.
-        precision: Share of True verdicts with a True label; None without True verdicts.
-        balanced_accuracy: Mean of sensitivity and specificity; None if one label is missing.
+        sensitivity: Share of True labels with a True verdict; None if there are no True labels.
+        specificity: Share of False labels with a False verdict; None if there are no False labels.
+        precision: Share of True verdicts with a True label; None if there are no True verdicts.
+        balanced_accuracy: Mean of sensitivity and specificity; None if either is None.
         kappa: Cohen's kappa, -1 to 1; None if all labels and verdicts are equal.
     """
 
@@ -82,10 +82,10 @@ def measure_agreement(
     weights: Weights = None,
     resamples: int = 4_000,
 ) -> Agreement:
-    """Measure the agreement of a judge with people's labels.
+    """Measure the agreement between a judge and people's labels.
 
-    `resamples` is the number of draws for the intervals of balanced accuracy and kappa. The
-    confusion is not weighted.
+    `resamples` is the number of draws for the intervals of balanced accuracy and kappa. The counts
+    in `confusion` are not weighted.
     """
     require_positive("resamples", resamples)
     confusion = count_confusion(labels, verdicts)
@@ -131,9 +131,9 @@ class _Matches:
         return effective_rows(self.values, clusters=self.clusters, weights=self.weights)
 
     def shapes(self) -> tuple[float, float]:
-        """Return the Beta distribution of the rate, with Jeffreys' prior.
+        """Return the parameters of the rate's Beta distribution, with Jeffreys' prior.
 
-        Resampled rows would show no spread for a judge that is right in five of five rows.
+        Resampling rows would give no spread for a judge that is right on five rows out of five.
         """
         size, values = self.size(), weighted_values(self.values, self.weights)
         hits = sum(values) / len(values)
@@ -160,8 +160,8 @@ def _balanced_accuracy(
 def _kappa_interval(counts: _Counts, share: float, resamples: int) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
-    After full agreement the plain bootstrap has no width and covers 24 %, so one more row is
-    spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
+    If the agreement is complete, the plain bootstrap interval has no width and covers 24 %, so one
+    more row is spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
     """
     estimate = _kappa(*counts)
     if estimate is None:
@@ -180,7 +180,7 @@ def _drawn_interval(
 ) -> Interval:
     """Return the quantiles of draws as an interval that contains the estimate.
 
-    Smoothing pulls draws to the middle, so an estimate of 1 can be above almost all of them.
+    Smoothing pulls draws toward the middle, so an estimate of 1 can be above almost all of them.
     """
     rng = random.Random(0)
     draws = (draw(rng) for _ in range(resamples))
@@ -190,7 +190,7 @@ def _drawn_interval(
 
 
 def _weighted_counts(labels: Sequence[bool], verdicts: Sequence[bool], weights: Weights) -> _Counts:
-    """Return the weighted counts of a confusion; they add up to the number of rows."""
+    """Return the weighted counts of the confusion, which add up to the number of rows."""
     share = 1.0 if weights is None else len(weights) / math.fsum(weights)
     sums = dict.fromkeys(((a, b) for a in (True, False) for b in (True, False)), 0.0)
     for label, verdict, weight in zip(
@@ -213,16 +213,16 @@ _Ratings = tuple[tuple[Hashable, int], ...]
 def krippendorff_interval(
     ratings: Sequence[Sequence[Hashable | None]], *, resamples: int = 2_000
 ) -> Interval | None:
-    """Estimate the agreement of people: Krippendorff's alpha (2011) for categories.
+    """Estimate the agreement among people: Krippendorff's alpha (2011) for categories.
 
-    `ratings` has for each item the categories that people gave it; None means none. The bootstrap
-    interval (Zapf et al. 2016) is too narrow below about 30 items.
+    `ratings` contains, for each item, the category that each person chose, or None. The bootstrap
+    interval (Zapf et al. 2016) is too narrow for fewer than about 30 items.
 
     Returns:
-        1 for full agreement, 0 for chance, below 0 for less; None if no item has two labels or only
-        one category occurs.
+        1 for complete agreement, 0 for chance agreement, and less than 0 for even less; None if no
+        item has two labels, or if only one category occurs.
     """
-    # An item with one label cannot show agreement.
+    # An item with a single label says nothing about agreement.
     counts = (Counter(label for label in item if label is not None) for item in ratings)
     items = [tuple(count.items()) for count in counts if count.total() > 1]
     estimate = _alpha(items)
@@ -253,10 +253,10 @@ def _alpha(items: Sequence[_Ratings]) -> float | None:
 
 
 def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the threshold with the best balanced accuracy, the highest if several have it.
+    """Return the threshold with the best balanced accuracy; the highest one if there is a tie.
 
     Raises:
-        TooFewLabelsError: One label is missing.
+        TooFewLabelsError: All labels are the same.
     """
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
@@ -271,20 +271,20 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
 def auroc_interval(
     labels: Sequence[bool], scores: Sequence[float], *, confidence: float = 0.95
 ) -> Interval:
-    """Estimate how often a True row scores above a False one, by DeLong's method (1988).
+    """Estimate how often a True row scores higher than a False one, by DeLong's method (1988).
 
     Ties count half.
 
     Raises:
-        TooFewLabelsError: One label occurs less than twice.
+        TooFewLabelsError: Either label occurs fewer than two times.
     """
     require_fraction("confidence", confidence)
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
-        raise TooFewLabelsError(f"one label occurs {fewest} time; an interval needs it twice")
-    # For each row the share of rows with the other label that it is ranked correctly against.
+        raise TooFewLabelsError("one label occurs only once; an interval needs it twice")
+    # For each row, the share of rows with the other label that are on the correct side of it.
     above = [_share_below(score, negatives) for score in positives]
     below = [1 - _share_below(score, positives) for score in negatives]
     area = math.fsum(above) / len(above)
@@ -299,21 +299,21 @@ def auroc_interval(
 
 
 def calibration_error(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the expected calibration error, 0 to 1, over ten equal ranges (Naeini 2015).
+    """Return the expected calibration error, 0 to 1, over ten ranges of equal width (Naeini 2015).
 
-    With few rows per range it is too high.
+    It is overestimated if there are few rows per range.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)
     gaps: list[list[float]] = [[] for _ in range(_BINS)]
     for label, score in zip(labels, scores, strict=True):
-        # 0.29 * 100 is 28.999999999999996; without the nudge 0.29 would be in the bin below.
+        # 0.29 * 100 is 28.999999999999996; without the offset, 0.29 would be in the bin below.
         gaps[min(int(score * _BINS + 1e-9), _BINS - 1)].append(score - bool(label))
     return math.fsum(abs(math.fsum(each)) for each in gaps) / len(scores)
 
 
 def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return the sorted scores of True rows, and of False rows."""
+    """Return the sorted scores of True rows and of False rows."""
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores, bounds=None)
     pairs = list(zip(labels, scores, strict=True))

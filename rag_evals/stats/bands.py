@@ -18,7 +18,7 @@ from rag_evals.stats.intervals import (
     require_scores,
 )
 
-# 0.1 added nine times is 1e-16 below 0.9, and belongs to the upper band.
+# The sum of nine times 0.1 is 1e-16 below 0.9, but belongs in the upper band.
 _ROUNDING = 1e-9
 
 
@@ -29,10 +29,10 @@ class Band:
     Attributes:
         name: Stable name for code and files, such as "good".
         lower: Lowest score in the band, 0 to 1.
-        labels: Displayed label by language code.
-        meanings: Meaning of a score by language code.
-        about: Prefix of the graders that labels and meanings apply to; empty for all.
-        plain: Displayed label for other graders by language code.
+        labels: Displayed label, by language code.
+        meanings: Meaning of a score in the band, by language code.
+        about: Name prefix of the graders that labels and meanings apply to; empty for all.
+        plain: Displayed label for other graders, by language code.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Band:
     plain: Mapping[str, str] = field(default_factory=dict)
 
     def label(self, language: str = "en", grader: str | None = None) -> str:
-        """Return the displayed label, such as "Хорошая достоверность"; by default the name."""
+        """Return the displayed label, such as "Хорошая достоверность", or else the band's name."""
         shown = self.labels if self.is_of(grader) else self.plain
         return shown.get(language, self.name)
 
     def meaning(self, language: str = "en", grader: str | None = None) -> str | None:
-        """Return the meaning of a score in the band, if it has one for this grader."""
+        """Return the meaning of a score in the band; None if it has none for this grader."""
         return self.meanings.get(language) if self.is_of(grader) else None
 
     def is_of(self, grader: str | None) -> bool:
@@ -76,10 +76,10 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 
 
 def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
-    """Return bands from highest to lowest, from the lowest score of each; one must be 0.
+    """Return bands, highest first, from the lowest score in each; one of these must be 0.
 
     Raises:
-        ConfigurationError: A limit is outside 0 to 1 or repeated, or none is 0.
+        ConfigurationError: A limit is repeated or not between 0 and 1, or none is 0.
     """
     for name, limit in limits.items():
         if not 0 <= limit <= 1:
@@ -92,12 +92,12 @@ def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
                 f"bands {upper.name!r} and {lower.name!r} both start at {upper.lower!r}"
             )
     if not bands or bands[-1].lower != 0:
-        raise ConfigurationError(f"no band starts at 0: {dict(limits)!r}; scores from 0 need one")
+        raise ConfigurationError(f"no band starts at 0: {dict(limits)!r}; one must start at 0")
     return tuple(bands)
 
 
 def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
-    """Return the band of a score from 0 to 1."""
+    """Return the band that contains a score from 0 to 1."""
     require_scores("score", [score])
     return next(band for band in bands if score >= band.lower - _ROUNDING)
 
@@ -117,7 +117,7 @@ def count_bands(
 
 @dataclass(frozen=True, slots=True)
 class GroupScores:
-    """Scores of the rows that share a value; `group` None are the rows without one."""
+    """Scores of the rows that share a value; `group` is None for rows without one."""
 
     group: str | None
     rows: int
@@ -138,8 +138,8 @@ def summarize_groups(
 ) -> list[GroupScores]:
     """Summarize the scores of each group, in order of first appearance.
 
-    A score of None counts under its reason; rows with the group None form one group. Intervals are
-    not corrected for the number of groups.
+    A score of None is counted under its reason. Rows whose group is None form a group of their own.
+    Intervals are not corrected for the number of groups.
     """
     if not scores:
         raise InvalidScoresError("scores is empty; at least one row is needed")
@@ -179,7 +179,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 def median(values: Sequence[float]) -> float:
-    """Return the median, with less memory than `statistics.median` if many values are equal."""
+    """Return the median, using less memory than `statistics.median` if many values are equal."""
     counted = equal_values(values)
     if isinstance(counted, zip):
         return statistics.median(values)
@@ -196,11 +196,11 @@ def standard_deviation(values: Sequence[float]) -> float:
 
 
 def majority(scores: Sequence[float]) -> float:
-    """Return the most frequent score; if several are, the one nearest to the median."""
+    """Return the most frequent score; in a tie, the one nearest to the median."""
     require_scores("repeats", scores)
     counted, middle = Counter(scores), median(scores)
     most = max(counted.values())
-    # Of two equally near scores, return the lower, cautious one.
+    # If two scores are equally near, return the lower, more cautious one.
     return min(
         (score for score, count in counted.items() if count == most),
         key=lambda score: (abs(score - middle), score),

@@ -1,11 +1,11 @@
-"""Tests whether a mean is above a gate that stay valid at any stopping time.
+"""Tests of whether a mean is above a gate, which are valid at any stopping time.
 
-A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. His
-wealth then exceeds 1 / error with probability at most `error`, at any time and for any distribution
-on 0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686), so a gate can stop then.
+A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
+probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
+0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops if it does.
 
-He splits his wealth equally over eight fixed fractions of the largest bet. The wealth does not
-depend on the order of rows, and falls as the tested mean rises, so bisection gives bounds.
+He splits his wealth equally among eight fixed fractions of the largest bet. The wealth does not
+depend on the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
 """
 
 import math
@@ -26,14 +26,14 @@ from rag_evals.stats.intervals import (
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
-# From small bets, for means near the gate, to large ones.
+# From small bets, which suit means near the gate, to large ones.
 _FRACTIONS = tuple(0.01 * 90 ** (step / 7) for step in range(8))
 _BISECTIONS = 20
 _MOST_DISTINCT = 2_000
 _GRAIN = 4_000
 _COUNTED = 100_000
 _MOST_ROWS_TOLD = 1_000_000
-# A smaller gate counts as 0, because its odds would overflow.
+# A smaller gate is treated as 0, because its odds would overflow.
 _LEAST_GATE = 1e-9
 
 
@@ -43,12 +43,12 @@ class GateTest:
 
     Attributes:
         verdict: "passed" or "failed" once the mean is significantly above or below the gate.
-        low: Lower bound of the mean, wrong with probability at most `error`.
-        high: Upper bound, wrong with the same probability.
+        low: Lower bound on the mean, wrong with probability at most `error`.
+        high: Upper bound on the mean, wrong with probability at most `error`.
         error: Probability of a wrong "passed", and of a wrong "failed".
         scored: Number of rows with a score.
         population: Number of rows in the data; None if the test is about all rows like these.
-        more_rows: Estimated number of further rows until a verdict; None above a million.
+        more_rows: Estimated number of additional rows needed for a verdict; None above a million.
     """
 
     verdict: GateVerdict
@@ -62,7 +62,7 @@ class GateTest:
     more_rows: int | None = None
 
     def of_differences(self) -> "GateTest":
-        """Convert a test of (1 + difference) / 2 to a test of the difference, -1 to 1."""
+        """Convert a test of (1 + difference) / 2 into a test of the difference, -1 to 1."""
         estimate = None if self.estimate is None else _difference(self.estimate)
         gate, low, high = map(_difference, (self.gate, self.low, self.high))
         return replace(self, gate=gate, estimate=estimate, low=low, high=high)
@@ -78,8 +78,8 @@ def gate_test(
 ) -> GateTest:
     """Test whether the mean over all rows like these reaches a gate, at any stopping time.
 
-    A gate below 1e-9 counts as 0 and always passes. `error` is the probability of a wrong verdict,
-    `fail_error` that of a wrong "failed" if it is smaller, as for one of several graders.
+    A gate below 1e-9 is treated as 0 and always passes. `error` is the probability of a wrong
+    verdict. `fail_error` is that of a wrong "failed", if smaller, as for one of several graders.
     """
     require_scores("scores", scores)
     fail_error = error if fail_error is None else fail_error
@@ -106,7 +106,7 @@ def gate_test(
 
 
 def _difference(share: float) -> float:
-    # Rounded so that -0.3 is not -0.30000000000000004, and within -1 to 1.
+    # Round, so that -0.3 is not -0.30000000000000004, and keep the result between -1 and 1.
     return min(1.0, max(-1.0, round(2 * share - 1, 12)))
 
 
@@ -119,7 +119,7 @@ class _Independent:
             # Rounding down makes a million distinct scores fast, and never increases the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
         self._units = Counter(zip(values, sizes, strict=True))
-        # Rows of one cluster are one bet, scaled so that the largest cluster cannot lose more.
+        # Each cluster is one bet, scaled so that the largest cluster cannot lose more.
         self._largest = max(sizes)
 
     def log_wealth(self, mean: float) -> float:
@@ -135,7 +135,7 @@ class _Independent:
         )
 
     def best_growth(self, doubted: float, mean: float) -> float:
-        """Return the log growth of the best fraction, with one more row of 0 or 1.
+        """Return the log growth of the best fraction, with an extra row of 0 or 1.
 
         Without that row, five equal rows would imply that all rows are equal.
         """
@@ -158,7 +158,7 @@ def _rows_more(
     grown = bet.best_growth(value, mean)
     if grown <= 0:
         return None
-    # The best fraction started with an eighth of the wealth.
+    # The best fraction starts with an eighth of the wealth.
     needed = -math.log(error) + math.log(len(_FRACTIONS))
     more = max(1, math.ceil((rows + 1) * needed / grown) - rows)
     return more if more <= _MOST_ROWS_TOLD else None
@@ -167,7 +167,7 @@ def _rows_more(
 class SequentialGate:
     """Tests a gate with rows drawn from a data set of `population` rows in random order.
 
-    `error` is the probability of a wrong "passed", `fail_error` that of a wrong "failed".
+    `error` is the probability of a wrong "passed", and `fail_error` that of a wrong "failed".
     """
 
     def __init__(
@@ -185,7 +185,7 @@ class SequentialGate:
         self._below = _Drawn(1 - gate, population)
 
     def add(self, score: float | None) -> None:
-        """Add the score of the next row; None if it does not count towards the mean."""
+        """Add the next row's score; None if the row does not count toward the mean."""
         self._scores.append(score)
         self._above.add(score)
         self._below.add(None if score is None else 1 - score)
@@ -223,10 +223,10 @@ class SequentialGate:
 
 
 class _Drawn:
-    """Wealth of a bet on the mean of a data set, drawn without replacement.
+    """Wealth of a bet on the mean of a data set whose rows are drawn without replacement.
 
-    Each drawn row changes the mean that the other rows must have. A row without a score counts as
-    the tested mean, which changes neither mean nor wealth.
+    Each drawn row changes the mean that the remaining rows must have. A row without a score counts
+    as the tested mean, which changes neither that mean nor the wealth.
     """
 
     def __init__(self, mean: float, population: int) -> None:
@@ -240,7 +240,7 @@ class _Drawn:
         expected = self._owed / self._left
         self._owed -= value
         self._left -= 1
-        # Rounding must not make a sum that is just reached look exceeded.
+        # Because of rounding, a sum that is exactly reached must not look exceeded.
         if self._owed < -1e-9 or (expected <= 0 and value > 0):
             self._logs = [math.inf] * len(_FRACTIONS)
         elif expected > 0:
@@ -257,9 +257,9 @@ class _Drawn:
 def _drawn_bounds(
     scores: Sequence[float | None], population: int, error: float
 ) -> tuple[float | None, float, float]:
-    """Return the mean of drawn rows, and bounds of the mean of all rows.
+    """Return the mean of the drawn rows, and bounds on the mean of all rows.
 
-    The bounds hold at any stopping time, each with a chance of `error` to be wrong.
+    The bounds hold at any stopping time; each is wrong with probability at most `error`.
     """
     known = [score for score in scores if score is not None]
     mean = math.fsum(known) / len(known) if known else None

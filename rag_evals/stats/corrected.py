@@ -1,8 +1,8 @@
-"""Correction of a judge's bias with labels of some rows.
+"""Correction of a judge's bias with labels for some rows.
 
-PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453): the judge grades all rows and people a
-random sample of them; the judge's mean is corrected by its error on that sample. The interval
-includes both uncertainties, and is never wider than that of the labels alone.
+In PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453), the judge grades all rows, and
+people label a random sample of them. The judge's mean is corrected by its error on that sample. The
+interval accounts for both uncertainties, and is never wider than the one from the labels alone.
 """
 
 import math
@@ -26,8 +26,8 @@ from rag_evals.stats.intervals import (
 
 _LEAST_LABELS = 20
 
-# One extra row, spread over the corners (people 0 or 1, judge 0 or 1); less for graded labels.
-# Without it, thirty labels without a disagreement would imply that there is never one.
+# One extra row is spread over the corners (people 0 or 1, judge 0 or 1); less for graded labels.
+# Otherwise, thirty labels that all agree with the judge would imply that it never errs.
 _CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 _CORNER_WEIGHT = 0.25
 
@@ -39,8 +39,8 @@ class CorrectedMean:
     Attributes:
         labels_only: The estimate from the labels alone.
         judged: The judge's mean over all rows, labelled or not.
-        power: Weight of the judge, from 0 (`corrected` is `labels_only`) to 1.
-        effective_labels: Number of labels that alone would give an equally narrow interval.
+        power: The judge's weight, from 0 (`corrected` is `labels_only`) to 1.
+        effective_labels: Number of labels that would give an equally narrow interval on their own.
     """
 
     corrected: Interval
@@ -72,17 +72,17 @@ def prediction_powered_mean(
     """Correct the judge's mean score with people's labels (PPI++).
 
     Args:
-        labels: Labels of a random sample of rows, 0 to 1.
-        judged: The judge's scores of the same rows.
-        unlabelled: The judge's scores of all other rows; of all rows if there are weights.
+        labels: Labels for a random sample of rows, 0 to 1.
+        judged: The judge's scores for the same rows.
+        unlabelled: The judge's scores for all other rows; for all rows if there are weights.
         label_clusters: Clusters of the labelled rows.
         unlabelled_clusters: Clusters of the rows in `unlabelled`.
         weights: Number of rows that each labelled row represents.
         confidence: Coverage of the interval.
 
     Raises:
-        TooFewLabelsError: There are fewer than 20 labels, or labels of fewer than two clusters.
-        InvalidScoresError: A number is not from 0 to 1, or `unlabelled` has fewer than two.
+        TooFewLabelsError: There are fewer than 20 labels, or labels in fewer than two clusters.
+        InvalidScoresError: A number is not between 0 and 1, or `unlabelled` has fewer than two.
     """
     require_fraction("confidence", confidence)
     _require_enough(labels, judged, unlabelled)
@@ -120,15 +120,15 @@ def _require_enough(
     require_aligned("labels", labels, "judged scores", judged)
     if len(labels) < _LEAST_LABELS:
         raise TooFewLabelsError(
-            f"{len(labels)} labels; a correction needs at least {_LEAST_LABELS}, because the "
-            "judge's errors cannot be told from chance with fewer"
+            f"{len(labels)} labels; a correction needs at least {_LEAST_LABELS}, because with "
+            "fewer, the judge's errors cannot be distinguished from chance"
         )
     require_scores("labels", labels)
     require_scores("judged", judged)
     require_scores("unlabelled", unlabelled)
     if len(unlabelled) < 2:
         raise InvalidScoresError(
-            f"{len(unlabelled)} row without a label; with all rows labelled take their mean"
+            f"{len(unlabelled)} row without a label; if all rows are labelled, use the labels' mean"
         )
 
 
@@ -148,7 +148,7 @@ def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Mome
 
 
 def _yes_no_likeness(labels: Sequence[float]) -> float:
-    """Return the variance of labels relative to yes/no labels with the same mean."""
+    """Return the labels' variance relative to that of yes/no labels with the same mean."""
     error = mean_error(labels)
     most = error.mean * (1 - error.mean)
     return min(1.0, error.standard_error**2 * len(labels) / most) if most > 0 else 1.0
@@ -162,10 +162,10 @@ def _best_power(
     *,
     is_weighted: bool,
 ) -> float:
-    """Return the judge's weight with the smallest variance (PPI++)."""
+    """Return the judge's weight that minimizes the variance (PPI++)."""
     few, many = len(labels), len(unlabelled)
     if is_weighted:
-        # Labelled rows have a different variance than all rows, so the two cannot be pooled.
+        # The variance of labelled rows differs from that of all rows, so the two cannot be pooled.
         spread = moments.judged_variance + few * mean_error(unlabelled).standard_error ** 2
         return min(1.0, max(0.0, moments.covariance / spread)) if spread else 0.0
     pooled = (
@@ -189,7 +189,7 @@ def _rectifier_variance(
     )
     variance = spread / len(labels)
     if clusters is None:
-        # One degree for the mean, and one for the power that the same labels chose.
+        # Subtract one degree for the mean, and one for the power fitted to the same labels.
         return variance, len(labels) - 2
     errors = [label - power * score for label, score in zip(labels, judged, strict=True)]
     robust, plain = mean_error(errors, clusters=clusters), mean_error(errors)
@@ -203,9 +203,9 @@ def _rectifier_variance(
 def _score_interval(
     estimate: float, variance: float, freedom: float, labels: int, confidence: float
 ) -> Interval:
-    """Return a Wilson interval with effective rows, smoothed like the variance.
+    """Return a Wilson interval with an effective number of rows, smoothed like the variance.
 
-    Without smoothing there would be almost no effective rows near 0 and 1.
+    Without smoothing, there would be almost no effective rows near 0 and 1.
     """
     smoothed = (labels * estimate + 0.5) / (labels + 1)
     effective = smoothed * (1 - smoothed) / variance

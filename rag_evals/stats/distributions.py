@@ -1,8 +1,8 @@
 """Quantiles and probabilities of the Beta and Student t distributions, in pure Python.
 
-Both use the regularised incomplete beta function, evaluated by its continued fraction (Abramowitz
-and Stegun 1964, 26.5.8) and inverted by Newton steps within a bracket. In the ranges that this
-package uses they differ from scipy by less than 1e-8, as tests check.
+Both use the regularized incomplete beta function, evaluated as a continued fraction (Abramowitz
+and Stegun 1964, 26.5.8) and inverted by Newton steps within a bracket. In the ranges used by this
+package, results differ from scipy's by less than 1e-8, which the tests check.
 """
 
 import math
@@ -17,7 +17,7 @@ def beta_cdf(value: float, a: float, b: float) -> float:
         return 0.0
     if value >= 1:
         return 1.0
-    # The fraction converges fast only on this side of the mean, so the other side is mirrored.
+    # The fraction converges quickly only on this side of the mean, so the other side is mirrored.
     if value > (a + 1) / (a + b + 2):
         return 1.0 - beta_cdf(1 - value, b, a)
     log_front = (
@@ -33,7 +33,7 @@ def beta_cdf(value: float, a: float, b: float) -> float:
 def _beta_fraction(value: float, a: float, b: float) -> float:
     """Evaluate the continued fraction 1 + d1/(1 + d2/(1 + ...)) by Lentz's method."""
     result, numerator_ratio, denominator_ratio = 1.0, 1.0, 0.0
-    # About sqrt(max(a, b)) terms are needed; the limit only prevents an endless loop.
+    # About sqrt(max(a, b)) terms are needed; the limit only prevents an infinite loop.
     for step in range(1, 100_000):
         half = step // 2
         if step % 2:
@@ -61,7 +61,7 @@ def beta_quantile(probability: float, a: float, b: float) -> float:
 def student_t_cdf(value: float, degrees_of_freedom: float) -> float:
     squared = value * value
     total = degrees_of_freedom + squared
-    # Each formula is exact where the other would subtract nearly equal numbers.
+    # Each formula is accurate where the other would subtract nearly equal numbers.
     if squared < 1:
         tail = 1 - beta_cdf(squared / total, 0.5, degrees_of_freedom / 2)
     else:

@@ -1,11 +1,11 @@
-"""Intervals of means and rates.
+"""Intervals for means and rates.
 
-The normal approximation s / sqrt(n) covers too rarely below a few hundred rows (Bowyer et al. 2025,
-arXiv:2503.01747). Rates use Wilson intervals instead, and mean scores Wilson intervals with Student
-quantiles and the effective number of rows.
+With fewer than a few hundred rows, the normal approximation s / sqrt(n) has too little coverage
+(Bowyer et al. 2025, arXiv:2503.01747). Rates use Wilson intervals instead, and mean scores use
+Wilson intervals with Student quantiles and the effective number of rows.
 
-Statements of an answer, and answers about a document, are not independent. The standard error sums
-the residuals of each cluster first (Liang and Zeger 1986; Miller 2024, arXiv:2411.00640), with the
+Statements in an answer, and answers about a document, are not independent. The standard error first
+sums the residuals of each cluster (Liang and Zeger 1986; Miller 2024, arXiv:2411.00640), with the
 small-sample correction CR2 and its degrees of freedom (Bell and McCaffrey 2002). If every row is a
 cluster of its own, this is the usual s / sqrt(n) with n - 1.
 """
@@ -26,7 +26,7 @@ from rag_evals.errors import (
 from rag_evals.stats.distributions import student_t_quantile
 
 Keys = Sequence[Hashable | None] | None
-"""The cluster of each row, such as its document; None, for one row or all, means independent."""
+"""The cluster of each row, such as its document. None, for a row or for all, means independent."""
 
 Weights = Sequence[float] | None
 """Number of rows that each row represents; None if all were equally likely to be drawn."""
@@ -47,11 +47,11 @@ def require_positive(name: str, value: int) -> None:
 def require_scores(
     name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> None:
-    """Reject an empty list, and numbers that are not finite or not within `bounds`."""
+    """Reject an empty list, and numbers that are not finite or are outside `bounds`."""
     if not values:
         raise InvalidScoresError(f"{name} is empty; at least one number is needed")
     low, high = (-math.inf, math.inf) if bounds is None else bounds
-    # A sum is finite only if all its parts are.
+    # A sum is finite only if all its terms are.
     if math.isfinite(sum(values)) and low <= min(values) and max(values) <= high:
         return
     for position, value in enumerate(values):
@@ -79,7 +79,7 @@ def require_both_labels(labels: Sequence[bool]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and its confidence interval; `method` is for a footnote."""
+    """An estimate and its confidence interval; `method` describes how it was computed."""
 
     estimate: float
     low: float
@@ -93,12 +93,12 @@ class Interval:
         return self.high - self.low
 
     def contains(self, value: float) -> bool:
-        """True if `value` is inside, ends included."""
+        """True if `value` is inside the interval, including its ends."""
         return self.low <= value <= self.high
 
 
 MOST_REPEATED = 0.05
-"""Rows are clustered by question or context if more than this share has it in common."""
+"""Rows are clustered by question or context if more than this share of rows repeats one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Clusters:
     """Rows grouped by a value that they share.
 
     Attributes:
-        by: "question", "context", or the name of a column.
+        by: "question", "context", or a column name.
         keys: The cluster of each row; None for an independent row.
         units: Number of clusters and independent rows.
     """
@@ -117,20 +117,20 @@ class Clusters:
 
     @classmethod
     def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
-        """Cluster rows by `keys`; None means an independent row."""
+        """Cluster rows by `keys`; a key of None means an independent row."""
         return cls(by, keys, len(cluster_totals(repeat(0.0, len(keys)), clusters=keys)[1]))
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
-        """Estimate the mean score; the method names the number of clusters."""
+        """Estimate the mean score; `method` includes the number of clusters."""
         found = mean_interval(scores, clusters=self.keys, confidence=confidence)
         return replace(found, method=f"{found.method}, {self.units} clusters by {self.by}")
 
 
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
-    """Cluster rows by the first field that more than 5 % of them have in common.
+    """Cluster rows by the first field in which more than 5 % of rows share a value.
 
-    `shared` has for each field, such as "question", the hash of its value in each row, or 0. None
-    if rows are independent, or if all have the same value: they say nothing about other values.
+    `shared` contains, for each field such as "question", the hash of its value in each row, or 0.
+    None if rows are independent, or all have the same value and say nothing about other values.
     """
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
@@ -149,7 +149,7 @@ def mean_interval(
     weights: Weights = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean score of the population of rows; equal scores have an interval too."""
+    """Estimate the mean score in the population of rows; even equal scores get an interval."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     mean = math.fsum(scores) / len(scores)
@@ -173,7 +173,7 @@ _MOST_DISTINCT = 2_000
 
 
 def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
-    """Return each value with its count, or each value with 1 if too many differ."""
+    """Return distinct values with their counts; if there are too many, each value with 1."""
     counts: Counter[float] = Counter()
     for begin in range(0, len(values), _MOST_DISTINCT):
         counts.update(values[begin : begin + _MOST_DISTINCT])
@@ -183,9 +183,9 @@ def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
 
 
 def weighted_values(values: Sequence[float], weights: Weights) -> Sequence[float]:
-    """Return values whose plain mean and standard error equal the weighted ones (Hajek).
+    """Return values whose unweighted mean and standard error equal the weighted ones (Hajek).
 
-    Each is the weighted mean plus the value's contribution (Taylor linearisation).
+    Each is the weighted mean plus the value's contribution (Taylor linearization).
     """
     if weights is None:
         return values
@@ -211,9 +211,9 @@ def effective_wilson_interval(
 ) -> Interval:
     """Return an interval within 0 to 1 for a mean score and its standard error.
 
-    It is a Wilson interval for as many yes/no rows as would have this standard error, with a
-    Student quantile (Korn and Graubard 1998; Franco et al. 2019). If the error is 0, or the mean is
-    0 or 1, the number of independent `units` counts.
+    It is a Wilson interval for the number of yes/no rows that would have this standard error, with
+    a Student quantile (Korn and Graubard 1998; Franco et al. 2019). If the error is 0, or the mean
+    is 0 or 1, it uses the number of independent `units` instead.
     """
     variance = estimate * (1 - estimate)
     if standard_error < 1e-12 and variance > 0:
@@ -231,10 +231,10 @@ def no_spread_interval(
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Interval:
-    """Return an interval for a mean if all independent units have the same value.
+    """Return an interval for the mean when all independent units have the same value.
 
-    n equal values are likely only if a share of at least tail ** (1 / n) of the population has that
-    value; the others may be at either bound. At a bound this is Clopper-Pearson's limit (the "rule
+    n equal values are likely only if at least a share of tail ** (1 / n) of the population has that
+    value; the rest may be at either bound. At a bound, this is the Clopper-Pearson limit (the "rule
     of three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
@@ -245,12 +245,12 @@ def no_spread_interval(
 
 
 def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, float]:
-    """Return Wilson's limits of a rate; `rows` may be an effective number of rows."""
-    # Without division by `rows`, which can be as small as 1e-9.
+    """Return the Wilson limits for a rate; `rows` may be an effective number of rows."""
+    # Avoid dividing by `rows`, which can be as small as 1e-9.
     squared = quantile * quantile
     centre = (rate * rows + squared / 2) / (rows + squared)
     half = quantile / (rows + squared) * math.sqrt(rate * (1 - rate) * rows + squared / 4)
-    # At 0 and 1 rounding could move an end past the rate.
+    # At 0 and 1, rounding could move an end past the rate.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 
@@ -301,7 +301,7 @@ def count_interval(
 ) -> Interval:
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
-    No limit is below `lowest`. One cluster, or equal values, give an interval without width.
+    Limits are never below `lowest`. A single cluster or equal values give an interval of width 0.
     """
     require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
@@ -317,7 +317,7 @@ def count_interval(
 def interval_of_sums(
     rows: int, total: int, squares: int, *, lowest: float, confidence: float = 0.95
 ) -> Interval | None:
-    """Like `count_interval`, from sums of counts and of their squares; None without rows."""
+    """Like `count_interval`, but from sums of counts and squared counts; None without rows."""
     if rows == 0:
         return None
     mean = total / rows
@@ -331,10 +331,10 @@ def interval_of_sums(
 def effective_rows(
     matches: Sequence[bool], *, clusters: Keys = None, weights: Weights = None
 ) -> float:
-    """Return the effective number of independent yes/no rows, from 1 to their number.
+    """Return the effective number of independent yes/no rows, between 1 and the number of rows.
 
-    It is the number of rows divided by Kish's design effect (1965), like Rao and Scott (1992) for
-    tables. If all rows are equal, the design effect is unknown and the clusters count.
+    It is the number of rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for
+    tables. If all rows are equal, the design effect is unknown, so clusters are counted instead.
     """
     units = len(cluster_totals(matches, clusters=clusters)[0])
     alike = units < 2 or all(matches) or not any(matches)
@@ -350,7 +350,7 @@ def effective_rows(
 def cluster_totals(
     values: Iterable[float], *, clusters: Keys
 ) -> tuple["array[float]", "array[int]"]:
-    """Return the sum and the size of each cluster, in order of first appearance."""
+    """Return the sum and size of each cluster, in order of first appearance."""
     if clusters is None:
         totals = array("d", values)
         return totals, array("q", [1]) * len(totals)
@@ -370,17 +370,17 @@ def cluster_totals(
 def _degrees_of_freedom(sizes: Counter[int], *, correlation: float) -> float:
     """Return Satterthwaite's degrees of freedom (Bell and McCaffrey 2002).
 
-    The formula assumes a correlation within clusters. The caller tries 0 and 1 and uses the smaller
+    The formula assumes a correlation within clusters. Callers try 0 and 1 and use the smaller
     result, which matters if there are a few large clusters.
     """
     rows = sum(size * count for size, count in sizes.items())
-    # Variance of a cluster's sum if each row has variance 1.
+    # Variance of a cluster's sum if each row has a variance of 1.
     spread = {size: size + correlation * size * (size - 1) for size in sizes}
     total_spread = sum(spread[size] * count for size, count in sizes.items())
     weight = {size: 1 / (1 - size / rows) for size in sizes}
 
     def covariance(first: int, second: int) -> float:
-        """Return the covariance of the residual sums of two clusters of these sizes."""
+        """Return the covariance of the residual sums of two clusters with these sizes."""
         return (
             first * second * total_spread / rows - first * spread[second] - second * spread[first]
         ) / rows

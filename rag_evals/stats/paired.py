@@ -1,8 +1,8 @@
-"""Comparison of a candidate and a baseline on the same samples.
+"""Comparison of a candidate with a baseline on the same samples.
 
 Pairing removes the difficulty of each sample, so the interval is much narrower than for two
-separate means (Miller 2024, arXiv:2411.00640). A difference needs both the sign-flip test and the t
-test of the interval; verdict, p-value and interval combine the two.
+separate means (Miller 2024, arXiv:2411.00640). A difference is significant only if both the
+sign-flip test and the interval's t test agree; verdict, p-value and interval combine the two.
 """
 
 import math
@@ -34,7 +34,7 @@ TestName = Literal[
     "exact sign-flip", "Monte Carlo sign-flip", "cluster-robust t", "limit for equal values"
 ]
 
-# Two sorted halves of 2**14 sums count all 2**28 sign patterns exactly.
+# With two sorted halves of 2**14 sums, all 2**28 sign patterns can be counted exactly.
 _EXACT_UNITS = 28
 _RESAMPLED_ROWS = 2_000
 _RESAMPLES = 10_000
@@ -46,7 +46,7 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A two-sided p-value, above 0 and at most 1, and its test."""
+    """A two-sided p-value, above 0 and at most 1, and the test that it comes from."""
 
     p_value: float
     test: TestName
@@ -57,12 +57,12 @@ def sign_flip_test(
 ) -> SignificanceTest | None:
     """Test whether the mean of paired differences is 0 by flipping their signs.
 
-    Without a real difference the sign of each is arbitrary (Fisher 1935); differences of one
-    cluster flip together. If up to 28 clusters have a difference, all sign patterns are counted;
-    up to 2,000 rows, 10,000 random ones are drawn.
+    If there is no real difference, each sign is arbitrary (Fisher 1935); differences in the same
+    cluster flip together. If at most 28 clusters have a difference, all sign patterns are counted;
+    otherwise, for up to 2,000 rows, 10,000 random patterns are drawn.
 
     Returns:
-        None above 2,000 rows, where the t test gives the same answer faster.
+        None for more than 2,000 rows, for which the t test gives the same answer faster.
     """
     require_scores("differences", differences, bounds=None)
     moved = [total for total in cluster_totals(differences, clusters=clusters)[0] if total != 0]
@@ -74,7 +74,7 @@ def sign_flip_test(
 
 
 def _exact_p(totals: list[float]) -> float:
-    """Return the share of sign patterns with a sum as far from 0, by meeting in the middle."""
+    """Return the share of sign patterns whose sum is as far from 0, by meeting in the middle."""
     if not totals:
         return 1.0
     limit = _just_below(totals)
@@ -90,11 +90,11 @@ def _exact_p(totals: list[float]) -> float:
 def _random_p(totals: list[float]) -> float:
     """Return the share of random sign patterns as extreme, including the observed one.
 
-    A random byte selects one of 256 precomputed sums of eight totals, about thirty times faster
-    than flipping each sign.
+    Each random byte selects one of 256 precomputed sums of eight totals, which is about thirty
+    times faster than flipping each sign.
     """
     tables = [_signed_sums(totals[start : start + 8]) for start in range(0, len(totals), 8)]
-    # The last table can be shorter; repeating it makes every byte a valid and fair index.
+    # The last table can be shorter; repeating it makes every byte a valid, equally likely index.
     tables[-1] = tables[-1] * (256 // len(tables[-1]))
     limit, rng = _just_below(totals), random.Random(0)
     draws = (sum(map(getitem, tables, rng.randbytes(len(tables)))) for _ in range(_RESAMPLES))
@@ -102,7 +102,7 @@ def _random_p(totals: list[float]) -> float:
 
 
 def _just_below(totals: list[float]) -> float:
-    """Return the size of the observed sum, minus a tolerance for rounding."""
+    """Return the absolute value of the observed sum, minus a tolerance for rounding."""
     return abs(math.fsum(totals)) - 1e-9 * math.fsum(map(abs, totals))
 
 
@@ -112,7 +112,7 @@ def _t_test(error: MeanError) -> SignificanceTest:
 
 
 def _signed_sums(totals: Sequence[float]) -> list[float]:
-    """Return all 2**n sums of the totals with either sign, in binary order."""
+    """Return the 2**n sums for all sign patterns, in binary order."""
     sums = [0.0]
     for total in totals:
         sums = [base - total for base in sums] + [base + total for base in sums]
@@ -132,15 +132,15 @@ def holm_adjusted(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class PairedComparison:
-    """Comparison of two lists of scores of the same samples.
+    """Comparison of two lists of scores for the same samples.
 
     Attributes:
-        difference: Mean of candidate - baseline, -1 to 1. It excludes 0 exactly if the p-value is
-            at most 1 - its confidence.
-        significance: The larger of two two-sided p-values, and its test.
+        difference: Mean of candidate - baseline, -1 to 1. Its interval excludes 0 if and only if
+            the p-value is at most 1 - its confidence.
+        significance: The larger of two two-sided p-values, and the test that it comes from.
         clusters: Number of independent units.
         detectable: Smallest true difference that 80 of 100 such comparisons would detect; None
-            without any variance.
+            if there is no variance.
     """
 
     difference: Interval
@@ -160,14 +160,14 @@ class PairedComparison:
 
     @property
     def rows_needed(self) -> int | None:
-        """Number of rows to detect a difference of this size in 80 of 100 comparisons.
+        """Number of rows needed to detect a difference of this size in 80 of 100 comparisons.
 
-        None if a difference was detected, if it is 0, or if a million rows would not suffice.
+        None if a difference was detected, if it is 0, or if a million rows would not be enough.
         """
         size = abs(self.difference.estimate)
         if self.detectable is None or self.verdict != "not distinguishable" or size == 0:
             return None
-        # The interval narrows with the root of the clusters, and with the Student quantiles.
+        # The interval narrows with the square root of the clusters, and with the Student quantiles.
         now = self.clusters - 1
         need, confidence = self.clusters * (self.detectable / size) ** 2, self.difference.confidence
         reach = partial(_reach, confidence=confidence)
@@ -186,9 +186,9 @@ def compare_paired(
     clusters: Keys = None,
     confidence: float = 0.95,
 ) -> PairedComparison:
-    """Compare two lists of scores of the same samples.
+    """Compare two lists of scores for the same samples.
 
-    The interval is widened to 0 if the p-value is above 1 - `confidence`.
+    The interval is widened to include 0 if the p-value is above 1 - `confidence`.
     """
     require_fraction("confidence", confidence)
     differences = _differences(baseline, candidate)
@@ -198,7 +198,7 @@ def compare_paired(
     flips = sign_flip_test(differences, clusters=clusters)
     detectable = None
     if error is None or error.standard_error < 1e-12:
-        # Without any variance only the number of equal differences counts.
+        # If there is no variance, only the number of equal differences matters.
         significance = _equal_test(mean, units)
         difference = no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
     else:
@@ -227,9 +227,9 @@ def compare_paired(
 def count_difference(
     baseline: Sequence[float], candidate: Sequence[float], *, clusters: Keys = None
 ) -> Interval:
-    """Estimate the difference of counts, such as words, of the same samples.
+    """Estimate the difference in counts, such as words, for the same samples.
 
-    A few samples must also pass the sign-flip test.
+    If there are few samples, the difference must also pass the sign-flip test.
     """
     require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
@@ -244,7 +244,7 @@ def count_difference(
 def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[float]:
     require_aligned("baseline scores", baseline, "candidate scores", candidate)
     if not baseline:
-        raise UnpairedScoresError("0 baseline scores, 0 candidate scores; there is no pair")
+        raise UnpairedScoresError("0 baseline scores, 0 candidate scores; there is nothing to pair")
     require_scores("baseline", baseline)
     require_scores("candidate", candidate)
     changes = (new - old for old, new in zip(baseline, candidate, strict=True))
@@ -255,7 +255,7 @@ def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[
 def _equal_test(mean: float, units: int) -> SignificanceTest:
     """Return the p-value at which the limit for equal differences reaches 0.
 
-    This is where tail ** (1 / units) equals 1 / (1 + |mean|).
+    At this value, tail ** (1 / units) equals 1 / (1 + |mean|).
     """
     p_value = min(1.0, 2 * (1 + abs(mean)) ** -units)
     return SignificanceTest(max(p_value, math.ulp(0.0)), "limit for equal values")
@@ -273,6 +273,6 @@ def _widened_to_zero(interval: Interval) -> Interval:
 
 
 def _reach(freedom: float, confidence: float) -> float:
-    """Return the standard errors of a difference that 80 of 100 comparisons detect."""
+    """Return the difference, in standard errors, that 80 of 100 comparisons would detect."""
     sure, found = (1 + confidence) / 2, _POWER
     return student_t_quantile(sure, freedom) + student_t_quantile(found, freedom)

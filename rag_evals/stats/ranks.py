@@ -1,9 +1,9 @@
-"""Quality of a ranking of search results, from the relevance at each rank.
+"""Quality of a search ranking, from the relevance at each rank.
 
-`relevant` says for each rank, best first, whether the item is relevant. `total` is the number of
-relevant items, found or not; None counts those that were found. All numbers are from 0 to 1; they
-are 0 if nothing relevant was found, and None if nothing relevant exists. `k` is at least 1, and can
-exceed the length of the list.
+`relevant` states for each rank, best first, whether the item is relevant. `total` is the number of
+relevant items, found or not; None counts those that were found. All results are between 0 and 1:
+0 if nothing relevant was found, and None if nothing relevant exists. `k` must be at least 1, but
+can exceed the length of the list.
 """
 
 import math
@@ -13,7 +13,7 @@ from rag_evals.errors import ConfigurationError, InvalidScoresError
 
 
 def hit_at(relevant: Sequence[bool], k: int, total: int | None = None) -> float | None:
-    """Return 1.0 if one of the first k items is relevant, else 0.0."""
+    """Return 1.0 if any of the first k items is relevant, else 0.0."""
     _check(relevant, total, k)
     return float(any(relevant[:k])) if _total(relevant, total) else None
 
@@ -32,7 +32,7 @@ def reciprocal_rank(relevant: Sequence[bool], total: int | None = None) -> float
 
 
 def average_precision(relevant: Sequence[bool], total: int | None = None) -> float | None:
-    """Return the mean, over all relevant items, of the precision at the rank of each."""
+    """Return the mean, over all relevant items, of the precision at each item's rank."""
     _check(relevant, total)
     found, precisions = 0, 0.0
     for place, one in enumerate(relevant, 1):
@@ -57,8 +57,6 @@ def _total(relevant: Sequence[bool], total: int | None) -> int:
 
 def _check(relevant: Sequence[bool], total: int | None, k: int = 1) -> None:
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-        raise ConfigurationError(f"k is {k!r}; expected a whole number from 1")
+        raise ConfigurationError(f"k is {k!r}; expected a whole number of at least 1")
     if total is not None and total < sum(relevant):
-        raise InvalidScoresError(
-            f"total is {total}, but {sum(relevant)} relevant things were found"
-        )
+        raise InvalidScoresError(f"total is {total}, but {sum(relevant)} relevant items were found")

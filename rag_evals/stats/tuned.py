@@ -1,11 +1,11 @@
-"""The meaning of a judge's support, and when it can decide alone, learnt from labels.
+"""The meaning of a judge's support, and when the judge can decide alone, learned from labels.
 
-Platt's map has only two parameters, so few labels suffice. It preserves the order of supports.
+Platt's map has only two parameters, so a few labels are enough. It preserves the order of supports.
 
 The limits for deciding alone are found by "learn then test" (Angelopoulos et al. 2021): limits are
-tried from the strictest to the mildest, each with an exact test of the errors on the labels, and
-the last one before the first failure is used. The test is Clopper and Pearson's with the effective
-number of independent rows (Kish 1965; Korn and Graubard 1998).
+tried from the strictest to the most lenient, each with an exact test of the errors on the labels,
+and the last one before the first failure is used. The test is the Clopper-Pearson test with the
+effective number of independent rows (Kish 1965; Korn and Graubard 1998).
 """
 
 import math
@@ -34,15 +34,15 @@ _SWEEPS = 200
 _SMALL_STEP = 1e-3
 
 Side = Literal["supported", "unsupported"]
-"""What a judge decides alone beyond a limit."""
+"""The verdict that a judge can give alone beyond a limit."""
 
 _MOST_LIMITS = 60
 
 _SURE = 0.01
 LEFT_OPEN = -1.0
-"""Marks a support that is missing because another verifier decided."""
+"""Placeholder for a support that is missing because another verifier decided."""
 LEAST_SHIFT = 0.1
-"""Smallest distance at which data count as unlike the labels."""
+"""Smallest distance at which data count as different from the labelled data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class SupportMap:
 
 
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
-    """Fit a map of supports (0 to 1) by Newton's method, like Lin, Lin and Weng (2007).
+    """Fit a map of supports (0 to 1) by Newton's method, as in Lin, Lin and Weng (2007).
 
-    Targets are smoothed with one more label of each kind, so that no mapped support is 0 or 1.
+    Targets are smoothed by one extra label of each kind, so mapped supports are never 0 or 1.
 
     Raises:
-        TooFewLabelsError: One label is missing.
-        WeakJudgeError: Support is not higher for statements that people call supported.
+        TooFewLabelsError: All labels are the same.
+        WeakJudgeError: Support is not higher for statements that people labelled as supported.
     """
     require_aligned("labels", labels, "supports", supports)
     require_both_labels(labels)
@@ -78,14 +78,15 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
     slope, intercept = _newton(points, math.log((positives + 1) / (negatives + 1)))
     if not slope > _CLOSE:
         raise WeakJudgeError(
-            f"support is not higher for statements that people call supported (slope {slope:.2g} "
-            f"over {len(labels)} labels); there is nothing to tune, use a different judge"
+            "support is not higher for statements that people labelled as supported (slope "
+            f"{slope:.2g} over {len(labels)} labels), so there is nothing to tune; use a "
+            "different judge"
         )
     return SupportMap(slope, intercept)
 
 
 def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float, float]:
-    """Return slope and intercept; each step is halved until the fit improves."""
+    """Return the slope and intercept; each step is halved until the fit improves."""
     slope, intercept = 0.0, start
     loss = _loss(points, slope, intercept)
     for _ in range(_ROUNDS):
@@ -109,7 +110,7 @@ def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float,
 def _newton_step(
     points: Sequence[tuple[float, float]], slope: float, intercept: float
 ) -> tuple[float, float]:
-    # The ridge keeps the matrix invertible if all supports are equal.
+    # A ridge penalty keeps the matrix invertible if all supports are equal.
     aa = bb = 1e-12
     ab = da = db = 0.0
     for value, target in points:
@@ -146,11 +147,11 @@ def probability(odds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SureSide:
-    """Supports beyond `limit`, where a judge can decide alone.
+    """The range of supports beyond `limit`, in which a judge can decide alone.
 
     Attributes:
         decided: Number of labelled statements in the range.
-        errors: Number of wrong verdicts on them.
+        errors: Number of wrong verdicts on these statements.
     """
 
     limit: float
@@ -167,10 +168,10 @@ def sure_side(
     clusters: Keys = None,
     confidence: float = 0.975,
 ) -> SureSide | None:
-    """Find the mildest limit from which a judge can decide alone; None if there is none.
+    """Find the most lenient limit beyond which a judge can decide alone; None if there is none.
 
-    At most a share `max_error` of its verdicts beyond the limit is wrong. Two sides at a confidence
-    of 0.975 hold together at 0.95.
+    Beyond the limit, at most a share `max_error` of its verdicts is wrong. If each of two sides has
+    a confidence of 0.975, both hold with a confidence of 0.95.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -186,17 +187,17 @@ def sure_side(
     ordered = [supports[place] for place in order]
     found, errors, before = None, 0, 0
     for count in _counts(ordered):
-        # Labels may be numbers.
+        # Labels may be numbers instead of booleans.
         errors += sum(bool(labels[place]) is (sign < 0) for place in order[before:count])
         before = count
         worth = _independent_rows([rows[place] for place in order[:count]], likeness, confidence)
-        # Too few statements cannot pass even without errors; skipping them uses no label.
+        # Too few statements cannot pass even without errors; skip them without testing.
         if found is None and (1 - max_error) ** worth > 1 - confidence:
             continue
         share = errors / count
         if share >= max_error:
             break
-        # The chance of so few errors if the true share is `max_error`.
+        # The probability of this few errors if the true share is `max_error`.
         if 1 - beta_cdf(max_error, share * worth + 1, (1 - share) * worth) > 1 - confidence:
             break
         found = SureSide(ordered[count - 1], count, errors)
@@ -208,7 +209,7 @@ def fit_logistic(
 ) -> tuple[list[float], float]:
     """Fit a logistic regression; return a weight in log-odds for each feature, and the intercept.
 
-    The ridge penalises weights of standardised features, so that few labels suffice.
+    The ridge penalizes the weights of standardized features, so that a few labels are enough.
     """
     require_aligned("rows", rows, "targets", targets)
     require_both_labels(targets)
@@ -234,7 +235,7 @@ def fit_logistic(
                 for target, one, value in zip(targets, odds, feature, strict=True)
             )
             penalty = ridge if place else 0.0
-            # The curvature is at most a quarter, so no step is too large.
+            # The curvature per row is at most a quarter, so steps are never too large.
             step = (slope - penalty * weights[place]) / (len(rows) / 4 + penalty)
             weights[place] += step
             odds = [one + step * value for one, value in zip(odds, feature, strict=True)]
@@ -248,7 +249,7 @@ def fit_logistic(
 def error_bound(
     wrong: Sequence[bool], rows: Sequence[Hashable | None], *, confidence: float = 0.95
 ) -> float:
-    """Return an upper confidence bound of a share of errors in clustered rows."""
+    """Return an upper confidence bound on the share of errors in clustered rows."""
     share = sum(wrong) / len(wrong)
     likeness = row_likeness([float(one) for one in wrong], rows)
     worth = _independent_rows(rows, likeness, confidence)
@@ -282,11 +283,11 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class SupportShift:
-    """How far supports are from those of labelled statements.
+    """How much supports differ from those of labelled statements.
 
     Attributes:
         distance: Kolmogorov-Smirnov distance, 0 to 1.
-        p_value: Chance of such a distance if both come from the same data.
+        p_value: Probability of such a distance if both come from the same distribution.
         count: Number of compared statements or rows.
     """
 
@@ -307,8 +308,8 @@ def support_shift(
 ) -> SupportShift:
     """Compare supports with those of labelled statements by the Kolmogorov-Smirnov test.
 
-    `labelled` may be quantiles; `worth` is the effective number of labelled rows, as
-    `independent_rows` counts them.
+    `labelled` may contain quantiles; `worth` is the effective number of labelled rows, as returned
+    by `independent_rows`.
     """
     # The last digits of a model's output differ between batches.
     ours, theirs = (sorted(round(one, 4) for one in each) for each in (supports, labelled))
@@ -318,21 +319,21 @@ def support_shift(
     )
     own = independent_rows(supports, rows)
     root = math.sqrt(own * worth / (own + worth))
-    # Stephens (1970) adapts the limit distribution to small samples.
+    # Stephens (1970) adapts the limiting distribution to small samples.
     value = (root + 0.12 + 0.11 / root) * distance
     terms = ((-1) ** (term - 1) * math.exp(-2 * (term * value) ** 2) for term in range(1, _ROUNDS))
     return SupportShift(distance, min(1.0, max(0.0, 2 * math.fsum(terms))), len(ours))
 
 
 def independent_rows(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
-    """Return the effective number of independent rows for values that are alike within a row."""
+    """Return the effective number of independent rows for values that are similar within a row."""
     return _independent_rows(rows, row_likeness(values, rows), confidence=0.95)
 
 
 def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confidence: float) -> float:
     """Return the number of statements divided by Kish's design effect.
 
-    Student's quantile allows for the few rows that show how alike statements are.
+    The Student quantile accounts for the small number of rows behind the estimated `likeness`.
     """
     count = len(rows)
     sizes = Counter(row for row in rows if row is not None)
@@ -347,7 +348,7 @@ def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confiden
 
 
 def _counts(ordered: Sequence[float]) -> list[int]:
-    """Return the number of statements beyond each limit, the strictest first."""
+    """Return the number of statements beyond each limit, strictest first."""
     step = max(1, len(ordered) // _MOST_LIMITS)
     ends = [*range(step, len(ordered), step), len(ordered)]
     return [end for end in ends if end == len(ordered) or ordered[end] != ordered[end - 1]]

@@ -76,7 +76,7 @@ def test_made_cases_have_the_numbers_of_the_textbook() -> None:
 @pytest.mark.parametrize("k", [0, -1, True, 1.5, None])
 def test_a_k_that_is_none_is_refused(k: int) -> None:
     """It counts places from 1."""
-    with pytest.raises(ConfigurationError, match="expected a whole number from 1"):
+    with pytest.raises(ConfigurationError, match="expected a whole number of at least 1"):
         recall_at([True], k)
 
 
