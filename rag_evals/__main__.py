@@ -15,7 +15,7 @@ def run() -> None:
 
         run_command()
     except KeyboardInterrupt:
-        sys.stderr.write("Error: ended by SIGINT\n")
+        sys.stderr.write("Error: interrupted by SIGINT\n")
         sys.exit(_INTERRUPTED)
 
 

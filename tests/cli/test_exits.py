@@ -91,4 +91,4 @@ def test_ctrl_c_while_python_loads_the_command_ends_it_in_one_line(loaded: str) 
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
 
-    assert (ended.returncode, ended.stderr) == (130, "Error: ended by SIGINT\n")
+    assert (ended.returncode, ended.stderr) == (130, "Error: interrupted by SIGINT\n")

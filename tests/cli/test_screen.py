@@ -265,7 +265,7 @@ def test_a_screen_that_knows_few_letters_is_no_error(
         (MemoryError(), 2, "Error: out of memory"),
         (RecursionError("deep"), 70, "Error: this is a bug in rag_evals: RecursionError: deep"),
         (ValueError("x\ny"), 70, "Error: this is a bug in rag_evals: ValueError: x y"),
-        (KeyboardInterrupt(), 130, "Error: ended by SIGINT"),
+        (KeyboardInterrupt(), 130, "Error: interrupted by SIGINT"),
     ],
 )
 def test_whatever_ends_a_command_is_one_line(

@@ -42,7 +42,7 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
             return DONE
         raise
     except (KeyboardInterrupt, typer.Abort):
-        echo_error("ended by SIGINT")
+        echo_error("interrupted by SIGINT")
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the last resort, so that every error is one line
         if debug:

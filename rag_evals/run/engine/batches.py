@@ -1,8 +1,8 @@
-"""Grading of a data set in batches.
+"""Grading a data set in batches.
 
 Each round grades all unfinished rows with the replies collected so far and sends the requests that
-are still missing. Rounds repeat until no row is pending. SQLite in the run folder stores requests
-and results. Each step is recorded before it is taken, so a kill loses nothing.
+are still missing. Rounds repeat until no row is pending. Requests and results are stored in SQLite
+in the run folder. Each step is recorded before it is taken, so a killed process loses nothing.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import BATCH, MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
-"""Receives lines about the progress of the batches."""
+"""Called with each line about the progress of the batches."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
 _FILE = "batches.sqlite3"
-# AUTOINCREMENT: a number must not be reused, because files are named by it.
+# AUTOINCREMENT, because numbers are used in file names and must not be reused.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parts (
     number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, endpoint TEXT NOT NULL,
@@ -65,10 +65,10 @@ WRITTEN, SENDING = "written", "sending"
 
 @dataclass(frozen=True, slots=True)
 class BatchPart:
-    """A file of requests for one endpoint and model, and later the provider's batch.
+    """A file of requests for one endpoint and model, which becomes a batch once sent.
 
-    `status` is `written`, `sending`, `given` to the user's vLLM, or the provider's status; `ended`
-    counts processed requests, and `file` and `batch` are ids of the provider.
+    `status` is `written`, `sending`, `given` (for the user to run with vLLM) or the provider's
+    status. `ended` counts processed requests, and `file` and `batch` are the provider's ids.
     """
 
     number: int
@@ -83,7 +83,7 @@ class BatchPart:
 
 
 class Taken(NamedTuple):
-    """Counts of a part's results; `shown` is the first unusable line."""
+    """Counts for a part's results; `shown` quotes the first unusable line."""
 
     results: int
     replies: int
@@ -99,7 +99,7 @@ class _OpenPart:
 
 
 class BatchTable:
-    """The batches of a run folder, locked for one process."""
+    """A run folder's batches, locked so that only one process uses them."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
@@ -116,7 +116,7 @@ class BatchTable:
             self._connection.executescript(_SCHEMA)
         except Timeout:
             raise ConfigurationError(
-                f"the batches in {str(folder)!r} are in use by another program; wait for it"
+                f"the batches in {str(folder)!r} are in use by another program; wait until it exits"
             ) from None
         except (OSError, sqlite3.DatabaseError) as error:
             self._lock.release()
@@ -130,14 +130,14 @@ class BatchTable:
 
     @property
     def command_file(self) -> Path:
-        """JSON of the options of the command that started the batches."""
+        """JSON file with the options of the command that started the batches."""
         return self.run / BATCH / "command.json"
 
     def path_of(self, part: int, kind: str = "") -> Path:
         return self.run / BATCH / f"part-{part}{kind}.jsonl"
 
     def parts(self) -> list[BatchPart]:
-        """Return the parts whose results are still missing."""
+        """Return the parts that do not have results yet."""
         return [BatchPart(*row) for row in self._connection.execute(_PARTS)]
 
     def update(self, part: BatchPart, **columns: object) -> None:
@@ -148,15 +148,15 @@ class BatchTable:
             )
 
     def release(self, part: BatchPart) -> None:
-        """Free the requests of a part for another one."""
+        """Delete a part, so that its requests can go into another one."""
         with self._connection as connection:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             connection.execute("DELETE FROM parts WHERE number = ?", (part.number,))
 
     @contextmanager
     def taking(self, part: BatchPart, status: str, lines: Iterable[bytes]) -> Iterator[Taken]:
-        """Store the results of a part, unless the block raises."""
-        lost = f"the batch is {status} and has no reply to it"
+        """Store the results of a part; roll back if the block raises."""
+        lost = f"the batch is {status} and has no reply to this request"
         unreadable, shown = 0, ""
         with self._connection as connection:
             connection.execute(
@@ -183,7 +183,7 @@ class BatchTable:
 
     @contextmanager
     def round(self) -> Iterator[None]:
-        """Write the missing requests into new parts, saved unless the block raises."""
+        """Collect missing requests in new parts; roll back if the block raises."""
         with self._connection as connection, ExitStack() as self._files:
             unsent = f"(SELECT number FROM parts WHERE status = '{WRITTEN}')"
             connection.execute(f"UPDATE requests SET part = NULL WHERE part IN {unsent}")
@@ -206,7 +206,7 @@ class BatchTable:
         return found.fetchone() in (None, ("\n".join(grading_now.get()),))
 
     def note(self, missing: PendingError) -> None:
-        """Write a request into a part, unless it is in one."""
+        """Add a request to a part, unless it is already in one."""
         waits = "SELECT 1 FROM requests WHERE key = ? AND part IS NOT NULL"
         if self._connection.execute(waits, (missing.key,)).fetchone():
             return
@@ -240,12 +240,12 @@ class BatchTable:
 
 
 def _has_batches(folder: Path) -> bool:
-    # Path.exists() raises for names that are too long; creating the folder reports those.
+    # Path.exists() raises if a name is too long; creating the folder reports that instead.
     return os.path.exists(folder / BATCH / _FILE)  # noqa: PTH110
 
 
 def parts_under_way(folder: Path) -> Sequence[BatchPart]:
-    """Return the parts of a run folder that were sent and have no results yet."""
+    """Return a run folder's parts that have been sent but do not have results yet."""
     if not _has_batches(folder):
         return ()
     with BatchTable(folder) as table:
@@ -264,7 +264,7 @@ def open_batches(folder: Path) -> BatchTable:
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """Steps to take with the batches of a run, after finished results were collected.
+    """What to do with a run's batches after collecting finished results.
 
     Attributes:
         send: Send missing requests.
@@ -288,14 +288,14 @@ async def aexecute_batches(
 ) -> Run:
     """Grade in batches and return the run so far.
 
-    `command` is JSON of the options of the command that starts the batches; None keeps the stored.
+    `command` contains the starting command's options as JSON; None keeps the stored ones.
     """
     check_batch_judges(plan)
     if plan.settings.restart:
         with RunStore(out, plan.manifest(), restart=True):
             pass
     elif (out / MANIFEST).exists():
-        # The command may name the wrong folder, so check before touching its batches.
+        # The folder may be the wrong one, so check before touching its batches.
         require_same_run(out, plan.manifest())
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
@@ -331,7 +331,7 @@ async def _wait_for_results(table: BatchTable, steps: BatchSteps, tell: Tell) ->
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
-    """Do the work; with `wait`, retry through outages of any length."""
+    """Do the work; if waiting was requested, retry for as long as an outage lasts."""
     for number in count(1):
         try:
             work()
@@ -339,7 +339,7 @@ async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> N
         except JudgeUnavailableError as error:
             if not steps.wait:
                 raise
-            tell(f"no answer, asking again: {error}")
+            tell(f"no answer, trying again: {error}")
             await asyncio.sleep(seconds_before_poll(number))
 
 
@@ -354,7 +354,7 @@ def check_batch_judges(plan: Plan) -> None:
     for judge in asked:
         if not isinstance(judge, str):
             raise ConfigurationError(
-                f"batches need a judge string such as 'openai/gpt-4o-mini'; this client is "
+                f"batches need a judge string such as 'openai/gpt-4o-mini', not a client of type "
                 f"{type(judge).__name__}"
             )
         BatchHost.of(judge)
@@ -371,7 +371,7 @@ async def _round(plan: Plan, table: BatchTable, out: Path, progress: Report | bo
 
 @contextmanager
 def _open_apis() -> Iterator[Callable[[str], BatchApi]]:
-    """Yield a function that opens an endpoint once."""
+    """Yield a function that opens each endpoint only once."""
     with ExitStack() as stack:
 
         @cache
@@ -382,7 +382,7 @@ def _open_apis() -> Iterator[Callable[[str], BatchApi]]:
 
 
 def send_parts(table: BatchTable, tell: Tell) -> None:
-    """Send the written parts, unless a killed program has already sent them."""
+    """Send the written parts, except those that a killed process has already sent."""
     with _open_apis() as api_of:
         for part in table.parts():
             if part.batch is not None:
@@ -394,7 +394,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
                 tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
                 continue
             again = part.status == SENDING
-            # After a kill, the next start looks for it at the provider.
+            # If the process is killed, the next start looks for the part at the provider.
             table.update(part, status=SENDING)
             api = api_of(part.endpoint)
             file = part.file or api.upload(path, part.name, again=again)
@@ -410,7 +410,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
 def collect_results(
     table: BatchTable, tell: Tell, *, again: bool = False, only_ask: bool = False
 ) -> None:
-    """Take the results of finished batches; with `only_ask`, just refresh their status."""
+    """Collect the results of finished batches; if `only_ask`, only refresh their status."""
     with _open_apis() as api_of:
         for part in table.parts():
             if part.batch is None:
@@ -427,22 +427,22 @@ def collect_results(
             except UnknownBatchError as error:
                 if not again:
                     raise UnknownBatchError(
-                        f"{error}; `rag-evals batch collect {table.run} --again` sends its "
-                        f"{part.requests} requests again, and pays for them again"
+                        f"{error}; `rag-evals batch collect {table.run} --again` resends its "
+                        f"{part.requests} requests, which are paid for again"
                     ) from None
                 table.release(part)
-                tell(f"{error}; its {part.requests} requests are sent again, and paid for again")
+                tell(f"{error}; its {part.requests} requests are resent and paid for again")
 
 
 def _take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    """Take the results that the user's program wrote, if it has."""
+    """Collect the results that the user's program wrote, if it has finished."""
     path = table.path_of(part.number, ".out")
     if not path.exists():
         return
     with path.open("rb") as lines, table.taking(part, "completed", lines) as taken:
         if not taken.results:
             raise ConfigurationError(
-                f"{str(path)!r} has no results of part {part.number}{taken.shown}; expected the "
+                f"{str(path)!r} has no results for part {part.number}{taken.shown}; expected the "
                 "output of `vllm run-batch`"
             )
     _tell_of_results(str(path), part, taken, tell)
@@ -479,13 +479,13 @@ def _take_results(
 ) -> None:
     lines = chain.from_iterable(api.lines(state.name, file) for file in state.results)
     with table.taking(part, state.status, lines) as taken:
-        # A reply that is lost on the way would be paid for twice, so download all again.
+        # A reply lost in transit would be paid for twice, so download everything again.
         if not is_last and (taken.unreadable or taken.results < (state.replied or 0)):
             raise JudgeUnavailableError("the results are incomplete")
         if not taken.results and (taken.shown or state.replied):
             raise ConfigurationError(
-                f"the endpoint sent no results of batch {state.name}{taken.shown}; nothing was "
-                f"taken: `rag-evals batch collect {table.run}` fetches it again"
+                f"the endpoint sent no results for batch {state.name}{taken.shown}; nothing was "
+                f"stored; `rag-evals batch collect {table.run}` fetches them again"
             )
     _tell_of_results(f"batch {state.name}, {state.status}", part, taken, tell)
 
@@ -493,9 +493,9 @@ def _take_results(
 def _tell_of_results(words: str, part: BatchPart, taken: Taken, tell: Tell) -> None:
     words += f", {taken.replies} of {part.requests} requests have a reply"
     if taken.unreadable:
-        words += f", and {taken.unreadable} lines cannot be read"
+        words += f", and {taken.unreadable} lines could not be read"
         if (again := part.requests - taken.results) > 0:
-            words += f"; {again} requests are sent again, and paid for again"
+            words += f"; {again} requests are resent and paid for again"
     tell(f"taken: {words}")
 
 
@@ -507,4 +507,4 @@ def batch_words(parts: Iterable[BatchPart]) -> str:
     sent = [part for part in parts if part.status != WRITTEN]
     ended = sum(BatchState.is_end(part.status) for part in sent)
     requests, done = sum(part.requests for part in sent), sum(part.ended for part in sent)
-    return f"batches: {ended} of {len(sent)} ended, {done} of {requests} requests processed"
+    return f"batches: {ended} of {len(sent)} finished, {done} of {requests} requests processed"

@@ -1,4 +1,4 @@
-"""Outcomes of a run's earlier starts."""
+"""Outcomes from earlier starts of a run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,11 +20,11 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 
 
 class EarlierOutcomes:
-    """The outcomes of earlier starts in a run's folder.
+    """Outcomes from earlier starts, stored in the run folder.
 
-    If not a byte of the data has changed, the index knows by position which rows are done, and only
-    rows that a killed start wrote last are read again. Otherwise each row is looked up by its
-    fingerprint and its grader's, and `done` is 0.
+    If no byte of the data has changed, the index records by position which rows are done, and only
+    the last rows written before a start was killed are checked again. Otherwise each row is looked
+    up by its own fingerprint and its grader's, and `done` is 0.
     """
 
     def __init__(self, plan: Plan, store: RunStore) -> None:
@@ -33,7 +33,7 @@ class EarlierOutcomes:
         self._store = store
         self._plan = plan
         self._fingerprints = fingerprints = plan.fingerprints
-        # A run's own graders know their classes; others are found by name.
+        # The run's graders have their result classes; other classes are looked up by name.
         self._models: Mapping[str, type[BaseModel]] = {
             type_name(grader.result_model): grader.result_model for grader in plan.graders
         }
@@ -50,7 +50,7 @@ class EarlierOutcomes:
         self._flags = self._positions()
         self._doubted = frozenset() if self._flags is None else store.index.doubted()
         if self._flags is None:
-            # Positions in the log mix old and new data until every row has been looked up.
+            # Until every row has been looked up, positions in the log mix old and new data.
             self.forget_positions()
 
     def forget_positions(self) -> None:
@@ -63,7 +63,7 @@ class EarlierOutcomes:
         return error is not None and error.type == JudgeRejectedError.__name__
 
     def is_known_failure(self, outcome: Outcome) -> bool:
-        """True if an earlier round of batches stored this failure."""
+        """True if an earlier batch round stored this failure."""
         if not self._plan.batched or self._store.is_new:
             return False
         found = self._store.index.find(outcome.key)
@@ -83,7 +83,7 @@ class EarlierOutcomes:
                 summary.add_tally(tally)
 
     def rows(self) -> Iterator[NumberedSample] | None:
-        """Yield the rows to grade; None if all rows must be looked up."""
+        """Return the rows to grade, or None if all rows must be looked up."""
         if self._flags is None or not self.done or not isinstance(self._plan.data, FileData):
             return None
         first, *others = self._flags.values()
@@ -97,13 +97,13 @@ class EarlierOutcomes:
                 yield self._store.outcome_at(place, self._models)
 
     def is_done(self, row: NumberedSample, grader: str) -> bool:
-        """True if a grading is done by position."""
-        # A slice, because the file may have grown; the run notices that at its end.
+        """True if the row at this position is known to be graded."""
+        # A slice, because the file may have grown; the run checks that at the end.
         here = slice(row.position, row.position + 1)
         return self._flags is not None and self._flags[grader][here] == b"\1"
 
     def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
-        """Return a row's stored outcome; None if it failed, or if row or grader have changed."""
+        """Return a row's stored outcome; None if it failed, or the row or grader has changed."""
         if self._store.is_new:
             return None
         if self._flags is None:
@@ -127,7 +127,7 @@ class EarlierOutcomes:
         )
 
     def keep(self, row: NumberedSample) -> None:
-        """Store a row's sample unless it is stored already."""
+        """Store a row's sample, unless it is already stored."""
         line = sample_line(row)
         before = None if self._store.is_new else self._kept_line(row.name)
         if line is None and before is not None:
@@ -136,7 +136,7 @@ class EarlierOutcomes:
             self._store.append_sample(line)
 
     def leave_out(self) -> int:
-        """Record rows that the data no longer has, and return how many had outcomes."""
+        """Record rows that are no longer in the data, and return how many had outcomes."""
         index, gone = self._store.index, 0
         if self._flags is None and not self._store.is_new:
             for sample_id, was_graded in index.unmarked():
@@ -163,7 +163,7 @@ class EarlierOutcomes:
             self._last_changed = row.position
 
     def _positions(self) -> dict[str, bytearray] | None:
-        """Return flags of done rows by grader; None if positions cannot be trusted."""
+        """Return flags for done rows, by grader; None if positions cannot be trusted."""
         index, rows = self._store.index, self._plan.rows
         if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
             return None
@@ -176,7 +176,7 @@ class EarlierOutcomes:
         return None
 
     def _flagged(self, rows: int) -> dict[str, bytearray] | None:
-        """Return flags of done rows by grader; None if a row has two outcomes or is gone."""
+        """Return flags for done rows, by grader; None if a row has two outcomes or was removed."""
         flags = {name: bytearray(rows) for name in self._fingerprints}
         for grader, done in flags.items():
             for position in self._store.index.ended(self._ended, grader):

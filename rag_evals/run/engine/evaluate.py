@@ -1,4 +1,4 @@
-"""Grading of a data set, as a whole or as a stream of outcomes."""
+"""Grading a data set, all at once or as a stream of outcomes."""
 
 import asyncio
 import gc
@@ -61,7 +61,7 @@ async def in_flight(
 ) -> AsyncGenerator[T | None]:
     """Yield results as they arrive; a slow consumer slows down the work.
 
-    None as a piece of work waits until a running one has ended. When a coroutine raises, the others
+    For a None in `work`, wait until a running coroutine finishes. If a coroutine raises, the others
     are cancelled before its exception propagates.
     """
     running: set[asyncio.Task[T | None]] = set()
@@ -75,7 +75,7 @@ async def in_flight(
     try:
         for piece in work:
             if piece is None:
-                assert running, "nothing is under way that could end"
+                assert running, "no coroutine is running, so waiting would never end"
                 yield await next_ended()
                 continue
             if not asyncio.iscoroutine(piece):
@@ -90,14 +90,14 @@ async def in_flight(
         while running:
             yield await next_ended()
     finally:
-        # After an exception, calls in flight must not go on costing money.
+        # After an exception, calls in flight must not continue to cost money.
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
 REFUSALS_IN_A_ROW = 10
-"""This many refused gradings without a success between them end a run."""
+"""A run stops after this many rejected gradings without a success in between."""
 
 
 class Refusals:
@@ -127,14 +127,14 @@ class Refusals:
         self._in_a_row += 1
         if self._in_a_row >= REFUSALS_IN_A_ROW:
             raise JudgeRejectedError(
-                f"the endpoint rejected {self._in_a_row} gradings in a row, so the run ends here; "
-                f"the same call continues it; the last error: {message}"
+                f"the endpoint rejected {self._in_a_row} gradings in a row, so the run stopped; "
+                f"the same call resumes it; the last error: {message}"
             )
 
 
 _YOUNG_OBJECTS = 10_000
 
-# Threads share the collector, so the first run freezes the heap and the last one unfreezes it.
+# All threads share the collector: the first run freezes the heap, and the last one unfreezes it.
 _lock = threading.Lock()
 _thresholds: list[tuple[int, int, int]] = []
 
@@ -143,7 +143,7 @@ _thresholds: list[tuple[int, int, int]] = []
 def settled_heap() -> Iterator[None]:
     """Freeze existing objects and collect garbage less often.
 
-    A run allocates so fast that collections over all loaded modules took a fifth of the CPU.
+    A run allocates so fast that scanning all loaded modules for garbage took a fifth of the CPU.
     """
     with _lock:
         young, *older = found = gc.get_threshold()
@@ -171,10 +171,10 @@ async def runner_of(
     holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
-    """Open session, store and progress display; arguments as for `evaluate`."""
+    """Open a plan's session, store and progress display; see `evaluate` for the arguments."""
     folder = None if out is None else Path(out)
     async with AsyncExitStack() as stack:
-        # First, so that a judge that cannot be opened leaves no folder behind.
+        # Open the session first, so that a judge that cannot be opened leaves no folder behind.
         session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
         store = None
         if folder is not None:
@@ -200,14 +200,14 @@ class Runner:
     yields_earlier: bool
     # Keep the outcomes in memory.
     holds: bool
-    # Entries of the policy in the manifest.
+    # The policy's manifest entries.
     notes: Mapping[str, Any] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
     _graded: int = 0
     _done: int = 0
     _outcomes: list[Outcome] = field(default_factory=list)
     _samples: dict[str, StoredSample] = field(default_factory=dict)
-    # Counted in the summary but not yet yielded, by identity.
+    # Outcomes that are in the summary but not yielded yet, by object id.
     _counted: dict[int, Outcome] = field(default_factory=dict)
     _earlier: EarlierOutcomes | None = field(init=False)
     _refusals: Refusals = field(init=False)
@@ -244,7 +244,7 @@ class Runner:
                 self._complete()
                 self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
-            # Rows that ended at the same time belong to that run too.
+            # Rows that finished at the same time are part of that run too.
             for outcome in self._counted.values():
                 yield outcome
             error.run = self.finished()
@@ -267,7 +267,7 @@ class Runner:
         folder = None if self.store is None else self.store.folder
         order = {grader.name: place for place, grader in enumerate(self.plan.graders)}
         self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
-        # Rows end in random order, so restore the order of the graders.
+        # Rows finish in any order, so restore the order of the graders.
         graders = self._summary.graders
         self._summary.graders = {name: graders[name] for name in order if name in graders}
         self._summary.seconds = time.monotonic() - self._began
@@ -275,7 +275,7 @@ class Runner:
         untuned = {name for grader in self.plan.graders for name in grader.untuned}
         self._summary.untuned = sorted(untuned)
         if self.store is not None:
-            # With the outcomes of earlier starts.
+            # These include outcomes from earlier starts.
             self._summary.answered = self.store.index.answered()
             self._summary.versions = tuple(self.store.versions)
         models = [grader.result_model for grader in self.plan.graders]
@@ -302,7 +302,7 @@ class Runner:
                 self._summary.changed = self._earlier.changed
             elif self.holds and (sample := stored_sample(row)) is not None:
                 self._samples[row.name] = sample
-            # Count all first: the consumer may stop after any one.
+            # Count all outcomes first: the consumer may stop after any of them.
             for outcome in taken:
                 self._summary.count(outcome)
                 self._note(outcome)
@@ -329,7 +329,7 @@ class Runner:
         except PendingError:
             self._summary.pending += 1
             return None
-        # First, so that a resumed run continues after this row.
+        # Store the outcome first, so that a resumed run continues after this row.
         if self.holds:
             self._outcomes.append(outcome)
         is_known = self._earlier is not None and self._earlier.is_known_failure(outcome)
@@ -357,7 +357,7 @@ class Runner:
         limit = self.plan.settings.max_failures
         failed = self._summary.failed
         if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
-            kept = "" if self.store is None else f"; what was graded is kept in {self.store.folder}"
+            kept = "" if self.store is None else f"; finished gradings are in {self.store.folder}"
             raise TooManyFailuresError(
                 f"{failed} of {self._done} gradings failed, more than {limit} "
                 f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
@@ -404,7 +404,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
             task.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            # Windows has no signal handlers; it raises KeyboardInterrupt.
+            # On Windows, loops have no signal handlers; Ctrl-C raises KeyboardInterrupt.
             with suppress(NotImplementedError):
                 asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await task
@@ -412,7 +412,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
     try:
         return asyncio.run(guarded())
     except (asyncio.CancelledError, KeyboardInterrupt):
-        error = RunInterruptedError(f"ended by {received[0].name}")
+        error = RunInterruptedError(f"interrupted by {received[0].name}")
         error.signal_number = int(received[0])
         raise error from None
 
@@ -430,7 +430,7 @@ def evaluate(
     on_outcome: OnOutcome | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Grade a data set and wait for it; also inside a running event loop, as in Jupyter.
+    """Grade a data set and return the run; works inside a running event loop too, as in Jupyter.
 
     Args:
         data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
@@ -438,19 +438,19 @@ def evaluate(
         graders: One or more graders, or names of built-in ones.
         client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, or an instructor, OpenAI,
             Anthropic or Google client; by default `RAG_EVALS_JUDGE` or `"embedded"`.
-        out: Run folder; an existing run is resumed. None writes nothing.
-        on_outcome: Called with each outcome after it is stored, including outcomes of earlier
-            starts; an exception ends the run.
+        out: Run folder; an existing run is resumed. None does not write files.
+        on_outcome: Called with each outcome after it is stored, including outcomes from earlier
+            starts; an exception stops the run.
         options: See `RunOptions`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
         DataError: A row of a file cannot be graded; nothing was sent.
-        JudgeRejectedError: The endpoint rejected key, model or schema before it answered any row,
-            or rejected ten rows in a row.
-        JudgeUnreachableError: The endpoint cannot be reached and has answered no row.
-        TooManyFailuresError: More gradings failed than `max_failures` allows; its `run` is the run
-            so far.
+        JudgeRejectedError: The endpoint rejected the key, model or schema before answering any row,
+            or rejected ten gradings in a row.
+        JudgeUnreachableError: The endpoint cannot be reached and has not answered any row.
+        TooManyFailuresError: More gradings failed than `max_failures` allows; the error's `run` is
+            the run so far.
     """
     plan = _planned("evaluate", data, graders, client, out, options)
     return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
@@ -494,13 +494,13 @@ def execute(
     progress: Report | bool | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Run:
-    """Carry out a plan; arguments as for `evaluate`."""
+    """Execute a plan; see `evaluate` for the arguments."""
     work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # A running event loop cannot be entered again, so the run gets its own.
+    # A running event loop cannot be entered again, so the run gets a loop of its own.
     with closing(LoopThread()) as loop:
         return loop.run(work)
 
@@ -515,7 +515,7 @@ async def aexecute(
     run, notes = await _carried_out(plan, out, progress, on_outcome)
     every = None
     if plan.free is not None:
-        # Only now, so that no folder is left behind if the main judge cannot be opened.
+        # Run this second, so that a main judge that cannot be opened leaves no folder behind.
         inner = None if out is None else Path(out) / FREE_FOLDER
         every, _ = await _carried_out(plan.free, inner, progress, None)
         run.beside(every)
@@ -556,10 +556,10 @@ def stream(
 ) -> Generator[Outcome]:
     """Grade a data set and yield outcomes as they arrive; otherwise as `evaluate`.
 
-    Outcomes come in any order; `index` is a row's position. No outcome is kept in memory, and a
-    slow consumer slows down the grading. Grading starts with the first `next` and ends when you
-    leave the loop. With `out`, outcomes of earlier starts are yielded too. Progress is shown only
-    with `progress=True`.
+    Outcomes arrive in any order; `index` is the row's position. They are not kept in memory, and a
+    slow consumer slows down grading. Grading starts with the first `next` and stops when you leave
+    the loop. With `out`, outcomes from earlier starts are yielded too. Progress is shown only with
+    `progress=True`.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _in_a_thread(plan, out, options.get("progress", False))
@@ -575,7 +575,7 @@ def astream(
 ) -> AsyncGenerator[Outcome]:
     """Grade a data set in the running event loop; otherwise as `stream`.
 
-    Use `contextlib.aclosing` to end all grading as soon as you leave the loop.
+    Use `contextlib.aclosing` to stop all grading as soon as you leave the loop.
     """
     plan = _planned("stream", data, graders, client, out, options)
     return _outcomes(plan, out, options.get("progress", False))

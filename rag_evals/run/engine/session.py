@@ -1,4 +1,4 @@
-"""Sessions, which grade single rows with shared connections, rate limits and cache."""
+"""Sessions, which grade individual rows and share connections, rate limits and a cache."""
 
 import asyncio
 import threading
@@ -46,7 +46,7 @@ grading_now: ContextVar[tuple[str, str]] = ContextVar("grading_now")
 
 @dataclass(slots=True)
 class RunJudges:
-    """Opens each judge once."""
+    """Opens each judge only once."""
 
     plan: Plan
     stack: AsyncExitStack
@@ -62,7 +62,7 @@ class RunJudges:
 
     @property
     def lessons(self) -> dict[str, list[str]]:
-        """What the judges learned about models; see `JudgeHost`."""
+        """What the judges' endpoints revealed about models; see `JudgeHost`."""
         found: dict[str, set[str]] = {}
         for judge in self._opened:
             for what, models in judge.host.lessons.items():
@@ -75,7 +75,7 @@ class RunJudges:
         if judge is not None and isinstance(client, str) and model is None:
             self._named[client] = judge
         for opened, grader in product(self._opened, self.plan.graders):
-            # Settings of the grader's own, such as `seed`.
+            # The grader's own settings, such as `seed`.
             own = getattr(grader, "settings", {})
             opened.host.check_settings(own, model or grader.model or model_of(client))
         for grader in self.plan.graders:
@@ -84,11 +84,11 @@ class RunJudges:
         return judge
 
     async def named(self, endpoint: str) -> JudgePipeline:
-        """Return the judge of an endpoint such as `openai/gpt-4o`."""
+        """Return the judge for an endpoint such as `openai/gpt-4o`."""
         async with self._lock:
             if endpoint not in self._named:
                 judge = await self._open(endpoint, None)
-                assert judge is not None, "a session over a string has a judge"
+                assert judge is not None, "an endpoint string always opens a judge"
                 self._named[endpoint] = judge
             return self._named[endpoint]
 
@@ -103,7 +103,7 @@ class RunJudges:
             opened = batch_session(client, model, settings.session.options, self.answers)
         judge = await self.stack.enter_async_context(opened)
         store: ReplyStore | None = None
-        # Only now, so that a judge that cannot be opened leaves no cache file behind.
+        # Open the cache last, so that a judge that cannot be opened leaves no cache file behind.
         if settings.cache is not None:
             store = CallCache(
                 self.stack.enter_context(closing(Database(settings.cache))),
@@ -128,7 +128,7 @@ def plan_words(plan: Plan) -> str:
 class AsyncGradingSession:
     """Grades rows as they arrive, in the event loop that opened it; see `open_session`.
 
-    Any number of tasks may grade at the same time; those above `concurrency` wait.
+    Any number of tasks may grade at the same time; those beyond `concurrency` wait.
 
     Attributes:
         graders: Names of the graders, in the order given.
@@ -157,11 +157,11 @@ class AsyncGradingSession:
         """Grade one row with one grader.
 
         Args:
-            sample: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
+            sample: A `Sample`, a mapping or an object with fields, like a row passed to `evaluate`.
             grader: Name of one of the session's graders; optional if it has only one.
 
         Returns:
-            The outcome, also of a row or reply that is invalid.
+            The outcome, even if the row or the reply is invalid.
 
         Raises:
             ConfigurationError: The session is closed or has no such grader.
@@ -175,7 +175,7 @@ class AsyncGradingSession:
         return list(await asyncio.gather(*graded))
 
     async def grade_row(self, row: NumberedSample, grader: Grader[Any]) -> Outcome:
-        """Grade a row that `read` returned."""
+        """Grade a row returned by `read`."""
         grading_now.set((row.name, grader.name))
         return await watching(Work("row", grader.name, row), self._graded(row, grader))
 
@@ -197,7 +197,7 @@ class AsyncGradingSession:
             try:
                 ended = await self._ended(row, grader, meter)
             finally:
-                # A cancelled row has a cost too.
+                # A cancelled row may have incurred costs too.
                 cost = self._plan.cost_usd(grader, meter)
                 self.usage += meter.total
                 if cost is not None:
@@ -216,7 +216,7 @@ class AsyncGradingSession:
             )
         except (ConfigurationError, PendingError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a grader raises is its row's failure
+        except Exception as error:  # noqa: BLE001 - any error in a grader fails its row
             if not self._is_open:
                 # The row failed because its connections were closed.
                 raise closed_too_soon() from None
@@ -238,7 +238,7 @@ class AsyncGradingSession:
 
         if isinstance(sample, NumberedSample):
             return sample
-        assert isinstance(self._plan.data, RowData), "a session is planned without a file"
+        assert isinstance(self._plan.data, RowData), "a session's plan has no data file"
         return self._plan.data.number(next(self._indexes), sample)
 
     def _grader(self, name: str | None) -> Grader[Any]:
@@ -261,7 +261,7 @@ async def session_of(
 ) -> AsyncIterator[AsyncGradingSession]:
     """Open a session in the running event loop.
 
-    `answers` are replies of batches; `folder` is the run folder for `keep_replies`.
+    `answers` are replies from batches; `folder` is the run folder for `keep_replies`.
     """
     async with AsyncExitStack() as stack:
         judges = RunJudges(plan, stack, answers, folder)
@@ -306,7 +306,7 @@ class GradingSession:
 
     def _enter(self) -> None:
         if self._is_entered:
-            raise ConfigurationError("a session is entered once; call open_session again")
+            raise ConfigurationError("a session can be entered only once; call open_session again")
         self._is_entered = True
 
     def __repr__(self) -> str:
@@ -328,15 +328,15 @@ class GradingSession:
         return self._session.cost_usd
 
     def grade(self, sample: object, grader: str | None = None) -> Outcome:
-        """Grade one row with one grader; as `AsyncGradingSession.grade`."""
+        """Grade one row with one grader; see `AsyncGradingSession.grade`."""
         return self._loop.run(self._session.grade(sample, grader))
 
     def grade_all(self, sample: object) -> list[Outcome]:
-        """Grade one row with all graders; as `AsyncGradingSession.grade_all`."""
+        """Grade one row with all graders; see `AsyncGradingSession.grade_all`."""
         return self._loop.run(self._session.grade_all(sample))
 
     def begin_flat(self, row: Mapping[str, Any]) -> "Future[list[dict[str, Any]]]":
-        """Start grading; the future returns an `Outcome.to_row` for each grader."""
+        """Start grading a row; the future's result has an `Outcome.to_row` for each grader."""
 
         async def graded() -> list[dict[str, Any]]:
             sample = self._session.read(row)
@@ -363,7 +363,7 @@ def open_session(
     Args:
         graders: As for `evaluate`.
         client: As for `evaluate`.
-        options: As for `evaluate`, without those of a whole data set, such as `limit`.
+        options: As for `evaluate`, except those for whole data sets, such as `limit`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
@@ -376,23 +376,23 @@ def open_session(
 class TableGrader:
     """Grades Arrow tables of rows into Arrow tables of outcomes, for engines such as Ray.
 
-    It opens one session in each process and can be pickled, with cloudpickle if `sessions` is a
+    It opens one session per process. It can be pickled, but needs cloudpickle if `sessions` is a
     lambda.
 
     Args:
         sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`; called
             once in each process.
-        keep: Columns of the data to copy into the outcomes.
+        keep: Data columns to copy into the outcomes.
 
     Raises:
-        ConfigurationError: A column in `keep` has the name of an outcome column.
+        ConfigurationError: A column in `keep` has the same name as an outcome column.
     """
 
     def __init__(self, sessions: Callable[[], GradingSession], keep: Sequence[str] = ()) -> None:
         taken = sorted(set(keep) & set(COLUMNS))
         if taken:
             raise ConfigurationError(
-                f"keep has {taken[0]!r}, which is a column of outcomes; rename it in the data"
+                f"keep contains {taken[0]!r}, which is an outcome column; rename it in the data"
             )
         self.sessions = sessions
         self.keep = tuple(keep)
@@ -406,7 +406,7 @@ class TableGrader:
         return type(self), (self.sessions, self.keep)
 
     def __call__(self, table: Any) -> Any:
-        """Grade a `pyarrow.Table`, and return one with a row for each sample and grader.
+        """Grade a `pyarrow.Table`, and return a table with a row for each sample and grader.
 
         The columns are those of `Outcome.to_row` and `keep`.
         """
@@ -418,7 +418,7 @@ class TableGrader:
             )
         rows = table.to_pylist()
         opened = self._open()
-        # Begin all rows: the session limits how many it grades at a time.
+        # Start all rows; the session limits how many are graded at a time.
         begun = [opened.begin_flat(row) for row in rows]
         schema = outcome_schema()
         for name in self.keep:
@@ -435,7 +435,7 @@ class TableGrader:
         return arrow.Table.from_pylist(flat, schema=schema)
 
     async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Grade one row, and return a row for each grader as in the table."""
+        """Grade one row, and return an outcome row for each grader, as in the table."""
         graded = await asyncio.wrap_future(self._open().begin_flat(row))
         return [each | {name: row[name] for name in self.keep} for each in graded]
 

@@ -131,7 +131,7 @@ def test_a_large_input_fits_into_memory(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "line"),
-    [(signal.SIGINT, 130, "Error: ended by SIGINT\n"), (signal.SIGTERM, -signal.SIGTERM, "")],
+    [(signal.SIGINT, 130, "Error: interrupted by SIGINT\n"), (signal.SIGTERM, -signal.SIGTERM, "")],
 )
 def test_a_signal_ends_a_command_that_has_not_begun_to_grade(
     number: signal.Signals, code: int, line: str

@@ -51,20 +51,20 @@ MENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "odd lines": (
         BatchEnd(spoil=lambda lines: lines + b'{"custom_id": null}\n[1]\nnull\n5\n'),
         6,
-        "6 of 6 requests have a reply, and 4 lines cannot be read",
+        "6 of 6 requests have a reply, and 4 lines could not be read",
     ),
     "a byte order mark": (BatchEnd(spoil=lambda lines: BOM_UTF8 + lines), 6, "6 of 6 requests"),
-    "an outage of results": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "asking again"),
+    "an outage of results": (BatchEnd(instead={"content": [BROKEN] * 9}), 6, "trying again"),
     "an outage of uploads": (
         BatchEnd(instead={"upload": [HttpError(503)] * 20}),
         6,
-        "asking again",
+        "trying again",
     ),
-    "an outage of orders": (BatchEnd(instead={"create": [HttpError(503)] * 20}), 6, "asking again"),
+    "an outage of orders": (BatchEnd(instead={"create": [HttpError(503)] * 20}), 6, "trying again"),
     "a torn last line": (
         BatchEnd(spoil=lambda lines: lines[:-40]),
         7,
-        "5 of 6 requests have a reply, and 1 lines cannot be read; 1 requests are sent again, "
+        "5 of 6 requests have a reply, and 1 lines could not be read; 1 requests are resent "
         "and paid for again",
     ),
     "a download that breaks off": (BatchEnd(instead={"content": [BROKEN]}), 6, "6 of 6"),
@@ -93,18 +93,18 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for results": (
         BatchEnd(spoil=lambda _: PAGE),
         6,
-        ": '<html><body>Log in</body></html>'; nothing was taken",
+        ": '<html><body>Log in</body></html>'; nothing was stored",
     ),
-    "empty results": (BatchEnd(spoil=lambda _: b""), 6, "; nothing was taken"),
+    "empty results": (BatchEnd(spoil=lambda _: b""), 6, "; nothing was stored"),
     "results of another batch": (
         BatchEnd(spoil=lambda lines: lines.replace(b'"custom_id": "', b'"custom_id": "0')),
         6,
-        ': \'{"id": .*; nothing was taken',
+        ': \'{"id": .*; nothing was stored',
     ),
     "results that are gone": (
         BatchEnd(instead={"content": [HttpError(404)]}),
         6,
-        "`rag-evals batch collect run --again` sends its 6 requests again, and pays for them again",
+        "`rag-evals batch collect run --again` resends its 6 requests, which are paid for again",
     ),
     "a batch that is gone": (
         BatchEnd(instead={"poll": [HttpError(404)]}),
@@ -145,7 +145,7 @@ def test_a_batch_that_is_gone_for_good_is_sent_again_when_asked(scripted: Start)
 
     told = grade(again=True, wait=False)
 
-    assert "its 6 requests are sent again, and paid for again" in "\n".join(told)
+    assert "its 6 requests are resent and paid for again" in "\n".join(told)
     assert len(judge.requests) == 12
     grade()
     assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6

@@ -152,7 +152,7 @@ def test_misuse_is_said_in_one_line() -> None:
         pass
     with pytest.raises(ConfigurationError, match="the session is closed"):
         session.grade(EIFFEL)
-    with pytest.raises(ConfigurationError, match="entered once"), opener:
+    with pytest.raises(ConfigurationError, match="entered only once"), opener:
         pass
 
     async def in_another_loop() -> None:

@@ -107,7 +107,9 @@ def test_an_empty_table_has_the_same_columns() -> None:
 
 def test_columns_that_cannot_be_kept_are_named() -> None:
     """A column of outcomes, and one that is not there."""
-    with pytest.raises(ConfigurationError, match="keep has 'score', which is a column of outcomes"):
+    with pytest.raises(
+        ConfigurationError, match="keep contains 'score', which is an outcome column"
+    ):
         TableGrader(embedded, keep=("score",))
     with pytest.raises(ConfigurationError, match="no column 'key'; it has id, answer, context"):
         TableGrader(embedded, keep=("key",))(pa.Table.from_pylist(ROWS))
