@@ -38,8 +38,9 @@ class LevelAgreement:
         ties: Number of units on which people are evenly split.
         annotators: Number of people; all unnamed people count as one.
         alpha: Krippendorff's alpha between people; None for one person.
-        auroc: How well rows are ranked by the score, or by the ranking score if every row has one;
-            None for statements, or if either label occurs fewer than two times.
+        auroc: How well rows are ranked; None for statements, or if either label occurs fewer than
+            two times.
+        ranked_by: The score, or the ranking score if every row has one.
         best: The threshold with the best balanced accuracy on these labels.
         noun: Plural name of what is labelled, such as "citations".
         is_weighted: True if rates weight each row by its chance of being drawn.
@@ -58,6 +59,7 @@ class LevelAgreement:
     best: float | None = None
     noun: str = "rows"
     is_weighted: bool = False
+    ranked_by: Literal["score", "ranking"] = "score"
 
     def __repr__(self) -> str:
         return f"LevelAgreement({_short_words(self)})"
@@ -210,6 +212,7 @@ def _measure(
         best=best_threshold(labels, scores) if both else None,
         noun="rows" if of_rows else matched.noun,
         is_weighted=weights is not None,
+        ranked_by="ranking" if ranks is finer else "score",
     )
 
 
@@ -248,7 +251,8 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
         words = "unknown: one of the two labels is missing"
         yield f"  {label:<19} {words if rate is None else interval_words(rate)}"
     if table.auroc is not None:
-        yield f"  AUROC of the score  {interval_words(table.auroc)}"
+        ranked = "AUROC of ranking" if table.ranked_by == "ranking" else "AUROC of the score"
+        yield f"  {ranked:<19} {interval_words(table.auroc)}"
     if table.best is not None:
         yield f"  best threshold      {table.best:.3g} on these labels"
     if table.annotators > 1:

@@ -149,7 +149,10 @@ def test_out_with_the_ending_of_a_table_is_that_file(name: str) -> None:
     assert Path(name).is_file()
     assert len(list(Path("runs").iterdir())) == 1
     before = Path("rows.jsonl").read_bytes()
-    for out, message in (("rows.jsonl", "it is the data"), ("s3://bucket/run", "of this machine")):
+    for out, message in (
+        ("rows.jsonl", "it is the data"),
+        ("s3://bucket/run", "expected a local folder"),
+    ):
         with pytest.raises(RagEvalsError, match=message):
             app(["grade", "rows.jsonl", "-o", out], standalone_mode=False)
     assert Path("rows.jsonl").read_bytes() == before

@@ -175,7 +175,7 @@ FOLDERS: list[tuple[str, dict[str, Content], str]] = [
 _ASKING = ("grade", "d.jsonl", "--judge", "openai/m", "--grader", "faithfulness_two_step")
 VARIABLES: list[tuple[Mapping[str, str], tuple[str, ...], int, str]] = [
     ({"RAG_EVALS_JUDGE": "судья"}, ("grade", "d.jsonl"), 2, "судья"),
-    ({"RAG_EVALS_JUDGE": "\x1b[2J"}, ("grade", "d.jsonl"), 2, "not"),
+    ({"RAG_EVALS_JUDGE": "\x1b[2J"}, ("grade", "d.jsonl"), 2, "neither 'embedded' nor"),
     ({"RAG_EVALS_JUDGE": "openai/m"}, ("grade", "d.jsonl"), 2, "set OPENAI_API_KEY"),
     (
         {"RAG_EVALS_STATEMENT_CACHE": "да"},
