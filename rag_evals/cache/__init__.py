@@ -6,6 +6,6 @@ NAMES = {
     "semantic": ("SemanticCache",),
     "statements": ("StatementCache", "cached", "configured_cache"),
 }
-"""Names for other rooms, by file."""
+"""The public names of this package, by module."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

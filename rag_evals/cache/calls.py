@@ -1,4 +1,4 @@
-"""The exact cache of judges' replies, keyed by everything that can change one."""
+"""The exact cache of judges' replies, keyed by everything that can change a reply."""
 
 import time
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ _KEY_VERSION = 1
 
 @dataclass(frozen=True)
 class CallCache:
-    """One judge's replies; a `ReplyStore`.
+    """A `ReplyStore` for one judge's replies.
 
     Args:
         endpoint: Provider and base URL.
-        default_model: Model for calls without one; if None, they are not cached.
-        model: Model for all calls; None for each call's own.
-        settings: Settings that override a call's.
+        default_model: Model for calls without a model; if None, such calls are not cached.
+        model: Model for all calls; None uses each call's own.
+        settings: Settings that override the call's.
         own: The client's settings.
     """
 
@@ -41,12 +41,12 @@ class CallCache:
         if not rows:
             return None
         try:
-            # Last attempts accept some faults, so a stored reply may have them.
+            # The last attempt tolerates some faults, so a stored reply may contain them.
             context = facts_for(call.facts, is_last=True)
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
             check_chunk_ids(parsed, context)
         except (ValueError, TypeError):
-            # The entry is damaged, or from another version of the model.
+            # The entry is damaged, or was written for another version of the reply model.
             return None
         return JudgeReply(parsed, Usage(cache_hits=1))
 

@@ -15,10 +15,10 @@ from rag_evals.core import cache_variables
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
-"""Environment variable with the cache folder."""
+"""Environment variable that sets the cache folder."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "answers", "statements"
-"""Tables of replies and verdicts."""
+"""The tables for replies and for verdicts."""
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
@@ -57,9 +57,9 @@ def default_path() -> Path:
 
 
 class Database:
-    """A SQLite database; above `RAG_EVALS_CACHE_MAX_MB` it deletes the oldest entries.
+    """A SQLite database that deletes its oldest entries when it exceeds `RAG_EVALS_CACHE_MAX_MB`.
 
-    A new file is private (mode 0600). `ConfigurationError` means that the file cannot be used.
+    A new file is private (mode 0600). If the file cannot be used, `ConfigurationError` is raised.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -68,7 +68,7 @@ class Database:
         self._lock = threading.Lock()
         self._local = threading.local()
         self._opened: list[tuple[int, sqlite3.Connection]] = []
-        # Closes forgotten connections.
+        # Close connections if the owner forgets to.
         weakref.finalize(self, _close, self._opened).atexit = False
         self._memory = None if path is not None else self._connect(":memory:")
         if path is not None:
@@ -77,10 +77,10 @@ class Database:
             self._connection()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the path only: each process needs its own connection."""
+        """Pickle only the path, because each process needs its own connection."""
         if self.path is None:
             raise ConfigurationError(
-                "a cache in memory cannot be shared by processes; name a file for it"
+                "an in-memory cache cannot be shared by processes; give it a file"
             )
         return type(self), (self.path,)
 
@@ -96,11 +96,11 @@ class Database:
     def write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Execute a statement for every row, in one transaction.
 
-        A full disk or a locked file is only logged: the answer was paid for and must not be lost.
+        A full disk or a locked file is only logged: the reply was paid for and must not be lost.
         """
         try:
             connection = self._connection()
-            # SQLite's own lock separates processes.
+            # The lock is for threads; SQLite's own lock separates processes.
             with self._lock, connection:
                 connection.executemany(statement, rows)
                 _forget_oldest(connection, self._max_bytes)
@@ -112,7 +112,7 @@ class Database:
     def _broken(self, error: sqlite3.Error) -> ConfigurationError:
         return ConfigurationError(
             f"cache file {str(self.path or ':memory:')!r} cannot be used ({error}); open it again, "
-            f"or name another folder in {FOLDER_VARIABLE}"
+            f"or set another folder in {FOLDER_VARIABLE}"
         )
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Database:
         if self._memory is not None:
             return self._memory
         kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        # Two processes must not share a connection after a fork.
+        # After a fork, the two processes must not share a connection.
         if kept is None or self._local.process != os.getpid():
             kept = self._local.connection = self._connect(str(self.path))
             self._local.process = os.getpid()
@@ -131,17 +131,17 @@ class Database:
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
         self._opened.append((os.getpid(), connection))
-        # Invalid UTF-8 is a miss, not an error.
+        # Treat invalid UTF-8 as a cache miss, not as an error.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             _write_ahead(connection)
-            # A crash may lose the last replies but never damages the file.
+            # A crash may lose the most recent replies, but never damages the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
             self.close()
             raise ConfigurationError(
-                f"cache file {name!r} cannot be used ({error}); remove it, or name another folder "
+                f"cache file {name!r} cannot be used ({error}); remove it, or set another folder "
                 f"in {FOLDER_VARIABLE}"
             ) from error
         return connection
@@ -152,13 +152,13 @@ class Database:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, _PRIVATE))
         except OSError as error:
             raise ConfigurationError(
-                f"cache file {str(path)!r} cannot be made: {error.strerror or error}; name another "
-                f"folder in {FOLDER_VARIABLE}"
+                f"cache file {str(path)!r} cannot be created: {error.strerror or error}; set "
+                f"another folder in {FOLDER_VARIABLE}"
             ) from error
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn on WAL, so that readers need not wait; SQLite itself does not wait for this lock."""
+    """Turn on WAL, so that readers never wait; SQLite itself does not retry on this lock."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -172,7 +172,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
-    """Delete the oldest tenth of each table until the entries fit."""
+    """Repeatedly delete the oldest tenth of each table until the rest fits."""
     while _bytes_used(connection) > max_bytes:
         deleted = 0
         for table in _TABLES:
@@ -194,7 +194,7 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
 
 def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
     for process, connection in opened:
-        # The parent process owns connections from before a fork.
+        # Connections opened before a fork belong to the parent process.
         if process == os.getpid():
             connection.close()
     opened.clear()

@@ -1,8 +1,8 @@
-"""A cache that also finds the verdict on a reworded statement.
+"""A cache that also finds verdicts on reworded statements.
 
-"Rose by 12 %" and "rose by 21 %" have closer vectors than many paraphrases. So two statements share
-a verdict only if their numbers, units, signs, names, negations and small words are equal, their
-vectors are similar, and a local verifier finds each in the other.
+The vectors of "rose by 12 %" and "rose by 21 %" are closer than those of many paraphrases. So two
+statements share a verdict only if their numbers, units, signs, names, negations and function words
+are equal, their vectors are similar, and a local verifier decides that each supports the other.
 """
 
 import math
@@ -29,7 +29,7 @@ from rag_evals.verify import read_judge
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns one vector for each text; all vectors have the same length."""
 
-# Limits the time of a look-up.
+# Limits on the time that a look-up takes.
 _MOST_CANDIDATES = 32
 _MOST_COMPARED = 4
 
@@ -47,15 +47,15 @@ class _Candidate(NamedTuple):
 
 
 class SemanticCache(StatementCache):
-    """Stores verdicts, and also finds them for reworded statements that depend on no question.
+    """Stores verdicts, and also finds them for reworded statements that make sense on their own.
 
     Args:
-        embed: A function from texts to vectors, such as LangChain's `embeddings.embed_documents`,
-            or a model's name, such as `"openai/text-embedding-3-small"`.
-        threshold: Least cosine of the vectors, 0 to 1.
-        path: As for `StatementCache`.
-        equivalence: Verifier that must find each of two statements in the other: an NLI
-            classifier such as `"hf:MODEL"`; `"embedded@strict"` lets only contractions differ.
+        embed: A function that maps texts to vectors, such as LangChain's
+            `embeddings.embed_documents`, or a model such as `"openai/text-embedding-3-small"`.
+        threshold: Minimum cosine similarity of the vectors, 0 to 1.
+        path: As in `StatementCache`.
+        equivalence: Verifier that must decide that each of two statements supports the other: an
+            NLI classifier such as `"hf:MODEL"`; `"embedded@strict"` allows only contractions.
     """
 
     mode = "semantic"
@@ -77,22 +77,22 @@ class SemanticCache(StatementCache):
             or verifier.traits.endpoints
         ):
             raise ConfigurationError(
-                f"equivalence is {equivalence!r}; expected a verifier that needs no judge, such as "
-                "'embedded@strict' or 'hf:MODEL' for an NLI classifier"
+                f"equivalence is {equivalence!r}; expected a verifier that does not need a judge, "
+                "such as 'embedded@strict' or 'hf:MODEL' for an NLI classifier"
             )
         self._verifier = verifier
-        # It counts words, so it cannot tell who bit whom.
+        # The embedded verifier ignores word order, so it cannot tell who bit whom.
         self._is_blind_to_order = isinstance(verifier, EmbeddedVerifier)
         super().__init__(path)
 
     @property
     def policy(self) -> str:
-        """A hash of the settings that decide which statements share a verdict."""
+        """A hash of the settings that determine which statements share a verdict."""
         own = (self._verifier.fingerprint(), self._is_blind_to_order)
         return fingerprint("semantic", self.threshold, self._embedder, own)
 
     def check(self) -> None:
-        """Raise `ConfigurationError` if the verifier cannot work."""
+        """Raise `ConfigurationError` if the verifier cannot be used."""
         if check := self._verifier.traits.check:
             check()
 
@@ -113,7 +113,7 @@ class SemanticCache(StatementCache):
         ]
 
     def are_equivalent(self, one: str, other: str) -> bool:
-        """True if each of two statements follows from the other."""
+        """True if each of the two statements follows from the other."""
         return self._may_be_equivalent(one, other) and all(
             self._verifier.verify([Claim(claim)], [chunk])[0].is_supported
             for claim, chunk in ((one, other), (other, one))
@@ -123,7 +123,7 @@ class SemanticCache(StatementCache):
         return not self._is_blind_to_order or _written_out(one) == _written_out(other)
 
     def _frame(self, key: StatementKey) -> str | None:
-        # Statements that depend on a question only match exactly.
+        # Statements that depend on their surroundings or question only match exactly.
         return None if key.setting else frame_of(key.text)
 
     def _candidates(self, group: str, key: StatementKey) -> list[_Candidate]:
@@ -138,7 +138,7 @@ class SemanticCache(StatementCache):
     def _vectors(
         self, group: str, candidates: Mapping[StatementKey, Sequence[_Candidate]]
     ) -> dict[str, bytes]:
-        """Return the vectors of statements and candidates; new ones come from one request."""
+        """Return the vectors of statements and candidates; a single request makes all new ones."""
         own = self._embedder
         stored = {one.text: one for several in candidates.values() for one in several}
         vectors = {
@@ -152,7 +152,7 @@ class SemanticCache(StatementCache):
         if len(made) != len(asked):
             raise ConfigurationError(
                 f"embedder {own!r} returned {len(made)} vectors for {len(asked)} texts; expected "
-                "one for each"
+                "one per text"
             )
         new = {text: pack_vector(vector) for text, vector in zip(asked, made, strict=True)}
         self._database.write(
@@ -178,13 +178,13 @@ class SemanticCache(StatementCache):
 
 
 def _named(embed: Any) -> tuple[str, Embed]:
-    """Return the name under which vectors are stored, and the function that makes them."""
+    """Return the name under which vectors are stored, and the function that computes them."""
     if isinstance(embed, str) and embed.startswith("openai/") and embed != "openai/":
         return embed, partial(embed_texts, embed)
     if not callable(embed):
         raise ConfigurationError(
-            f"embed is {embed!r}; expected a function from texts to vectors, such as a library's "
-            "`embeddings.embed_documents`, or 'openai/MODEL'"
+            f"embed is {embed!r}; expected a function that maps texts to vectors, such as a "
+            "library's `embeddings.embed_documents`, or 'openai/MODEL'"
         )
     kind, owner = type(embed), getattr(embed, "__self__", embed)
     name = f"{getattr(embed, '__module__', kind.__module__)}."
@@ -198,13 +198,13 @@ def pack_vector(vector: Sequence[float]) -> bytes:
     """Return a vector, scaled to length 1, as 16-bit floats."""
     numbers = [float(number) for number in vector]
     if not all(map(math.isfinite, numbers)):
-        raise ConfigurationError("the embedder returned a vector with NaN or infinite numbers")
+        raise ConfigurationError("the embedder returned a vector that contains NaN or infinity")
     norm = math.hypot(*numbers) or 1.0
     return struct.pack(f"<{len(numbers)}e", *(number / norm for number in numbers))
 
 
 def cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two packed vectors; 0 if their lengths differ."""
+    """Return the cosine similarity of two packed vectors; 0 if their lengths differ."""
     if len(first) != len(second):
         return 0.0
     one, other = (struct.unpack(f"<{len(first) // 2}e", packed) for packed in (first, second))
@@ -212,7 +212,7 @@ def cosine(first: bytes, second: bytes) -> float:
     return sum(map(mul, one, other)) / norms if norms else 0.0
 
 
-# A word between spaces, with the signs around it: "(12%," → "(", "12%", ",".
+# A word between spaces, and the punctuation around it: "(12%," → "(", "12%", ",".
 _PIECE = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)
 _CONTRACTIONS = (
     (re.compile(r"\b(c)an't\b", re.IGNORECASE), r"\1annot"),
@@ -222,7 +222,7 @@ _CONTRACTIONS = (
 
 
 def _written_out(text: str) -> str:
-    """Return the plain form of a statement with "isn't" and the like written out."""
+    """Return the plain form of a statement, with contractions such as "isn't" written out."""
     plain = plain_form(text)
     for short, long in _CONTRACTIONS:
         plain = short.sub(long, plain)
@@ -230,10 +230,10 @@ def _written_out(text: str) -> str:
 
 
 def frame_of(text: str) -> str:
-    """Return a hash of the parts that must be equal in two statements with one verdict.
+    """Return a hash of the parts that must be equal in statements that share a verdict.
 
-    These are numbers with the words next to them, signs, capitalized words and small words, in
-    their order, and the number of negations.
+    These are, in order, the numbers and the words after them, punctuation, capitalized words and
+    function words, and also the number of negations.
     """
     pieces = [_PIECE.findall(piece)[0] for piece in _written_out(text).split(" ")]
     frame: list[str] = []

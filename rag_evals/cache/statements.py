@@ -1,7 +1,7 @@
-"""The cache of verdicts, by chunks, verifier and statement.
+"""The cache of verdicts, keyed by chunks, verifier and statement.
 
-Typography does not count: quotes, spaces, citation marks, emphasis and the final stop. The order of
-chunks, the verifier's settings and the judge's model and address do.
+The key ignores a statement's typography: quotes, spaces, citation marks, emphasis and the final
+period. It includes the order of chunks, the verifier's settings, and the judge's model and address.
 """
 
 import threading
@@ -34,11 +34,11 @@ from rag_evals.judge import endpoint_of
 
 
 class StatementKey(NamedTuple):
-    """A statement's key.
+    """The cache key of a statement.
 
     Attributes:
         plain: The statement without typography.
-        setting: Hash of the sentences and the question that it depends on; empty if on none.
+        setting: Hash of the sentences and the question that it depends on; empty if there are none.
     """
 
     text: str
@@ -47,7 +47,7 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        # Word lists take time to load.
+        # Import late, because word lists take time to load.
         from rag_evals.text import plain_form  # noqa: PLC0415
 
         plain = plain_form(claim.text)
@@ -66,10 +66,10 @@ class StatementKey(NamedTuple):
 
 
 class StatementCache:
-    """Stores verdicts, and finds them for equal statements.
+    """Stores verdicts, and looks them up for equal statements.
 
     Args:
-        path: SQLite file, which processes may share; None for a cache in memory.
+        path: SQLite file, which processes may share; None for an in-memory cache.
     """
 
     mode: CacheMode = "exact"
@@ -87,7 +87,7 @@ class StatementCache:
         return f"{type(self).__name__}({str(self.path or 'in memory')!r})"
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Return each statement's verdict, None if unknown; `group` comes from `group_of`."""
+        """Return each statement's verdict, or None; `group` comes from `group_of`."""
         query = f"SELECT verdict FROM {STATEMENTS_TABLE} WHERE grp = ? AND statement = ?"
         found = [self._database.read(query, (group, key.name)) for key in keys]
         verdicts = [unpack(rows[0][0]) if rows else None for rows in found]
@@ -114,10 +114,10 @@ class StatementCache:
         )
 
     def check(self) -> None:
-        """Raise `ConfigurationError` if the cache cannot work."""
+        """Raise `ConfigurationError` if the cache cannot be used."""
 
     def count(self) -> int:
-        """Return the number of verdicts."""
+        """Return the number of stored verdicts."""
         ((count,),) = self._database.read(f"SELECT count(*) FROM {STATEMENTS_TABLE}")
         return int(count)
 
@@ -132,7 +132,7 @@ class StatementCache:
 
 
 def unpack(text: object) -> Verdict | None:
-    """Parse a stored verdict; None for a damaged entry or one of another version."""
+    """Parse a stored verdict; None if the entry is damaged or from another version."""
     try:
         # pydantic raises TypeError for other types.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
@@ -145,13 +145,13 @@ def _verdicts() -> TypeAdapter[Verdict]:
     return TypeAdapter(Verdict)
 
 
-# Increase it when the meaning of a verdict changes.
+# Increase this when the meaning of a verdict changes.
 _VERSION = 4
 
 
 @dataclass(frozen=True, eq=False)
 class CachedVerifier:
-    """Asks another verifier only about statements that are not in a cache."""
+    """Calls another verifier only for statements that are not in a cache."""
 
     verifier: Verifier
     cache: StatementCache
@@ -230,12 +230,12 @@ class CachedVerifier:
 
 
 def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
-    """Return a verifier that asks `verifier` only about statements that are not in the cache."""
+    """Return a verifier that calls `verifier` only for statements that are not in the cache."""
     return CachedVerifier(verifier, cache)
 
 
 def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Return the group of verdicts on these chunks; `asked` has each judge's address and model."""
+    """Return the key of verdicts on these chunks; `asked` lists each judge's address and model."""
     return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 
 
@@ -255,18 +255,18 @@ _opened: dict[Path, StatementCache] = {}
 def configured_cache(
     default: Literal["off", "exact"] = "off", path: Path | None = None
 ) -> StatementCache | None:
-    """Return the cache that the environment asks for, opened once; None if it is off.
+    """Return the cache that the environment selects, opened only once; None if it is off.
 
     Args:
-        default: Mode if `RAG_EVALS_STATEMENT_CACHE` is not set.
-        path: None for the user's own file.
+        default: Mode to use if `RAG_EVALS_STATEMENT_CACHE` is not set.
+        path: The cache file; None for the user's own file.
     """
     if (cache_variables().mode or default) == "off":
         return None
     path = path or default_path()
     with _lock:
         cache = _opened.get(path)
-        # SQLite would keep writing to a deleted file.
+        # If the file was deleted, SQLite would keep writing to the old one.
         if cache is None or not path.exists():
             cache = _opened[path] = StatementCache(path)
         return cache

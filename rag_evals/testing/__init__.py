@@ -1,4 +1,4 @@
-"""Tests of graders without a model: `ScriptedJudge`, an OpenAI-like loopback server.
+"""Testing graders without a model: `ScriptedJudge`, an OpenAI-compatible loopback server.
 
 ```python
 import instructor
@@ -15,7 +15,7 @@ print(judge.requests[0].chunks)
 #> ['Some chunk.']
 ```
 
-Requests pass the real client and network stack, so a test sees what a provider would get.
+Requests go through the real client and network stack, so tests see what a provider would receive.
 """
 
 from rag_evals.testing.server import Script, ScriptedJudge

@@ -1,4 +1,4 @@
-"""The default script, which labels by shared words."""
+"""The default script, which decides verdicts by the words that texts share."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -16,14 +16,14 @@ _DECLINES = re.compile(
 
 
 def fill_by_words(request: JudgeRequest) -> Answer:
-    """Fill any response model from the request.
+    """Fill in any response model from the request.
 
-    The answer's sentences become statements, supported if one chunk has more than half of their
-    words. Unknown fields get their first allowed value.
+    The answer's sentences become statements, supported if a single chunk contains more than half
+    of their words. Unknown fields get their first allowed value.
     """
     schema = request.schema
     if not schema:
-        return HttpError(400, "the request asks for no schema")
+        return HttpError(400, "the request does not contain a schema")
     filled: dict[str, Any] = _fill(schema, schema)
     keys = [name for name in schema.get("properties", {}) if _SENTENCE_KEY.fullmatch(name)]
     for name, text in zip(keys, request.sentences, strict=False):
@@ -44,7 +44,7 @@ def fill_by_words(request: JudgeRequest) -> Answer:
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict on a sentence or answer; a question claims nothing."""
+    """Return a verdict on a sentence or answer; questions do not claim anything."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
     decided = _decided(text, chunks)
@@ -54,7 +54,7 @@ def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
 
 
 def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
-    """Return each list's items, with more fields than one response model has."""
+    """Return each list's items, with the fields of all response models."""
     chunks, answer = request.chunks, request.answer or ""
     texts = request.sentences or _sentences(answer)
     return {
@@ -77,7 +77,7 @@ def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
 
 
 def _decided(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict; a supported text quotes the sentence with most of its words."""
+    """Return a verdict; the quote is the sentence that contains most of the text's words."""
     share, chunk_id = _best(text, chunks)
     evidence = []
     if is_supported := share > 0.5:
@@ -127,7 +127,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _best(text: str, others: Sequence[str]) -> tuple[float, int]:
-    """Return the largest share of the words, and the index of the text that has it."""
+    """Return the largest share of words found in another text, and that text's index."""
     shares = [_share(text, other) for other in others]
     best = max(shares, default=0.0)
     return best, shares.index(best) if shares else 0
@@ -139,8 +139,8 @@ def _share(text: str, other: str) -> float:
 
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
-    """Return the simplest value that the schema allows."""
-    # pydantic up to 2.8 writes a reference with other keywords this way.
+    """Return the simplest value allowed by the schema."""
+    # Up to version 2.8, pydantic writes a reference with other keywords this way.
     if "allOf" in node:
         return _fill(node["allOf"][0], root)
     if "$ref" in node:

@@ -1,4 +1,4 @@
-"""A loopback HTTP server with OpenAI's chat API."""
+"""A loopback HTTP server that implements OpenAI's chat API."""
 
 import json
 import socket
@@ -26,21 +26,21 @@ Script = Answer | Sequence[Answer] | Callable[[JudgeRequest], Answer] | None
 
 
 class ScriptedJudge:
-    """An OpenAI-like endpoint on loopback that answers from a script.
+    """An OpenAI-compatible loopback endpoint that replies from a script.
 
-    For other APIs, subclass it: override `wire` for another provider's format, and `route` for
-    further paths, such as files and batches.
+    Subclass it for other APIs: override `wire` for another provider's format, and `route` for
+    additional paths, such as files and batches.
 
     Args:
-        script: One answer for all requests; a list of answers in order (a further request gets
-            status 400); a function from request to answer; or None, which fills any response
-            model: statements are the answer's sentences, supported if most of their words are in
-            one chunk.
+        script: One answer for all requests; a list of answers in order (requests beyond its end
+            get status 400); a function that maps a request to an answer; or None, which fills in
+            any response model: the answer's sentences become statements, supported if a single
+            chunk contains most of their words.
 
     Attributes:
         requests: All requests, in order of arrival.
-        max_in_flight: Most requests in flight at one time.
-        connections: Number of opened connections.
+        max_in_flight: Maximum number of requests in flight at the same time.
+        connections: Number of connections opened.
     """
 
     request_type: ClassVar = JudgeRequest
@@ -73,28 +73,28 @@ class ScriptedJudge:
 
     @property
     def base_url(self) -> str:
-        """Address for a client's `base_url`, or for `OPENAI_BASE_URL`."""
+        """URL for a client's `base_url`, or for `OPENAI_BASE_URL`."""
         if self._server is None:
             raise RuntimeError("the scripted judge is not running; use it in a `with` block")
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.wire('').path}"
 
     def wire(self, path: str) -> Wire:
-        """Return the format of requests to a path."""
+        """Return the format to use for a path."""
         del path
         return OPENAI
 
     def route(
         self, method: str, path: str, headers: Mapping[str, str], content: bytes
     ) -> Answer | None:
-        """Answer a request without the script; None passes it to the script.
+        """Answer a request without the script; return None to pass it to the script.
 
-        `path` includes the query, and header names are in lower case.
+        `path` includes the query string, and header names are in lower case.
         """
         del headers, content
         return None if method == "POST" else HttpError(404, f"no such path: {path}")
 
     def answer(self, path: str, headers: Mapping[str, str], body: Body) -> Answer:
-        """Record a request, and return the script's answer."""
+        """Record a request and return the script's answer."""
         with self._lock:
             request = self.request_type(len(self.requests), path, headers, body, self.wire(path))
             self.requests.append(request)
@@ -103,7 +103,7 @@ class ScriptedJudge:
             index = sum(one.path == path for one in self.requests[: request.number])
             if index < len(script):
                 return script[index]
-            return HttpError(400, f"the script has {len(script)} answers; this is one request more")
+            return HttpError(400, f"the script has only {len(script)} answers; none is left")
         if callable(script):
             return script(request)
         return script if script is not None else HttpError(500)
@@ -123,7 +123,7 @@ class _Server(ThreadingHTTPServer):
         return super().get_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that close the connection."""
+        """Ignore errors caused by clients that close the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -175,9 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = text.encode() if isinstance(text, str) else text
         self.send_response(status)
         for name, value in {"content-type": "application/json", **headers}.items():
-            # Lets tests send bytes that are not Latin-1.
+            # Encode this way so that tests can send bytes that are not Latin-1.
             self.send_header(name, value.encode().decode("latin-1"))
-        # A length beyond the body breaks the connection.
+        # If the declared length exceeds the body, close the connection early.
         if int(headers.get("content-length", 0)) > len(body):
             self.close_connection = True
         else:

@@ -1,4 +1,4 @@
-"""Requests to a scripted judge, and its answers and faults."""
+"""Requests to a scripted judge, and the answers and faults that it can send."""
 
 import json
 import re
@@ -27,10 +27,10 @@ class Reply:
     """A model's reply.
 
     Attributes:
-        content: A mapping is sent as JSON, a string unchanged.
+        content: A mapping is sent as JSON, and a string unchanged.
         finish_reason: `length` means that the reply was cut off.
-        refusal: The model's words if it refuses; there is no content then.
-        model: None repeats the request's model.
+        refusal: The model's words if it refuses to answer; `content` is then ignored.
+        model: None uses the request's model.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -44,7 +44,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class HttpError:
-    """An HTTP error with OpenAI's body.
+    """An HTTP error with a body in OpenAI's format.
 
     Attributes:
         code: OpenAI's error code, such as `insufficient_quota`.
@@ -60,7 +60,7 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Wait some seconds, then send `then`, or close the connection if it is None."""
+    """Wait for some seconds, then send `then`, or reset the connection if it is None."""
 
     seconds: float
     then: Reply | Mapping[str, Any] | None = None
@@ -90,11 +90,11 @@ class Wire:
     """A provider's request and reply format.
 
     Attributes:
-        messages: Returns a request's chat messages, in OpenAI's form.
-        schema: Returns the reply's JSON schema; empty without one.
-        reply: Wraps a reply to a request.
-        error: Wraps an error.
-        path: Path in a client's address.
+        messages: Returns a request's chat messages, in OpenAI's format.
+        schema: Returns the reply's JSON schema; empty if there is none.
+        reply: Converts a reply to the provider's format.
+        error: Converts an error to the provider's format.
+        path: Path in the client's base URL.
     """
 
     messages: Callable[[Body], Messages]
@@ -159,12 +159,12 @@ def _error(error: HttpError) -> Body:
 
 
 OPENAI = Wire(_messages, _schema, _reply, _error)
-"""OpenAI's chat completions, also of Ollama, vLLM, LiteLLM, Groq and xAI."""
+"""OpenAI's chat completions, also used by Ollama, vLLM, LiteLLM, Groq and xAI."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A request to the server, and the parts of its prompt.
+    """A request to the server, with the parts of its prompt.
 
     Attributes:
         number: Starts at 0, in order of arrival.
@@ -179,23 +179,23 @@ class JudgeRequest:
 
     @property
     def messages(self) -> Messages:
-        """The chat messages, in OpenAI's form."""
+        """The chat messages, in OpenAI's format."""
         return self.wire.messages(self.body)
 
     @property
     def schema(self) -> Body:
-        """The JSON schema of the reply; empty without one."""
+        """The JSON schema of the reply; empty if there is none."""
         return self.wire.schema(self.body)
 
     @property
     def data(self) -> str:
-        """The graded data: the first user message without few-shot examples."""
+        """The graded data: the first user message, without few-shot examples."""
         texts = [str(m["content"]) for m in self.messages if m["role"] == "user"]
         return texts[0].rpartition("</examples>")[2] if texts else ""
 
     @property
     def instructions(self) -> str:
-        """The system message; may be empty."""
+        """The system message, which may be empty."""
         return "\n".join(str(m["content"]) for m in self.messages if m["role"] == "system")
 
     @property
@@ -205,12 +205,12 @@ class JudgeRequest:
 
     @property
     def answer(self) -> str | None:
-        """The graded answer, or None; numbered sentences become lines."""
+        """The graded answer, or None; numbered sentences are joined by line breaks."""
         return self._unnumbered("answer")
 
     @property
     def reference(self) -> str | None:
-        """The graded reference, or None; as `answer`."""
+        """The graded reference, or None; sentences are joined as in `answer`."""
         return self._unnumbered("reference")
 
     @property
@@ -235,7 +235,7 @@ class JudgeRequest:
 
     @property
     def is_reask(self) -> bool:
-        """True if the request says that an earlier reply was invalid."""
+        """True if the request states that an earlier reply was invalid."""
         return any(message["role"] in ("assistant", "tool") for message in self.messages)
 
     def _field(self, tag: str) -> str | None:

@@ -73,7 +73,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error() -> None:
     """A file in the way is named."""
     Path("file").touch()
 
-    with pytest.raises(ConfigurationError, match="cannot be made"):
+    with pytest.raises(ConfigurationError, match="cannot be created"):
         Database(Path("file/c.sqlite3"))
 
 
