@@ -190,7 +190,7 @@ class GraderDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """The test's verdict, or "failed" if a rule failed."""
+        """The test's verdict, or "failed" if a rule was missed."""
         if self.missed or self.test is None:
             return "failed"
         return self.test.verdict
@@ -236,7 +236,7 @@ class GateDecision:
         return "\n".join(self.lines(phrases()))
 
     def lines(self, say: Phrases) -> list[str]:
-        """Return a line for each grader in the reader's language."""
+        """Return one line per grader in the reader's language."""
         if self.pending:
             told = say("gate.pending", count=self.pending)
             return [say("gate.decided", verdict=say.named("verdicts", "not decided"), told=told)]

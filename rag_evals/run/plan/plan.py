@@ -147,7 +147,7 @@ class Plan:
 
     @property
     def price_as_of(self) -> str | None:
-        """Month of the price list, if any price is known."""
+        """Month of the list price; None if no price is known."""
         endpoints = [endpoint for grader in self.graders for endpoint in grader.endpoints]
         known = [self.price(grader) for grader in self.graders]
         known += [price_of(model_of(endpoint)) for endpoint in endpoints]

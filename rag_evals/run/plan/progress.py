@@ -1,4 +1,4 @@
-"""Progress display for runs."""
+"""Progress displays for runs."""
 
 import sys
 import time
@@ -20,11 +20,11 @@ class Progress:
     """Progress of a run.
 
     Attributes:
-        done: Finished gradings, including those of earlier starts.
+        done: Number of finished gradings, including those from earlier starts.
         total: Number of all gradings; None if the length of the data is unknown.
-        failed: Failed gradings.
+        failed: Number of failed gradings.
         seconds: Seconds since the run was started or resumed.
-        graded: Gradings finished in this start.
+        graded: Number of gradings finished in this start.
         tokens: Tokens sent and received, including earlier starts.
         cost_usd: List price of the tokens; None if unknown.
         waiting_seconds: Seconds until the endpoint accepts requests again.
@@ -116,7 +116,7 @@ def reporting(
 
 @contextmanager
 def _notebook_bar(say: Phrases) -> Iterator[Report]:
-    """Update a bar in the notebook cell a few times a second; short runs do not show one."""
+    """Update a bar in the notebook cell a few times a second; not shown for short runs."""
     display: Any = import_module("IPython.display")
     handle: Any = None
     shown_at = time.monotonic()

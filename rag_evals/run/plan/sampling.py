@@ -197,7 +197,7 @@ class SampledMean:
     def corrected(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> CorrectedMean | None:
-        """Return the PPI++ estimate; None if too few rows have both scores."""
+        """Return the PPI++ estimate; None if too few rows have scores from both judges."""
         count = count_as or {}
         judged = guesses(self.free, count)
         sampled = {record["sample_id"]: score_of(record, count) for record in self.dear}
