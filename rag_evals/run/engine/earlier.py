@@ -22,7 +22,7 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 class EarlierOutcomes:
     """Outcomes from earlier starts, stored in the run folder.
 
-    If no byte of the data has changed, the index records by position which rows are done, and only
+    If the data is unchanged byte for byte, the index records by position which rows are done; only
     the last rows written before a start was killed are checked again. Otherwise each row is looked
     up by its own fingerprint and its grader's, and `done` is 0.
     """

@@ -227,7 +227,7 @@ class AsyncGradingSession:
         self._is_open = False
 
     def read(self, sample: object) -> NumberedSample:
-        """Convert and number a row; `grade` accepts the result."""
+        """Number a row and convert it to a sample; `grade` accepts the result."""
         if not self._is_open:
             raise ConfigurationError("the session is closed; call grade inside the with block")
         if asyncio.get_running_loop() is not self._loop:
@@ -374,7 +374,7 @@ def open_session(
 
 
 class TableGrader:
-    """Grades Arrow tables of rows into Arrow tables of outcomes, for engines such as Ray.
+    """Grades rows in Arrow tables and returns Arrow tables of outcomes, for engines such as Ray.
 
     It opens one session per process. It can be pickled, but needs cloudpickle if `sessions` is a
     lambda.
