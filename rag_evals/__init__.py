@@ -57,15 +57,15 @@ NAMES = {
     "testing": ("testing",),
     "verify.guarding": ("guard", "guard_stream", "guard_sync"),
 }
-"""The public names, by the module that defines them; subpackages are public too."""
+"""The public names, grouped by the module that defines them; subpackages are public too."""
 
 
 def lazy_names(
     door: str, names: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Create `__getattr__`, `__dir__` and `__all__` of a package whose names load lazily (PEP 562).
+    """Create `__getattr__`, `__dir__` and `__all__` for a package that loads lazily (PEP 562).
 
-    `python -m tools.generate` writes the `__init__.pyi` for type checkers from the same table.
+    From the same table, `python -m tools.generate` writes the `__init__.pyi` for type checkers.
     """
     homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}
 

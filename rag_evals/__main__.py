@@ -1,14 +1,14 @@
-"""Entry point of the command line, also for `python -m rag_evals`."""
+"""Entry point of the command line and of `python -m rag_evals`."""
 
 import os
 import sys
 
-# The shell convention: 128 plus the number of the signal.
+# The shell convention: 128 plus the signal number.
 _INTERRUPTED = 130
 
 
 def run() -> None:
-    # Arrow's default memory pool would hold 16 MB as soon as a Parquet file is opened.
+    # Arrow's default memory pool would allocate 16 MB as soon as a Parquet file is opened.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         from rag_evals.cli.main import run as run_command  # noqa: PLC0415 - the import takes most of a second

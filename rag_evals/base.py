@@ -1,4 +1,4 @@
-"""`ContextEvaluation`: a grader made of a prompt and a response model."""
+"""`ContextEvaluation`: a grader defined by a prompt and a response model."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -45,18 +45,18 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class PromptOptions(TypedDict, total=False):
-    """Keyword arguments of graders with a prompt.
+    """Keyword arguments of graders that have a prompt.
 
     Attributes:
         examples: Few-shot examples; None uses those in the prompt file.
-        criteria: Criteria of a checklist by name; None uses those in the prompt file.
-        chunk_template: Template of the data block after the instructions; None uses the shipped
-            one.
-        model: Model to ask if `grade` names none.
+        criteria: Checklist criteria, keyed by name; None uses those in the prompt file.
+        chunk_template: Template for the data block that follows the instructions; None uses the
+            shipped one.
+        model: Default for the `model` argument of `grade`.
         name: Name in results.
         settings: Judge settings; they override those in the prompt file.
-        unit: The unit that gets a verdict: each of a sentence's `"claims"`, each `"sentence"`, or
-            the whole `"answer"`. None uses the prompt file's unit, or claims.
+        unit: What each verdict covers: one of a sentence's `"claims"`, a `"sentence"`, or the whole
+            `"answer"`. None uses the unit set in the prompt file, or claims.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -69,13 +69,13 @@ class PromptOptions(TypedDict, total=False):
 
 
 class JudgedGrader(Grader[R], Generic[R, M]):
-    """A grader that asks a judge with a prompt; subclasses turn the reply into a result.
+    """A grader that sends a prompt to a judge; subclasses turn the reply into a result.
 
     Attributes:
-        description: What it measures, in one line; may be empty.
-        response_model: The model that the judge fills.
-        language: Language of samples that do not name one, or None.
-        unit: The unit that gets a verdict; None if the reply is not about statements.
+        description: One line that says what it measures; may be empty.
+        response_model: The model that the judge fills in.
+        language: Language of samples that do not specify one, or None.
+        unit: What each verdict covers; None if the reply does not contain statements.
     """
 
     response_model: type[M]
@@ -105,13 +105,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         Args:
             prompt: Instructions, or a template that includes the data.
-            response_model: The model that the judge fills.
+            response_model: The model that the judge fills in.
             result_model: The class that `grade` returns.
             options: See `PromptOptions`.
 
         Raises:
-            PromptError: The prompt does not parse, an example does not fit the response model, or
-                criteria are missing or not shown.
+            PromptError: The prompt does not parse, an example does not match the response model,
+                or criteria are missing or not shown.
             ConfigurationError: A setting is unknown or out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
@@ -172,7 +172,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def prompt_name(self) -> str:
-        """Stem of the prompt file; `<prompt>` for a prompt given as text."""
+        """Stem of the prompt file, or `<prompt>` if the prompt was given as text."""
         return Path(self._prompt.origin).name.split(".")[0]
 
     @property
@@ -180,7 +180,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return None if self._prompt.places_data else self._block
 
     def with_language(self, language: str) -> Self:
-        """Return a copy with a default language; shipped prompts are translated if possible."""
+        """Return a copy with a default language; a shipped prompt is translated if possible."""
         check_language(language)
         return self._copy_with(language=language)
 
@@ -188,17 +188,17 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._copy_with(settings={**self.settings, **check_settings(settings)})
 
     def with_unit(self, unit: VerdictUnit) -> Self:
-        """Return a copy with a different unit of verdicts.
+        """Return a copy with a different verdict unit.
 
         Raises:
-            ConfigurationError: The reply is not about statements, or the unit is unknown.
+            ConfigurationError: The reply does not contain statements, or the unit is unknown.
         """
         _unit(self.response_model, unit)
         of: Any = self.response_model
         return self._copy_with(unit=unit, _numbered=None if unit == "answer" else of.statements_of)
 
     def without_hardening(self) -> Self:
-        """Return a copy that does not escape data; only for measuring what escaping prevents."""
+        """Return a copy that does not escape data, only for measuring what escaping prevents."""
         return self._copy_with(_hardened=False)
 
     def messages(
@@ -208,7 +208,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        # A prompt file with a fixed language keeps it, whatever the sample's language.
+        # A prompt file that sets a language keeps it, whatever the sample's language.
         language = self._prompt.header.language or sample.language or self.language
         prompt = self._prompt.in_language(language)
         render = Rendering(
@@ -262,16 +262,16 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         *,
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
-        # A model built for the row is not a subclass of the result's model.
+        # A reply model built for the row is not a subclass of the response model.
         reply_model: type[Any] | None = None,
     ) -> JudgeCall[M]:
         """Create the judge call for one sample.
 
         Args:
             sample: The sample to grade.
-            sentences: Numbered sentences; None uses those of the answer.
-            statements: Numbered statements, if the prompt shows any.
-            reply_model: The model that the judge fills; None uses the response model.
+            sentences: The sentences to number; None uses those of the answer.
+            statements: The statements to number, if the prompt shows any.
+            reply_model: The model that the judge fills in; None uses the response model.
         """
         if sentences is None:
             sentences = sentences_of(sample.answer)
@@ -292,10 +292,10 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         )
 
     def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
-        """Reject a row if the user's template cuts off text that the judge needs."""
+        """Reject a row if a custom template cuts off text that the judge needs."""
         texts = {f"chunk {chunk.id}": chunk.text for chunk in sample.context}
         texts = texts if "context" in self.requires else {}
-        # Numbered sentences follow the prompt; a long answer takes several calls.
+        # Numbered sentences are appended to the prompt, and a long answer takes several calls.
         fields = [name for name in self.requires if name != (self._numbered or "context")]
         texts |= {name: getattr(sample, name) or "" for name in fields if name != "context"}
         if cut := missing_ends(texts, "\n".join(message["content"] for message in messages)):
@@ -337,7 +337,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
 
 class ContextEvaluation(JudgedGrader[R, R]):
-    """A grader made of a prompt and a response model; its result is the judge's reply."""
+    """A grader defined by a prompt and a response model; its result is the judge's reply."""
 
     def __init__(
         self,
@@ -351,16 +351,16 @@ class ContextEvaluation(JudgedGrader[R, R]):
         """Check the prompt, the criteria and the examples; nothing is sent.
 
         Args:
-            prompt: Instructions, or a template that includes the data; text or a `Path`.
+            prompt: Instructions, or a template that includes the data, as text or a `Path`.
             response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
-            verified: Builds the grader for judges that are verifiers; None if there is none.
+            verified: Builds the grader to use if the judge is a verifier; None if there is none.
             options: See `PromptOptions`.
         """
         super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the grader that uses a verifier; only shipped prompts have one."""
+        """Return the form of this grader that uses a verifier; only shipped prompts have one."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         if self._verified is None:
@@ -371,7 +371,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         return form if self.language is None else form.with_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Make one call, or several if the answer is long."""
+        """Make one call, or several calls if the answer is long."""
         require_fields(sample, self.requires)
         if self.unit is not None:
             ask = partial(_asked, self, sample)

@@ -1,4 +1,4 @@
-"""Names of graders and response models, as the command line and prompt files use them."""
+"""Names of graders and response models for the command line and prompt files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,15 +45,15 @@ GRADERS: dict[str, Grader[Any]] = {
     "rag": Rag,
     "retrieval_ranks": RetrievalRanks,
 }
-"""All shipped graders by their name for `--grader`."""
+"""All shipped graders, keyed by their name for `--grader`."""
 
 PROMPTED: dict[str, JudgedGrader[Any, Any]] = {
     name: grader for name, grader in GRADERS.items() if isinstance(grader, JudgedGrader)
 }
-"""The shipped graders that are made of a prompt."""
+"""The shipped graders that are defined by a prompt."""
 
 STEP_PROMPTS = ("extract_statements", "verify_statements")
-"""Prompts of two-step graders; a user's file of the same name replaces the shipped one."""
+"""Prompts of two-step graders; a user's file with the same name replaces the shipped one."""
 
 RUBRICS: dict[str, type[BaseModel]] = {
     "pass_fail": PassFailResult,
@@ -62,14 +62,14 @@ RUBRICS: dict[str, type[BaseModel]] = {
     "chunk_labels": ChunkLabelsResult,
     "statements": FaithfulnessResult,
 }
-"""Response models for any rubric; with one of them a prompt file alone is a grader."""
+"""Response models for any rubric; a prompt file that uses one is a grader by itself."""
 
 RESPONSE_MODELS: dict[str, type[BaseModel]] = {
     name: grader.response_model for name, grader in PROMPTED.items()
 } | RUBRICS
-"""All response models that a prompt file may name."""
+"""All response models that a prompt file may specify."""
 
-# Replies that code converts to a different result.
+# Graders that convert the judge's reply to a different result.
 _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
     "faithfulness_audited": AuditedGrader,
     "citation_faithfulness": CitationGrader,
@@ -81,8 +81,8 @@ _MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
     """Return a shipped grader, or one from the user's folders (None: `RAG_EVALS_PROMPTS`).
 
-    A file named like a shipped prompt (`score_faithfulness.jinja`) replaces it; any other file
-    (`polite.jinja`) defines a grader (`polite`).
+    A file with the name of a shipped prompt (`score_faithfulness.jinja`) replaces it; any other
+    file (`polite.jinja`) defines a new grader (`polite`).
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
@@ -98,7 +98,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
     if isinstance(shipped, VerifiedFaithfulness):
         prompts = {
             stem: Prompt.from_file(place / f"{stem}.jinja", places)
-            # The first folder wins, so it comes last.
+            # Reversed, so that the first folder wins.
             for place in reversed(places)
             for stem in STEP_PROMPTS
             if (place / f"{stem}.jinja").is_file()
@@ -117,10 +117,10 @@ def grader_from_file(
     """Create a grader from a prompt file.
 
     Args:
-        path: A Jinja file; its front matter names the response model.
-        fallback: Response model if the front matter names none.
-        folders: Folders with prompts to extend; None uses `RAG_EVALS_PROMPTS`.
-        name: Name in results; None uses the front matter's or the file's.
+        path: A Jinja file whose front matter specifies the response model.
+        fallback: The response model if the front matter does not specify one.
+        folders: Folders with prompts that the file may extend; None uses `RAG_EVALS_PROMPTS`.
+        name: Name in results; None uses the name in the front matter, or the file name.
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback

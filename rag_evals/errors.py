@@ -1,15 +1,15 @@
 """All errors that rag_evals raises.
 
 RagEvalsError
-├── ConfigurationError            wrong before anything ran: fix the call
+├── ConfigurationError            detected before anything ran: fix the call
 │   ├── UnknownNameError          no grader, prompt or provider has that name
 │   ├── UnknownArgumentError      a function has no such argument; also a TypeError
-│   ├── FixedGraderError          an attribute was set on a grader; also an AttributeError
-│   ├── PromptError               a prompt file or text that is missing or invalid
+│   ├── FixedGraderError          an attribute of a grader cannot be set; also an AttributeError
+│   ├── PromptError               a prompt file or text is missing or invalid
 │   ├── MissingExtraError         an optional library is not installed
 │   ├── UnknownBatchError         the endpoint no longer has a batch or its results
 │   └── EventLoopError            an async client was first used in a different event loop
-├── DataError                     a file or a row that cannot be read: fix the data
+├── DataError                     a file or a row cannot be read: fix the data
 │   ├── MissingColumnError
 │   ├── NotInRunError
 │   └── DuplicateIdError
@@ -17,18 +17,18 @@ RagEvalsError
 ├── RunInterruptedError           a signal ended the run
 ├── PendingError                  a batch has not returned this reply yet
 ├── NotScorableError              nothing to grade: no answer, no context, no statements
-├── InvalidScoresError            a number that cannot be a score, or none at all
+├── InvalidScoresError            a number cannot be a score, or there are no scores
 ├── UnpairedScoresError           two lists do not describe the same samples
-├── TooFewLabelsError             label more rows, then ask again
-├── WeakJudgeError                statements that people support get no higher support than others
+├── TooFewLabelsError             label more rows, then try again
+├── WeakJudgeError                statements labeled as supported get no more support than others
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
     ├── JudgeRefusedError         the model declined to answer
-    ├── JudgeRequestError         the endpoint refused this one request (too long, filtered)
-    ├── JudgeUnavailableError     time-out, rate limit, server error, after all retries
+    ├── JudgeRequestError         the endpoint rejected this one request (too long, filtered)
+    ├── JudgeUnavailableError     timeout, rate limit or server error, after all retries
     │   └── JudgeUnreachableError no connection to the endpoint
-    └── JudgeRejectedError        the endpoint refuses every request: key, model or schema
+    └── JudgeRejectedError        the endpoint rejects every request: key, model or schema
 """
 
 import difflib
@@ -50,15 +50,15 @@ NotScorableReason = Literal[
 
 
 class RagEvalsError(Exception):
-    """Base of every error that rag_evals raises on purpose."""
+    """Base class of all errors that rag_evals raises on purpose."""
 
 
 class ConfigurationError(RagEvalsError):
-    """A setting, a name or a combination is invalid; nothing was sent."""
+    """A setting, a name or a combination of them is invalid; nothing was sent."""
 
 
 class UnknownBatchError(ConfigurationError):
-    """The endpoint has no such batch for this key, or has deleted its results."""
+    """The endpoint has no such batch for this API key, or has deleted its results."""
 
 
 class UnknownNameError(ConfigurationError):
@@ -66,7 +66,7 @@ class UnknownNameError(ConfigurationError):
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownNameError":
-        """Build the message from the given name and the known ones."""
+        """Build the message from the unknown name and the known ones."""
         names = sorted(known)
         nearest = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
@@ -74,19 +74,19 @@ class UnknownNameError(ConfigurationError):
 
 
 class UnknownArgumentError(ConfigurationError, TypeError):
-    """A function has no argument of that name; the message suggests the right one."""
+    """A function has no argument with this name; the message suggests the right one."""
 
     @classmethod
     def of(
         cls, function: str, name: str, meant: str | None, known: Iterable[str]
     ) -> "UnknownArgumentError":
-        """Build the message from the call and the known arguments."""
+        """Build the message from the unknown argument and the known ones."""
         hint = f"did you mean {meant}=? " if meant else ""
         return cls(f"{function}() has no argument {name!r}; {hint}it takes {', '.join(known)}")
 
 
 class FixedGraderError(ConfigurationError, AttributeError):
-    """Attributes of a grader cannot be set; the message names the method to use."""
+    """An attribute of a grader cannot be set; the message says what to use instead."""
 
 
 class PromptError(ConfigurationError):
@@ -94,7 +94,7 @@ class PromptError(ConfigurationError):
 
 
 class MissingExtraError(ConfigurationError):
-    """An optional library is missing; the message gives the command to install it."""
+    """An optional library is missing; the message contains the command that installs it."""
 
 
 class EventLoopError(ConfigurationError):
@@ -106,18 +106,18 @@ class DataError(RagEvalsError):
 
 
 class MissingColumnError(DataError):
-    """No column holds a required field; the message lists the columns found."""
+    """No column contains a required field; the message lists the columns found."""
 
 
 class NotInRunError(DataError, KeyError):
-    """A run has no grader or sample with that name."""
+    """A run does not contain a grader or sample with this name."""
 
     # KeyError would put the message in quotes.
     __str__ = Exception.__str__
 
 
 class DuplicateIdError(DataError):
-    """Two rows have the same id; the message names both."""
+    """Two rows have the same id; the message identifies both."""
 
 
 class TooManyFailuresError(RagEvalsError):
@@ -127,18 +127,18 @@ class TooManyFailuresError(RagEvalsError):
 
 
 class RunInterruptedError(RagEvalsError):
-    """SIGINT or SIGTERM (`signal_number`) ended a run; its outcomes so far are stored."""
+    """SIGINT or SIGTERM (`signal_number`) stopped a run; its outcomes so far are stored."""
 
     signal_number: int = 0
 
 
 class PendingError(RagEvalsError):
-    """A request is in a batch or waits for the next one; its row is graded later.
+    """A request is in a batch or waiting for the next one; its row is graded later.
 
     Attributes:
         endpoint: The judge, such as `openai/gpt-4o-mini`.
         key: Identifies the request in the batch.
-        body: Body of the request.
+        body: The request body.
     """
 
     endpoint: str = ""
@@ -167,7 +167,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """Statements that people support get no higher support than others, so tuning is impossible."""
+    """Statements labeled as supported get no more support than others, so tuning is impossible."""
 
 
 class GradingError(RagEvalsError):
@@ -175,10 +175,10 @@ class GradingError(RagEvalsError):
 
 
 class VerifierError(GradingError):
-    """A verifier could not decide the statements, so none of its verdicts count.
+    """A verifier failed on a row, so none of its verdicts count.
 
-    Either it returned the wrong number of verdicts, a support outside 0 to 1 or an unknown chunk
-    id; or a statement leaves a classifier no room for context; or the model failed on its device.
+    It returned the wrong number of verdicts, a support outside 0 to 1 or an unknown chunk id; a
+    statement left a classifier no room for context; or the model failed on its device.
     """
 
 
@@ -187,25 +187,25 @@ class JudgeOutputError(GradingError):
 
 
 class JudgeRefusedError(GradingError):
-    """The model refused to answer this request."""
+    """The model declined to answer this request."""
 
 
 class JudgeRequestError(GradingError):
-    """The endpoint refused this one request; another sample may pass.
+    """The endpoint rejected this one request; requests for other samples may succeed.
 
     Attributes:
-        window_tokens: Context window of the model in tokens, if the endpoint reports it.
+        window_tokens: The model's context window in tokens, if the endpoint reports it.
     """
 
     window_tokens: int | None = None
 
 
 class JudgeUnavailableError(GradingError):
-    """A time-out, rate limit or server error remained after all retries.
+    """A timeout, rate limit or server error persisted through all retries.
 
     Attributes:
-        status: HTTP status of the last reply; None without a reply.
-        retry_after_seconds: Wait that the endpoint asks for, in seconds; None if it does not.
+        status: HTTP status of the last reply; None if there was no reply.
+        retry_after_seconds: Seconds to wait, if the endpoint requests a wait; else None.
         row_is_over: True if the row has no time left for another call.
     """
 
@@ -215,8 +215,8 @@ class JudgeUnavailableError(GradingError):
 
 
 class JudgeUnreachableError(JudgeUnavailableError):
-    """No connection could be made to the endpoint."""
+    """No connection to the endpoint could be established."""
 
 
 class JudgeRejectedError(GradingError):
-    """The endpoint refuses all such requests: wrong key, unknown model or unsupported schema."""
+    """The endpoint rejects all such requests: wrong key, unknown model or unsupported schema."""

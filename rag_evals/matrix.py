@@ -1,8 +1,8 @@
-"""One table of claims: answer and reference compared with the chunks and with each other.
+"""One table of claims: the answer and the reference, compared with the chunks and each other.
 
-A row is a claim of the answer or of the reference. The columns are the chunks and the other text:
-the reference for claims of the answer, the answer for claims of the reference. The table is filled
-once for each sample, and code computes every number from it.
+Each row is a claim from the answer or the reference. The columns are the chunks and the other text:
+the reference for the answer's claims, and the answer for the reference's claims. The table is
+filled in once per sample, and code computes all metrics from it.
 """
 
 import math
@@ -50,7 +50,7 @@ from rag_evals.text import language_in, plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
-# A claim contradicts another one only if they share this many of its words.
+# Two claims contradict each other only if they share at least this much of the shorter one.
 _SAME_SUBJECT = 0.5
 _ONLY_CHUNK = {
     "any chunk": "the other text",
@@ -58,7 +58,7 @@ _ONLY_CHUNK = {
     "chunk 0": "the other text",
     "фрагмент 0": "другой текст",
 }
-# For claims of the answer, and for claims of the reference.
+# For the answer's claims, then for the reference's claims.
 _OTHER_TEXT = (("the reference", "эталон"), ("the answer", "ответ"))
 R = TypeVar("R", bound="MatrixResult")
 
@@ -75,12 +75,12 @@ class ComparedText(ByStatement):
 
 
 class MatrixClaim(JudgeModel):
-    """A claim and the texts that support it.
+    """A claim, and what supports or contradicts it.
 
     Attributes:
-        is_in_other: True if the other text says it; None without another text.
+        is_in_other: True if the other text says the same; None if there is no other text.
         is_contradicted: True if the other text says something else on the same subject.
-        fault: Why it is unverified; None for most.
+        fault: Why the claim is unverified; None if it is not.
     """
 
     statement: str
@@ -95,19 +95,19 @@ class MatrixClaim(JudgeModel):
 
 
 class MatrixResult(Result):
-    """A sample's claims, and the numbers computed from them.
+    """A sample's claims, and the metrics computed from them.
 
-    Numbers are from 0 to 1, or None if the denominator is zero. Precision, recall, claim recall,
-    chunk precision, context utilization, noise sensitivity, hallucination, self-knowledge and
-    faithfulness follow RAGChecker (Ru et al. 2024), which reports 0 instead of None.
+    Metrics are between 0 and 1, or None if the denominator is zero. Precision, recall, claim
+    recall, chunk precision, context utilization, noise sensitivity, hallucination, self-knowledge
+    and faithfulness follow RAGChecker (Ru et al. 2024), which reports 0 instead of None.
 
     Attributes:
-        reference_claims: None without a reference.
+        reference_claims: None if there is no reference.
         chunk_count: Number of chunks; None if the chunks were not read.
         beta: Weight of recall in the F-score.
         left_out: Ids of sentences that the judge skipped.
-        verifier: Name of the verifier; None if a judge decided.
-        is_unread: True if the verifier does not read the language.
+        verifier: Name of the verifier; None if a judge gave the verdicts.
+        is_unread: True if the verifier does not support the language.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer",)
@@ -125,12 +125,12 @@ class MatrixResult(Result):
 
     @property
     def precision(self) -> float | None:
-        """Share of the answer's claims that the reference supports."""
+        """Share of the answer's claims that are supported by the reference."""
         return None if self.reference_claims is None else _share(_in_other(self.claims))
 
     @property
     def recall(self) -> float | None:
-        """Share of the reference's claims that the answer supports."""
+        """Share of the reference's claims that are supported by the answer."""
         return _share(_in_other(self.reference_claims or ()))
 
     @property
@@ -145,41 +145,41 @@ class MatrixResult(Result):
 
     @property
     def faithfulness(self) -> float | None:
-        """Share of the answer's claims that chunks support."""
+        """Share of the answer's claims that are supported by the chunks."""
         return self._of_claims(bool(one.chunk_ids) for one in self.claims)
 
     @property
     def claim_recall(self) -> float | None:
-        """Share of the reference's claims that chunks support."""
+        """Share of the reference's claims that are supported by the chunks."""
         return None if self.chunk_count is None else _share(_supported(self.reference_claims or ()))
 
     @property
     def relevant_chunks(self) -> list[bool]:
-        """True for each chunk that supports a claim of the reference, in order."""
+        """For each chunk, in order, whether it supports one of the reference's claims."""
         return self._support_any(self.reference_claims or ())
 
     @property
     def chunk_precision(self) -> float | None:
-        """Share of the chunks that support a claim of the reference."""
+        """Share of the chunks that support one of the reference's claims."""
         return _share(self.relevant_chunks) if self.reference_claims else None
 
     @property
     def chunk_use(self) -> float | None:
-        """Share of the chunks that support a claim of the answer."""
+        """Share of the chunks that support one of the answer's claims."""
         return _share(self._support_any(self.claims)) if self.claims else None
 
     @property
     def rank_precision(self) -> float | None:
-        """Average precision of the chunks' order: 1 if all relevant chunks come first."""
+        """Average precision of the chunk ranking: 1 if all relevant chunks come first."""
         return self._of_ranks(average_precision(self.relevant_chunks))
 
     @property
     def reciprocal_rank(self) -> float | None:
-        """1 divided by the rank of the first chunk that supports a claim of the reference."""
+        """1 divided by the rank of the first relevant chunk."""
         return self._of_ranks(reciprocal_rank(self.relevant_chunks))
 
     def hit_at(self, k: int) -> float | None:
-        """1.0 if one of the first k chunks supports a claim of the reference, else 0.0."""
+        """1.0 if any of the first k chunks is relevant, else 0.0."""
         return self._of_ranks(hit_at(self.relevant_chunks, k))
 
     def ndcg_at(self, k: int) -> float | None:
@@ -187,7 +187,7 @@ class MatrixResult(Result):
         return self._of_ranks(ndcg_at(self.relevant_chunks, k))
 
     def recall_at(self, k: int) -> float | None:
-        """Share of the reference's claims that the first k chunks support."""
+        """Share of the reference's claims that are supported by the first k chunks."""
         if self.chunk_count is None:
             return None
         rows = self.reference_claims or ()
@@ -195,46 +195,46 @@ class MatrixResult(Result):
 
     @property
     def context_utilization(self) -> float | None:
-        """Of the reference's claims that chunks support, the share that the answer contains."""
+        """Of the reference's claims supported by the chunks, the share that the answer contains."""
         return _share(_in_other(one for one in self.reference_claims or () if one.chunk_ids))
 
     @property
     def noise_sensitivity_relevant(self) -> float | None:
-        """Share of the answer's claims that a relevant chunk supports and the reference lacks."""
+        """Share of the answer's claims supported by a relevant chunk but not by the reference."""
         return self._against_reference(self._is_of_relevant)
 
     @property
     def noise_sensitivity_irrelevant(self) -> float | None:
-        """Share of the answer's claims that only irrelevant chunks support, not the reference."""
+        """Share of the answer's claims supported by irrelevant chunks only, not the reference."""
         return self._against_reference(
             lambda one: bool(one.chunk_ids) and not self._is_of_relevant(one)
         )
 
     @property
     def hallucination(self) -> float | None:
-        """Share of the answer's claims that neither the chunks nor the reference support."""
+        """Share of the answer's claims supported by neither the chunks nor the reference."""
         return self._against_reference(lambda one: not one.chunk_ids)
 
     @property
     def self_knowledge(self) -> float | None:
-        """Share of the answer's claims that the reference supports but no chunk does."""
+        """Share of the answer's claims supported by the reference but by no chunk."""
         if self.reference_claims is None:
             return None
         return self._of_claims(bool(one.is_in_other and not one.chunk_ids) for one in self.claims)
 
     @property
     def wrong(self) -> list[MatrixClaim]:
-        """Claims of the answer that contradict the reference."""
+        """The answer's claims that contradict the reference."""
         return [one for one in self.claims if one.is_in_other is False and one.is_contradicted]
 
     @property
     def extra(self) -> list[MatrixClaim]:
-        """Claims of the answer that the reference does not mention."""
+        """The answer's claims that the reference does not mention."""
         return [one for one in self.claims if one.is_in_other is False and not one.is_contradicted]
 
     @property
     def missing(self) -> list[MatrixClaim]:
-        """Claims of the reference that the answer lacks."""
+        """The reference's claims that are missing from the answer."""
         return [one for one in self.reference_claims or () if not one.is_in_other]
 
     @property
@@ -256,7 +256,7 @@ class MatrixResult(Result):
         return None if self.chunk_count is None else _share(counts)
 
     def _of_ranks(self, number: float | None) -> float | None:
-        # If retrieval found nothing that the reference says, it failed: the number is 0, not None.
+        # If no chunk supports the reference, retrieval failed, so the metric is 0 and not None.
         return (number or 0.0) if self.reference_claims and self.chunk_count is not None else None
 
     def _against_reference(self, counts: Callable[[MatrixClaim], bool]) -> float | None:
@@ -287,19 +287,19 @@ def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
-    """Asks about the answer in one call, and about the reference in another if there is one.
+    """Asks about the answer in one call, and about the reference, if there is one, in another.
 
-    The other text is the last source in each call, so replies look like those for Faithfulness.
+    In each call, the other text is the last source, so replies look like those for Faithfulness.
 
     Args:
-        prompt: Instructions for samples with a reference; None uses the shipped prompt.
+        prompt: Instructions for samples that have a reference; None uses the shipped prompt.
         beta: Weight of recall relative to precision in the score, above 0.
         options: See `PromptOptions`.
 
     Attributes:
         shipped: Stem of the shipped prompt.
         reads_chunks: True if claims are also compared with the chunks. Samples without a reference
-            are then graded like `Faithfulness`.
+            are then graded as in `Faithfulness`.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*JudgedGrader.shapes, "beta", "reads_chunks", "_alone")
@@ -372,7 +372,7 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         reference = given(sample.reference)
         same = reference is not None and plain_form(sample.answer or "") == plain_form(reference)
         if same:
-            # A text always supports its own claims, whatever the judge says.
+            # A text supports its own claims, whatever the judge says.
             rows = [[one.model_copy(update={"is_in_other": True}) for one in side] for side in rows]
         return self.result_model(
             claims=rows[0],
@@ -418,7 +418,7 @@ def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
 class VerifiedMatrix(VerifiedFaithfulness):
     """Verifies each sentence of both texts against the chunks and the other text.
 
-    A local verifier also checks each chunk separately; a judge names the supporting chunks.
+    A local verifier also checks each chunk separately; a judge cites the supporting chunks.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*VerifiedFaithfulness.shapes, "_grader")
@@ -507,7 +507,7 @@ def _verified(
     verdict = elsewhere or together
     reason = verdict.reason if verdict else None
     if elsewhere and reason:
-        # The reason calls the other text chunk 0.
+        # The reason refers to the other text as chunk 0.
         for name, meant in _ONLY_CHUNK.items():
             reason = reason.replace(name, meant)
     return MatrixClaim(
@@ -523,7 +523,7 @@ def _verified(
 
 
 def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
-    """Mark unsupported claims that share their subject with one in the other text."""
+    """Mark pairs of claims about the same subject, each missing from the other text."""
     if len(rows) < 2:
         return
     unsaid = [[one for one in side if not one.is_in_other] for side in rows]

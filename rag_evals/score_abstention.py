@@ -1,4 +1,4 @@
-"""Does the answer decline exactly when the context does not answer the question?"""
+"""Does the answer decline if, and only if, the context does not answer the question?"""
 
 from typing import ClassVar, Literal
 
@@ -17,11 +17,11 @@ Cell = Literal[
     "needless_abstention",
     "right_abstention",
 ]
-"""The five outcomes: answerable or not, answered or declined, or both in part."""
+"""The five outcomes: answerable or not, answered or declined, or partly both."""
 
 _Degree = Literal["no", "partly", "yes"]
 
-# Keys: the context answers the question, the answer declines.
+# Keys: whether the context answers the question, and whether the answer declines.
 _CELLS: dict[tuple[_Degree, _Degree], Cell] = {
     ("yes", "no"): "answered",
     ("yes", "partly"): "needless_abstention",
@@ -61,7 +61,7 @@ class AbstentionResult(Result):
 
     @property
     def score(self) -> float:
-        """1.0 if the answer is right to answer or to decline, else 0.0."""
+        """1.0 if it was right to answer or to decline, else 0.0."""
         return float(self.cell in _RIGHT)
 
     @property
@@ -78,7 +78,7 @@ class AbstentionResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """Each kind of error, out of the rows in which it is possible."""
+        """Each type of error, out of the rows in which it can occur."""
         if self.answerable.label == "yes":
             return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
         return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}
@@ -87,4 +87,4 @@ class AbstentionResult(Result):
 Abstention = ContextEvaluation(
     prompt=Prompt.shipped("score_abstention"), response_model=AbstentionResult
 )
-"""1.0 if the answer declines exactly when the context lacks what was asked."""
+"""1.0 if the answer declines when, and only when, the context does not answer the question."""

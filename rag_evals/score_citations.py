@@ -51,7 +51,7 @@ class CitationsReply(JudgeModel):
 
 
 class Citation(JudgeModel):
-    """A citation mark of the answer, and whether its chunk supports the sentence.
+    """A citation mark in the answer, and whether its chunk supports the sentence.
 
     Attributes:
         sentence: The sentence, without its marks.
@@ -92,7 +92,7 @@ class CitationFaithfulnessResult(Result):
 
     @property
     def score(self) -> float:
-        """Supported citations divided by all, 0 to 1; 0.0 without citations."""
+        """Share of supported citations, 0 to 1; 0.0 if there are no citations."""
         if not self.citations:
             return 0.0
         return sum(c.is_supported for c in self.citations) / len(self.citations)
@@ -127,7 +127,7 @@ class _Mark(NamedTuple):
 
 
 class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
-    """Code finds the citations; the judge decides whether each chunk supports its sentence.
+    """Finds the citations; the judge then decides whether each chunk supports its sentence.
 
     Attributes:
         first_number: The number that refers to the first chunk.
@@ -140,13 +140,13 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         self.first_number = 1
 
     def with_first_number(self, first_number: Literal[0, 1]) -> Self:
-        """Return a copy for answers whose marks count from 0 or from 1."""
+        """Return a copy for answers whose citation numbers start at 0 or 1."""
         if first_number not in (0, 1):
             raise ConfigurationError(f"first_number is {first_number!r}; expected 0 or 1")
         return self._copy_with(first_number=first_number)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
-        """Ask about citations whose chunk exists; without any, make no call."""
+        """Ask about the citations whose chunk exists; if there are none, make no call."""
         require_fields(sample, self.requires)
         citing = citing_sentences(sample.answer or "")
         sentences = [sentence.text for sentence in citing]

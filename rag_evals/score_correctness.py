@@ -1,4 +1,4 @@
-"""Is the answer correct? Its claims against those of the reference, in both directions."""
+"""Is the answer correct? Compares its claims with the reference's, in both directions."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,14 +10,14 @@ __all__ = ["AnswerCorrectness", "AnswerCorrectnessResult", "CorrectnessGrader"]
 
 
 class AnswerCorrectnessResult(MatrixResult):
-    """The claims that answer and reference share, and those that only one of them has."""
+    """The claims shared by answer and reference, and those found in only one of them."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "reference")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
 
     @property
     def score(self) -> float:
-        """F-score of precision and recall, 0 to 1; 0.0 if one of the texts has no claims."""
+        """F-score of precision and recall, 0 to 1; 0.0 if either text has no claims."""
         return self.f_score or 0.0
 
     @property
@@ -42,11 +42,11 @@ class AnswerCorrectnessResult(MatrixResult):
 
 
 class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
-    """Compares answer and reference; takes the arguments of `MatrixGrader`."""
+    """Compares answer and reference; accepts the arguments of `MatrixGrader`."""
 
     shipped = "score_correctness"
     result_model = AnswerCorrectnessResult
 
 
 AnswerCorrectness = CorrectnessGrader()
-"""F-score of precision and recall over the claims of answer and reference."""
+"""F-score of precision and recall over the claims in the answer and the reference."""

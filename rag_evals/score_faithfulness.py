@@ -25,4 +25,4 @@ Faithfulness = ContextEvaluation(
     response_model=FaithfulnessResult,
     verified=_verified,
 )
-"""The share of the answer's statements that the context supports."""
+"""The share of the answer's statements that are supported by the context."""

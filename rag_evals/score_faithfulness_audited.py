@@ -1,7 +1,7 @@
-"""Faithfulness with proof: the judge quotes the chunks, and code checks the quotes.
+"""Faithfulness with evidence: the judge quotes the chunks, and code verifies the quotes.
 
-A reply is valid only if it covers every sentence and every quote occurs in its chunk; otherwise the
-judge is asked again. If a quote is still wrong at the last attempt, its statement is unverified.
+A reply is valid only if it covers every sentence and each quote occurs in its chunk; otherwise the
+judge is asked again. If a quote is still wrong on the last attempt, its statement is unverified.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
 """A judge's verdict on a statement."""
 
 AuditedVerdict = VerdictOfThree | Literal["unverified"]
-"""A verdict in a result; `unverified` if no quote proves the judge's verdict."""
+"""A verdict in a result; `unverified` if no valid quote supports the judge's verdict."""
 
 # A reply quotes few chunks, and each is looked up several times.
 _quotable = lru_cache(maxsize=32)(Quotable)
@@ -168,7 +168,7 @@ class AuditReply(JudgeModel):
 
     @property
     def stated(self) -> tuple[list[Stated], list[int]]:
-        """The statements with their sentences, and the ids of sentences without statements."""
+        """The statements with their sentence ids, and the ids of sentences without statements."""
         stated = [
             Stated(one.statement, tuple(one.sentence_ids), one.verdict == "supported")
             for one in self.statements
@@ -177,11 +177,11 @@ class AuditReply(JudgeModel):
 
 
 class AuditedStatement(StatementEvaluation):
-    """A statement of the answer with its verdict and the quotes that were found in the chunks.
+    """A statement from the answer with its verdict and the quotes found in the chunks.
 
     Attributes:
-        sentence_ids: Indexes of its sentences in the answer.
-        verdict: `unverified` if no quote shows what the judge says.
+        sentence_ids: Indexes of the answer's sentences that it comes from.
+        verdict: `unverified` if no valid quote supports the judge's verdict.
         evidence: Quotes found in the chunks; empty for `not_in_context`.
     """
 
@@ -191,7 +191,7 @@ class AuditedStatement(StatementEvaluation):
 
     @property
     def finding(self) -> Finding:
-        """The finding, with the quotes that decide it."""
+        """The finding, with the quotes as evidence."""
         return replace(
             super().finding,
             label=self.verdict.replace("_", " "),
@@ -201,7 +201,7 @@ class AuditedStatement(StatementEvaluation):
 
     @property
     def missing_numbers(self) -> list[str]:
-        """Numbers of a supported statement that do not occur in its quotes, sorted."""
+        """The numbers in a supported statement that are not in its quotes, sorted."""
         if self.verdict != "supported":
             return []
         quoted = numbers_of(" ".join(quote.text for quote in self.evidence))
@@ -209,25 +209,25 @@ class AuditedStatement(StatementEvaluation):
 
 
 class AuditedFaithfulnessResult(FaithfulnessResult):
-    """Which statements the context supports or contradicts, with quotes."""
+    """The statements, supported or contradicted by the context, with quotes."""
 
-    # Lists are invariant; results contain only this kind of statement.
+    # Lists are invariant, but these results contain only this type of statement.
     statements: list[AuditedStatement]  # type: ignore[assignment]
     sentence_count: int = 0
 
     @property
     def contradiction_rate(self) -> float:
-        """Contradicted statements divided by all, 0 to 1; 0.0 without statements."""
+        """Share of contradicted statements, 0 to 1; 0.0 if there are no statements."""
         return self._contradicted / len(self.statements) if self.statements else 0.0
 
     @property
     def coverage(self) -> float:
-        """Sentences with a statement divided by all, 0 to 1; 0.0 without sentences."""
+        """Share of sentences with a statement, 0 to 1; 0.0 if there are no sentences."""
         return self._covered / self.sentence_count if self.sentence_count else 0.0
 
     @property
     def warnings(self) -> list[str]:
-        """Unverified statements, and numbers without evidence."""
+        """Unverified statements, and numbers missing from the quotes."""
         found = [
             f"statement {number} is unverified: {statement.fault}"
             for number, statement in enumerate(self.statements)
@@ -243,7 +243,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def tallies(self) -> Tallies:
-        """Contradicted statements, covered sentences, and statements whose samples disagree."""
+        """Counts of contradicted statements and covered sentences."""
         return {
             "contradicted": (self._contradicted, len(self.statements)),
             "sentences covered": (self._covered, self.sentence_count),
@@ -259,7 +259,7 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
 
 
 class _Fault(NamedTuple):
-    """Why a quote is not evidence."""
+    """Why a quote is not valid evidence."""
 
     kind: Literal["absent", "denial", "short"]
     quote: str
@@ -282,7 +282,7 @@ def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:
 
 
 def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
-    """Find quotes in their chunks; a quote with gaps has several places, a failed one none."""
+    """Locate quotes in their chunks; one with gaps yields several spans, an invalid one none."""
     return [
         Quote(chunk_id=claimed.chunk_id, start=span.start, end=span.end, text=span.text)
         for claimed in evidence
@@ -292,7 +292,7 @@ def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quo
 
 
 def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
-    """Return why the quotes do not prove the verdict, in the statement's language, or None."""
+    """Return why the verdict lacks evidence, in the statement's language; None if it has some."""
     if claim.verdict == "not_in_context":
         return None
     words = _RUSSIAN if has_russian(claim.statement) else _ENGLISH
@@ -304,13 +304,13 @@ def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
 
 
 class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
-    """Faithfulness with quotes that code checks."""
+    """Faithfulness with quotes that are verified by code."""
 
     def __init__(self, prompt: str | Prompt, *, name: str | None = None) -> None:
         super().__init__(prompt, AuditReply, AuditedFaithfulnessResult, name=name)
 
     def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
-        """Ask for statements and verdicts in one call; without sentences, make none."""
+        """Ask for statements and verdicts in one call; if there are no sentences, make no call."""
         require_fields(sample, self.requires)
         spans = split_sentences(sample.answer or "")
         if not spans:
@@ -356,4 +356,4 @@ def _statement(
 
 
 AuditedFaithfulness = AuditedGrader(Prompt.shipped("score_faithfulness_audited"))
-"""The share of the answer's statements that checked quotes support."""
+"""The share of the answer's statements that are supported by verified quotes."""

@@ -1,4 +1,4 @@
-"""Does the context support the answer? First its statements, then a verdict on each of them."""
+"""Does the context support the answer? Extracts its statements first, then verifies each one."""
 
 from rag_evals.grading import (
     VerifiedFaithfulness,
@@ -18,11 +18,11 @@ TwoStepFaithfulness = VerifiedFaithfulness(
     name="faithfulness_two_step",
     description="Is every statement supported? Extracted first, then verified.",
 )
-"""The share of the answer's statements that a verifier supports; a judge extracts them first."""
+"""The share of the answer's statements, extracted by a judge, that a verifier finds supported."""
 
 HHEMFaithfulness = VerifiedFaithfulness(
     verifier=ClassifierVerifier(HHEM),
     name="faithfulness_hhem",
     description="Is every statement supported? Decided by HHEM-2.1-Open, locally.",
 )
-"""The share of the answer's statements that HHEM-2.1-Open supports; runs locally."""
+"""The share of the answer's statements that HHEM-2.1-Open finds supported; runs locally."""

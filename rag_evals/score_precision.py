@@ -1,4 +1,4 @@
-"""Is each retrieved chunk relevant to the question? One label for each chunk."""
+"""Is each retrieved chunk relevant to the question? One label per chunk."""
 
 from typing import ClassVar
 

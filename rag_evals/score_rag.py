@@ -1,4 +1,4 @@
-"""All numbers of a RAG row from one table, and a diagnosis: retrieval, answer or both."""
+"""All metrics for a RAG row from one table, and a diagnosis: retrieval, answer or both."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ Diagnosis = Literal[
     "from a chunk, not in the reference",
     "right but not from the sources",
 ]
-"""Faults of reference claims, then of answer claims; the first one found is the diagnosis."""
+"""Faults in the reference's claims, then in the answer's; the first found is the diagnosis."""
 
-# Lower is better, so a score is 1 minus the number.
+# Lower is better, so the score is 1 minus the metric.
 _FAULTS = (
     "noise_sensitivity_relevant",
     "noise_sensitivity_irrelevant",
@@ -35,10 +35,10 @@ NUMBERS = (
 
 
 class RagResult(MatrixResult):
-    """Claims of answer and reference, the chunks that support them, and all numbers.
+    """The claims in the answer and the reference, the chunks that support them, and all metrics.
 
     Attributes:
-        number: The number used as score. None uses the F-score of correctness if there is a
+        number: The metric used as the score. None uses the F-score of correctness if there is a
             reference, else faithfulness.
     """
 
@@ -49,7 +49,7 @@ class RagResult(MatrixResult):
 
     @property
     def score(self) -> float:
-        """The chosen number, 0 to 1; numbers for which lower is better are inverted."""
+        """The chosen metric, 0 to 1; a metric for which lower is better is subtracted from 1."""
         if self.number is None:
             value = self.f_score if self.reference_claims is not None else self.faithfulness
         else:
@@ -67,14 +67,14 @@ class RagResult(MatrixResult):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first fault, of retrieval or then of the answer; None if there is none."""
+        """The first fault, in retrieval before the answer; None if there is no fault."""
         labels = self._labels()
         return next((one for one in get_args(Diagnosis) if labels[one]), None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         fault = self.diagnosis
-        # It summarises the claims, so it has no verdict.
+        # It summarizes the claims, so it has no verdict.
         first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 
@@ -125,13 +125,13 @@ class RagGrader(MatrixGrader[RagResult]):
         return super()._result(sample, rows, number=self.number, **more)
 
     def only(self, number: str) -> Self:
-        """Return a grader with one of the numbers as score and name.
+        """Return a grader that uses one of the metrics as its score and name.
 
-        Several of them in one run share their calls. Numbers for which lower is better are
-        subtracted from 1.
+        If a run uses several of these graders, they share their calls. Metrics for which lower is
+        better are subtracted from 1.
 
         Raises:
-            UnknownNameError: The number is unknown.
+            UnknownNameError: No metric has this name.
         """
         if number not in NUMBERS:
             raise UnknownNameError.of("number", str(number), NUMBERS)
@@ -139,4 +139,4 @@ class RagGrader(MatrixGrader[RagResult]):
 
 
 Rag = RagGrader()
-"""All numbers of a row from one table; the score is the F-score of correctness."""
+"""All metrics for a row from one table; the score is the F-score of correctness."""

@@ -1,4 +1,4 @@
-"""Ranking metrics of retrieval by chunk ids, without a judge."""
+"""Ranking metrics for retrieval, computed from chunk ids without a judge."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -26,7 +26,7 @@ class RetrievalRanksResult(Result):
 
     @property
     def relevant(self) -> list[bool]:
-        """True for each id in `ids` that is relevant."""
+        """For each id in `ids`, whether it is relevant."""
         return [one in self.relevant_ids for one in self.ids]
 
     @property
@@ -65,10 +65,10 @@ class RetrievalRanksResult(Result):
 
 
 class RanksGrader(Grader[RetrievalRanksResult]):
-    """Compares chunk ids with a sample's `relevant_ids`; needs no judge.
+    """Compares chunk ids with a sample's `relevant_ids`, without a judge.
 
     Args:
-        k: Number of top chunks that count, at least 1.
+        k: Number of top chunks to consider, at least 1.
         name: Name in results.
     """
 
@@ -119,4 +119,4 @@ class RanksGrader(Grader[RetrievalRanksResult]):
 
 
 RetrievalRanks = RanksGrader()
-"""NDCG, hit, recall, average precision and reciprocal rank by ids of relevant chunks."""
+"""NDCG, hit, recall, average precision and reciprocal rank, from the ids of relevant chunks."""

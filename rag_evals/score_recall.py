@@ -1,4 +1,4 @@
-"""Does the context support the reference answer? Statement by statement."""
+"""Does the context support the reference answer? Graded statement by statement."""
 
 from typing import ClassVar, Literal
 
@@ -63,4 +63,4 @@ class ContextRecallResult(ByStatement):
 ContextRecall = ContextEvaluation(
     prompt=Prompt.shipped("score_recall"), response_model=ContextRecallResult
 )
-"""The share of the reference's statements that the context covers."""
+"""The share of the reference's statements that are covered by the context."""

@@ -1,4 +1,4 @@
-"""Does the answer address the question? Three aspects, each no, partly or yes."""
+"""Does the answer address the question? Three aspects, each rated no, partly or yes."""
 
 from statistics import fmean
 from typing import ClassVar, Literal
@@ -35,7 +35,7 @@ class AspectEvaluation(JudgeModel):
 
 
 class AnswerRelevanceResult(Result):
-    """How well the answer addresses the question, true or not."""
+    """How well the answer addresses the question, whether it is true or not."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
     accepts: ClassVar[tuple[SampleField, ...]] = ()
@@ -48,7 +48,7 @@ class AnswerRelevanceResult(Result):
 
     @property
     def score(self) -> float:
-        """Mean of the three aspects, 0 to 1; 0 if the answer is off topic."""
+        """Mean of the three aspects, 0 to 1; 0 if the answer is off-topic."""
         if self.topical_match.label == "no":
             return 0.0
         return fmean((self.topical_match.value, self.completeness.value, self.conciseness.value))
@@ -65,4 +65,4 @@ class AnswerRelevanceResult(Result):
 AnswerRelevance = ContextEvaluation(
     prompt=Prompt.shipped("score_relevance"), response_model=AnswerRelevanceResult
 )
-"""Mean of topical match, completeness and conciseness; 0 if the answer is off topic."""
+"""Mean of topical match, completeness and conciseness; 0 if the answer is off-topic."""
