@@ -20,7 +20,7 @@ RagEvalsError
 ├── InvalidScoresError            a number cannot be a score, or there are no scores
 ├── UnpairedScoresError           two lists do not describe the same samples
 ├── TooFewLabelsError             label more rows, then try again
-├── WeakJudgeError                statements labeled as supported get no more support than others
+├── WeakJudgeError                statements labelled as supported get no more support than others
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
@@ -167,7 +167,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """Statements labeled as supported get no more support than others, so tuning is impossible."""
+    """Statements labelled as supported get no more support than others, so tuning is impossible."""
 
 
 class GradingError(RagEvalsError):

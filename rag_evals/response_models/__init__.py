@@ -1,4 +1,4 @@
-"""Response models that a judge fills: statements, sentence by sentence, and rubrics."""
+"""Response models that judges fill in: statements, sentence by sentence, and rubrics."""
 
 from rag_evals import lazy_names
 
@@ -21,6 +21,6 @@ NAMES = {
         "each_once",
     ),
 }
-"""Names for other rooms, by file."""
+"""Names for other subpackages, grouped by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,4 +1,4 @@
-"""Response models for any rubric, and the base of models with one label for each chunk."""
+"""Response models for any rubric, and the base class of models with one label per chunk."""
 
 from typing import ClassVar, Literal, Self
 
@@ -74,7 +74,7 @@ class ChecklistResult(Result):
 
     @property
     def score(self) -> float:
-        """Criteria met divided by all, 0 to 1; 0.0 if there are none."""
+        """Share of the criteria that are met, 0 to 1; 0.0 if there are no criteria."""
         return sum(c.is_met for c in self.checks) / len(self.checks) if self.checks else 0.0
 
     @property
@@ -86,11 +86,11 @@ class ChecklistResult(Result):
 
 
 class PerChunkResult(Result):
-    """A label for each chunk, in a list that the subclass declares.
+    """A label for each chunk, in a list declared by the subclass.
 
     Attributes:
         word: The label that counts towards the score, such as `relevant`.
-        labels_in: Names of the list, and of a label's chunk id and verdict.
+        labels_in: Names of the list field, and of a label's chunk id and verdict fields.
     """
 
     word: ClassVar[str]
@@ -121,7 +121,7 @@ class PerChunkResult(Result):
 
     @property
     def score(self) -> float:
-        """Chunks that count divided by all, 0 to 1; 0.0 if there are none."""
+        """Share of the chunks with this label, 0 to 1; 0.0 if there are no chunks."""
         verdicts = [verdict for _, verdict, _ in self._labels]
         return sum(verdicts) / len(verdicts) if verdicts else 0.0
 

@@ -1,4 +1,4 @@
-"""Results with a verdict for each statement, and the replies that judges fill for them."""
+"""Results with a verdict for each statement, and the replies that judges fill in for them."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -32,10 +32,10 @@ class StatementEvaluation(JudgeModel):
     """A statement and its verdict.
 
     Attributes:
-        sentence_id: Index of its sentence in the answer; None if unknown.
-        start: Start of the sentence in the answer, in characters.
-        end: End of the sentence.
-        fault: Why it is unverified; None for most.
+        sentence_id: Index of the sentence in the answer; None if unknown.
+        start: Start offset of the sentence in the answer, in characters.
+        end: End offset of the sentence.
+        fault: Why the statement is unverified; None if it is not.
     """
 
     statement: StatementText = Field(description="One claim.")
@@ -51,7 +51,7 @@ class StatementEvaluation(JudgeModel):
 
     @property
     def finding(self) -> Finding:
-        """The statement as results show it."""
+        """The statement as shown in results."""
         return finding_of(self, "supported", verdict=self.is_supported, about="statement")
 
 
@@ -85,16 +85,16 @@ class NoClaimSentence(JudgeModel):
 
 
 class PassedOverSentence(NoClaimSentence):
-    """A sentence that claims nothing, with its text.
+    """A sentence without claims, with its text.
 
-    The reason is the judge's, or a `NoClaim` of the embedded judge, such as `question`.
+    The reason is the judge's own, or a `NoClaim` value of the embedded judge, such as `question`.
     """
 
     text: str = Field(description="The sentence.")
 
 
 class TurnVerdict(BaseModel):
-    """The result of one turn of a conversation; `reason` says why it has no score."""
+    """The result for one turn in a conversation; `reason` says why it has no score."""
 
     turn: int
     question: str | None = None
@@ -104,7 +104,7 @@ class TurnVerdict(BaseModel):
 
     @property
     def score(self) -> float | None:
-        """Supported statements divided by all; None if the turn has no score."""
+        """Share of supported statements; None if the turn has no score."""
         return self.supported / self.statements if self.statements and not self.reason else None
 
     @property
@@ -114,7 +114,7 @@ class TurnVerdict(BaseModel):
 
 
 class Unread(BaseModel):
-    """The passages that exceed the judge's window; `chunk_ids` were not read in full."""
+    """The passages beyond the judge's window; `chunk_ids` are the chunks not read in full."""
 
     read: int
     passages: int
@@ -122,7 +122,7 @@ class Unread(BaseModel):
     turn: int | None = None
 
     def __str__(self) -> str:
-        """Such as "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
+        """For example "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
         found: list[list[int]] = []
         for id in self.chunk_ids:
             if found and found[-1][-1] == id - 1:
@@ -137,22 +137,22 @@ class Unread(BaseModel):
 
 
 class ByStatement(Result):
-    """A result with a verdict for each statement of the answer, or of the reference.
+    """A result with a verdict for each statement in the answer or the reference.
 
     Attributes:
-        statements_of: The text that has the statements.
-        verdict_name: The boolean field of a statement that counts towards the score.
-        no_claim_sentences: Sentences that claim nothing, with the reason.
-        drift: How statements still differ from their sentences after asking again.
+        statements_of: The text that the statements come from.
+        verdict_name: Name of the statements' boolean field that determines the score.
+        no_claim_sentences: Sentences without claims, with the reason.
+        drift: How statements still differ from their sentences after a second call.
         left_out: Ids of sentences with claims that the judge left out.
-        calls: Judge calls for a long answer, without re-asks.
+        calls: Judge calls for a long answer, excluding re-asks.
         turns: Turns of a conversation, in order; empty for a single answer.
     """
 
     statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
     verdict_name: ClassVar[str] = "is_supported"
 
-    # First, so that results are written in this order; subclasses narrow the type.
+    # The first field, so that results are written in this order; subclasses narrow its type.
     statements: list[Any] = Field(description="In order.")
     no_claim_sentences: ByCode[list[Any]] = Field(default_factory=list)
     drift: ByCode[list[str]] = Field(default_factory=list)
@@ -163,9 +163,9 @@ class ByStatement(Result):
 
     @property
     def score(self) -> float:
-        """Supported statements divided by all, 0 to 1; 0.0 without statements.
+        """Share of supported statements, 0 to 1; 0.0 if there are no statements.
 
-        A sentence that was left out counts as a statement without support.
+        A sentence that was left out counts as an unsupported statement.
         """
         verdicts = [getattr(one, self.verdict_name) for one in self.statements]
         total = len(verdicts) + len(self.left_out)
@@ -196,7 +196,7 @@ class ByStatement(Result):
 
     @property
     def unsupported_since(self) -> int | None:
-        """The first turn, from 1, with an unsupported statement; None if there is none."""
+        """The first turn with an unsupported statement, counted from 1; None if there is none."""
         return next(
             (one.turn for one in self.turns if one.score is not None and one.score < 1), None
         )
@@ -224,7 +224,7 @@ class ByStatement(Result):
 
     @classmethod
     def is_keyed(cls) -> bool:
-        """True if the judge can answer sentence by sentence: it fills nothing but verdicts."""
+        """True if the judge can answer sentence by sentence, filling in nothing but verdicts."""
         (statement,) = get_args(cls.model_fields["statements"].annotation)
         own = {"statement", "reasoning", "supporting_chunk_ids", cls.verdict_name}
         return fields_of_judge(cls).keys() == {"statements"} and (
@@ -246,14 +246,14 @@ class FaithfulnessResult(ByStatement):
 
     @property
     def unsupported(self) -> Sequence[StatementEvaluation]:
-        """The statements that the context does not support, in order."""
+        """The statements not supported by the context, in order."""
         return [s for s in self.statements if not s.is_supported]
 
 
 def check_every_sentence(
     claimed: Collection[int], no_claim: Sequence[NoClaimSentence], facts: Mapping[str, Any]
 ) -> None:
-    """Check that each sentence has either statements or a reason why it claims nothing."""
+    """Check that each sentence has either statements or a reason why it has no claims."""
     passed_over = sorted(sentence.sentence_id for sentence in no_claim)
     check_each_once(
         "sentences",
@@ -282,10 +282,10 @@ def each_once(
     """Return a validator for a reply with exactly one verdict per item.
 
     Args:
-        field: The list of verdicts.
-        id_name: The verdict's field with the item's id, such as `statement_id`.
-        things: The items in the plural, for messages.
-        wanted: Returns the items' ids from the facts of the call.
+        field: Name of the field with the list of verdicts.
+        id_name: Name of a verdict's field with the item id, such as `statement_id`.
+        things: Plural noun for the items, used in messages.
+        wanted: Returns the item ids from the facts of the call.
     """
 
     def check(reply: Any, info: ValidationInfo) -> Any:
@@ -301,22 +301,22 @@ def each_once(
     return model_validator(mode="after")(check)
 
 
-# The reply model is made for each row and has a key for each sentence. If the host constrains
+# A reply model is built for each row, with a key for each sentence. If the host uses constrained
 # decoding, the judge cannot skip a sentence, cite a chunk that does not exist, or give a verdict
-# without evidence. For other hosts, validation checks the same.
+# without evidence. For other hosts, validation makes the same checks.
 
 VerdictUnit = Literal["claims", "sentence", "answer"]
-"""Unit of a verdict: each claim of a sentence, each sentence, or the whole answer."""
+"""What each verdict covers: a claim in a sentence, a sentence, or the whole answer."""
 
 WhyNot = Literal["contradicted", "not_in_context"]
-"""Why the chunks do not support something."""
+"""Why the chunks do not support a claim."""
 
 MOST_SENTENCES = 40
-"""Most sentences in one call; longer answers are graded in several."""
+"""Maximum number of sentences per call; longer answers are graded in several calls."""
 
 _MOST_CLAIMS = 5
 _MOST_CHARACTERS = 300
-# Hosts that compile each schema get one of a few, with room for at least the answer's sentences.
+# Hosts that compile schemas get one of these sizes, the smallest that fits the answer.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
 
@@ -325,12 +325,12 @@ class ReplyForm(NamedTuple):
     """What a host's schemas can express.
 
     Attributes:
-        padded: The host compiles each schema, so it gets one of a few, with room for more
-            sentences.
-        counts: It accepts limits for the length of lists.
-        lengths: It accepts limits for the length of texts.
-        choices: It accepts a list of allowed integers; otherwise it gets minimum and maximum.
-        known: It follows the schema; other hosts are asked again in JSON mode if they do not.
+        padded: The host compiles each schema, so it gets one of a few sizes, which may have room
+            for more sentences.
+        counts: The host accepts limits on the length of lists.
+        lengths: The host accepts limits on the length of strings.
+        choices: The host accepts a list of allowed integers; others get a minimum and maximum.
+        known: The host follows the schema; others are re-asked in JSON mode if they do not.
     """
 
     padded: bool = False
@@ -351,7 +351,7 @@ class ReplyShape(NamedTuple):
 
 
 class JudgedClaim(NamedTuple):
-    """A verdict on a sentence or a part of it.
+    """A verdict on a sentence or part of one.
 
     Attributes:
         text: The claim; None if it is the whole sentence.
@@ -407,7 +407,7 @@ class KeyedSentence(BaseModel):
 
 
 class KeyedReply(BaseModel):
-    """A reply with a key for each sentence; subclasses are made for each row."""
+    """A reply with a key for each sentence; a subclass is built for each row."""
 
     shape: ClassVar[ReplyShape]
     verdict_name: ClassVar[str]
@@ -415,12 +415,12 @@ class KeyedReply(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-        """Return the schema for the judge."""
+        """Return the schema sent to the judge."""
         return dict(cls._schema)
 
     @classmethod
     def for_host(cls, form: ReplyForm) -> type[Self]:
-        """Return a class that reads the same replies with a schema for the host."""
+        """Return a class that reads the same replies, with a schema suited to the host."""
         return cls if form == EXACT else _in_form(cls, form)  # type: ignore[return-value]  # a subclass
 
     @model_validator(mode="after")
@@ -437,12 +437,12 @@ class KeyedReply(BaseModel):
 
     @property
     def passed_over(self) -> dict[int, str]:
-        """Why sentences claim nothing, by sentence id."""
+        """Why sentences have no claims, keyed by sentence id."""
         return {n: one.claims_nothing for n, one in self._sentences() if one.claims_nothing}
 
     @property
     def is_keyed(self) -> bool:
-        """True if the judge answered by sentence, not with a list of statements."""
+        """True if the judge answered sentence by sentence, not with a list of statements."""
         return getattr(self, "statements", None) is None
 
     def _sentences(self) -> Iterator[tuple[int, KeyedSentence]]:
@@ -475,7 +475,7 @@ def _claim(
 
 @lru_cache(maxsize=512)
 def keyed_reply(result: type[ByStatement], shape: ReplyShape) -> type[KeyedReply]:
-    """Make a row's reply model; it also accepts a list of statements."""
+    """Build the reply model for a row; it also accepts a list of statements."""
     fields: dict[str, Any] = {
         "statements": (result.model_fields["statements"].annotation | None, None),  # type: ignore[operator]  # a list type
     }
@@ -509,7 +509,7 @@ def _keys(shape: ReplyShape) -> list[str]:
 
 @lru_cache(maxsize=512)
 def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
-    """Return a reply's schema; each branch of a choice starts with a different key."""
+    """Return the schema for a reply; each alternative starts with a different key."""
     text = {"type": "string"} | ({"maxLength": _MOST_CHARACTERS} if form.lengths else {})
     ids: dict[str, Any] = {"type": "array", "items": {"type": "integer"}}
     if shape.chunks and form.choices:
@@ -536,7 +536,7 @@ def _schema(shape: ReplyShape, form: ReplyForm) -> Mapping[str, Any]:
     or_none = {"anyOf": [named, {"type": "null"}]}
     required = shape.sentences
     if form.padded:
-        # Every answer with this padded form has more sentences than the next smaller form.
+        # Every answer that gets this padded size has more sentences than the next smaller size.
         place = _PADDED_SENTENCES.index(required)
         required = 1 + (_PADDED_SENTENCES[place - 1] if place else 0)
     keys = {key: named if n < required else or_none for n, key in enumerate(_keys(shape))}

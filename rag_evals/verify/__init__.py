@@ -23,6 +23,6 @@ NAMES = {
         "read_tunings",
     ),
 }
-"""Names for other rooms, by file."""
+"""Names for other subpackages, grouped by file."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -1,4 +1,4 @@
-"""Cascades: a cheap verifier decides if it is sure, a better one decides the rest."""
+"""Cascades: a cheap verifier decides when it is sure, and a better one decides the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from rag_evals.verify.tuned import Tuning
 
 
-# On labelled data "not supported" is wrong too often at any support: up to 52 % below 0.2.
+# On labelled data, "not supported" is wrong too often at any support: up to 52 % below 0.2.
 DEFAULT_UNSURE = (0.0, 0.8)
 
 
 @dataclass(frozen=True, eq=False)
 class CascadeVerifier:
-    """Asks the second verifier only about claims that leave the first one unsure.
+    """Calls the second verifier only for claims that the first one is unsure about.
 
     Args:
-        first: Decides alone if its support is outside the band.
-        then: Decides the rest.
-        unsure: The band of support, both ends included, 0 to 1. It must include the threshold of
-            `first`. A tuned verifier that goes first has a band of its own.
+        first: Decides claims whose support is outside the band.
+        then: Decides the remaining claims.
+        unsure: The support band, from 0 to 1, both ends included. It must include the threshold of
+            `first`. A tuned verifier that goes first has its own band.
 
     Raises:
         ConfigurationError: The band is invalid, or `first` is never unsure.
@@ -57,7 +57,7 @@ class CascadeVerifier:
             )
         threshold, name = self.first.traits.threshold, self.first.name
         is_tuned = isinstance(self.first, TunedVerifier) and self.first.goes_first
-        # A decision model asks an endpoint, yet its support is a probability.
+        # A decision model calls an endpoint too, but its support is a probability.
         if self.first.traits.batches and threshold is None and (low > 0 or high < 1):
             raise ConfigurationError(
                 f"{name!r} comes first, and a judge is never unsure: its support is 0 or 1; put a "
@@ -80,7 +80,7 @@ class CascadeVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """The combined traits; warnings come from the first, which decides most."""
+        """The combined traits; warnings come from the first verifier, which decides most claims."""
         one, other = self.first.traits, self.then.traits
         modes = {one.cache_mode, other.cache_mode}
         return VerifierTraits(
@@ -94,12 +94,12 @@ class CascadeVerifier:
             cache_mode=next((mode for mode in ("semantic", "exact") if mode in modes), None),
             warn=one.warn,
             check=self._check,
-            # The second decides what the first cannot read.
+            # The second verifier decides claims in languages that the first does not support.
             languages=other.languages,
         )
 
     def adapt(self, changes: VerifierChanges) -> "CascadeVerifier":
-        """Return the cascade with both verifiers changed."""
+        """Return a copy with the changes applied to both verifiers."""
         return replace(self, first=self.first.adapt(changes), then=self.then.adapt(changes))
 
     def _check(self) -> None:
@@ -113,7 +113,7 @@ class CascadeVerifier:
         return fingerprint("cascade", *parts)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Decide all claims with the first verifier, then the unsure ones with the second."""
+        """Decide all claims with the first verifier, then the uncertain ones with the second."""
         verdicts = yield from _named(self.first, claims, chunks)
         unsure = [place for place, one in enumerate(verdicts) if not self._is_sure(one)]
         if unsure:
@@ -138,7 +138,7 @@ def _named(
 
 
 def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str) -> Verifier:
-    """Return the verifier with each stage tuned by its file."""
+    """Return the verifier with each stage tuned by its own file."""
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
         if one.stage not in names:

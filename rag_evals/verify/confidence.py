@@ -1,4 +1,4 @@
-"""How sure a verdict is: a logistic map over signals in a result, fitted by `judge tune`."""
+"""How certain a verdict is: a logistic map over a result's signals, fitted by `judge tune`."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,13 @@ class Confidence(BaseModel):
     """A fitted map from signals to the probability that a verdict is right.
 
     Attributes:
-        auroc: How often a wrong verdict is less sure than a right one, on left-out rows;
+        auroc: How often a wrong verdict is less certain than a right one, on held-out rows;
             `auroc_low` and `auroc_high` are its 95 % interval.
         weights: Weight of each signal, in log-odds; empty if the interval includes 0.5.
-        limit: Confidence below which a verdict is one of the least sure.
+        limit: Confidence below which a verdict is one of the least certain.
         skipped: Share of the labelled verdicts below the limit.
-        error: Share of wrong verdicts, on left-out rows.
-        error_kept: The same without the least sure verdicts.
+        error: Share of wrong verdicts, on held-out rows.
+        error_kept: The same, excluding the least certain verdicts.
         bound: Upper bound of `error_kept`, with 95 % confidence.
     """
 
@@ -44,7 +44,7 @@ class Confidence(BaseModel):
     bound: float = 1.0
 
     def of(self, finding: Finding, chunks: Sequence[str], attempts: int = 0) -> float | None:
-        """Return the probability that a verdict is right; None without weights or a verdict."""
+        """Return the probability that a verdict is right; None if weights or verdict are missing."""
         if not self.weights or finding.verdict is None:
             return None
         return self(read_signals(finding, chunks, attempts))
@@ -70,19 +70,19 @@ def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[st
 
 
 def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confidence]:
-    """Return the confidence in a run's tuned files, by the verifier's name."""
+    """Return the confidence maps from a run's tuned files, keyed by verifier name."""
     stored = {one["name"]: (one.get("tuned") or {}).get("confidence") for one in stages}
     found = {name: Confidence.model_validate(one) for name, one in stored.items() if one}
     return {name: one for name, one in found.items() if one.weights}
 
 
 def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
-    """Return what a result says about a verdict without labels: numbers around 0.
+    """Return a result's signals about a verdict, available without labels: numbers around 0.
 
     Args:
         finding: A finding with a verdict.
-        chunks: The texts of the context.
-        attempts: How often the judge was asked.
+        chunks: The texts of the chunks.
+        attempts: Number of times the judge was called.
     """
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))
@@ -111,7 +111,7 @@ def _verifier() -> EmbeddedVerifier:
 
 @lru_cache(maxsize=2_048)
 def _compared(text: str, chunks: tuple[str, ...]) -> tuple[float, float, float]:
-    """Return the share of words in the nearest passages, missing numbers, and embedded support."""
+    """Return the share of words in the closest passages, missing numbers, and embedded support."""
     if not any(map(str.strip, chunks)):
         return 0.0, 0.0, 0.5
     (verdict,) = _verifier().verify([text], chunks)

@@ -1,6 +1,6 @@
-"""Decision models: they answer with the probability that the chunks support a statement.
+"""Decision models, which return the probability that the chunks support a statement.
 
-Each question contains its statement in full: these models err if they must look something up.
+Each question repeats its statement in full, because these models err if they must look it up.
 """
 
 import sys
@@ -27,15 +27,15 @@ from rag_evals.prompt.escaping import escape_tags
 from rag_evals.text import has_russian
 
 ChunkQuestions = Literal["choice", "none"]
-"""How chunk ids are found: by one choice for each statement, or not at all."""
+"""How supporting chunks are determined: by one choice per statement, or not at all."""
 
 _VERSION = 2
-# Threshold if none is given; runs report it as untuned.
+# The default threshold; runs report it as untuned.
 _NOT_TUNED = 0.5
 _NO_CHUNK = "none"
 # Explains the verdicts.
 _READER = EmbeddedVerifier()
-# Tags of the request; data are escaped so that they cannot contain them.
+# Tags used in the request; the data are escaped so that they cannot contain these tags.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
 _ENGLISH = {
     "supported": "The chunks alone, taken together, show this statement to be so.",
@@ -65,14 +65,14 @@ class DecisionVerifier:
 
     Args:
         endpoint: The model, such as `"decisions:openai/gpt-6-luna"`.
-        chunks: `"choice"` asks which chunk supports each statement; `"none"` does not ask, which
-            is cheaper.
-        threshold: Support from which a statement counts as supported, 0 to 1; None is 0.5, and runs
-            report that it was not tuned.
-        name: Name in results; empty uses the endpoint.
-        is_hardened: Escape the data.
-        may_decline: A statement that the model declines gets a verdict with `doubt` and does not
-            fail its row; for the first verifier of a cascade.
+        chunks: `"choice"` asks which chunk supports each statement; `"none"` does not, which is
+            cheaper.
+        threshold: Support from which a statement counts as supported, 0 to 1; None means 0.5, and
+            runs report that it was not tuned.
+        name: Name in results; if empty, the endpoint is used.
+        is_hardened: Whether to escape the data.
+        may_decline: If True, a statement that the model declines gets a verdict with `doubt`
+            instead of failing its row; used for the first verifier in a cascade.
     """
 
     endpoint: str
@@ -109,7 +109,7 @@ class DecisionVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "DecisionVerifier":
-        """Return the verifier without escaping, or as the first of a cascade."""
+        """Return a copy without escaping, or for the first position in a cascade."""
         return replace(
             self,
             is_hardened=self.is_hardened and changes.hardened,
@@ -117,7 +117,7 @@ class DecisionVerifier:
         )
 
     def fingerprint(self) -> str:
-        """Return a hash of endpoint, questions and threshold."""
+        """Return a hash of the endpoint, questions and threshold."""
         return fingerprint(
             _VERSION,
             self.endpoint,
@@ -131,7 +131,7 @@ class DecisionVerifier:
         """Ask about all claims at once; the embedded verifier explains the verdicts.
 
         Raises:
-            JudgeRefusedError: The model declines a statement, and no other verifier follows.
+            JudgeRefusedError: The model declined a statement, and no other verifier follows.
         """
         questions = [
             question
@@ -201,7 +201,7 @@ def _words_for(claim: Claim) -> Mapping[str, str]:
 
 
 def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:
-    """Return the most likely of the chosen chunks."""
+    """Return the id of the most likely chunk among those chosen."""
     if count == 1:
         return (0,)
     named = [one for one in chosen if one.choice not in (None, _NO_CHUNK)]
@@ -218,7 +218,7 @@ def _state(chunks: Sequence[str], tags: frozenset[str]) -> str:
 
 
 def _about(claim: Claim, words: Mapping[str, str], tags: frozenset[str]) -> str:
-    """Return a claim as the question shows it, with the sentences that it depends on."""
+    """Return a claim as shown in the question, with the sentences that it depends on."""
     sentence, before, question = claim.setting
     parts = [_tagged("statement", claim.text, tags)]
     for tag, text in (("question", question), ("before", before), ("sentence", sentence)):

@@ -1,6 +1,6 @@
 """Guardrails: the embedded judge decides each sentence of an answer within milliseconds.
 
-No model is asked and nothing is sent, so a server can check each answer before a user sees it.
+No model is called and nothing is sent, so a server can check each answer before a user sees it.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.text import READ_WELL, language_in, shortened
 
 MinSupport = float | Literal["balanced", "screen", "strict"]
-"""Support from which a sentence counts as supported: 0 to 1, or a name of the embedded judge."""
+"""Support from which a sentence counts as supported: 0 to 1, or the name of a threshold."""
 
 _AT_ONCE = 8
-# A sentence may have ended where text follows a stop or a line end.
+# A sentence may have ended if text follows a full stop or a line break.
 _MAY_HAVE_ENDED = re.compile(r"[。！？｡]|[.!?…:;\n][^\w\n]*\s")
 
 
@@ -35,16 +35,16 @@ class GuardOptions(TypedDict, total=False):
     """Options of `guard`, `guard_sync` and `guard_stream`.
 
     Attributes:
-        question: The question; short answers and pronouns need it.
+        question: The question, needed to understand short answers and pronouns.
         min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced" (the
             default), "screen" (lets more pass) or "strict".
-        most_sentences: Sentences to decide, at least 1; 200 by default, about a second of work. The
-            rest of the answer does not pass, and `Guarded.bound` says why.
-        deadline_seconds: Seconds of deciding, above 0, after which the rest does not pass; None
-            for no deadline. Checked after every eight sentences; waiting for a stream does not
-            count.
-        languages: Codes of languages besides English and Russian in which a sentence may pass, such
-            as `["de"]`; `["any"]` for all.
+        most_sentences: Maximum number of sentences to decide, at least 1; by default 200, which
+            take about a second. The rest of the answer does not pass, and `Guarded.bound` says why.
+        deadline_seconds: Processing time, above 0, after which the rest does not pass; None means
+            no deadline. Checked after every eight sentences; time spent waiting for a stream does
+            not count.
+        languages: Codes of languages besides English and Russian in which sentences may pass, such
+            as `["de"]`; `["any"]` means all.
     """
 
     question: str | None
@@ -56,19 +56,19 @@ class GuardOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class GuardedSentence:
-    """A sentence of an answer with its verdict.
+    """A sentence in an answer, with its verdict.
 
     Attributes:
         text: `answer[start:end]`.
-        start: Start in the answer, in characters from 0.
-        end: End in the answer, exclusive.
-        is_supported: True if the context supports it; None if it claims nothing, like a greeting,
-            a question, a heading or code.
-        support: Strength of the support, 0 to 1; None if it claims nothing.
-        reason: Reason for the verdict; empty if it claims nothing.
-        chunk_ids: The chunks that support it, from 0.
+        start: Start offset in the answer, in characters.
+        end: End offset in the answer, exclusive.
+        is_supported: True if the context supports it; None if it contains no claim, as in a
+            greeting, a question, a heading or code.
+        support: Strength of the support, 0 to 1; None if it contains no claim.
+        reason: Reason for the verdict; empty if it contains no claim.
+        chunk_ids: Indexes of the chunks that support it.
         is_decided: False for the rest of an answer after a limit: it does not pass, and `reason`
-            names the limit. Also False in a language that the embedded judge does not read;
+            states the limit. Also False in a language that the embedded judge does not support;
             `support` is then what it would have been.
     """
 
@@ -93,10 +93,10 @@ class Guarded:
     """An answer with a verdict for each sentence.
 
     Attributes:
-        sentences: All sentences, in order. After a limit, the rest of the answer is one undecided
-            sentence.
-        warnings: Why the verdicts cannot be trusted, such as a language that the embedded judge
-            does not read; no claim passes then.
+        sentences: All sentences, in order. If a limit was reached, the rest of the answer is one
+            undecided sentence.
+        warnings: Why the verdicts cannot be trusted, such as an answer in a language that the
+            embedded judge does not support, in which no claim passes.
         decided_by: Name of the judge.
     """
 
@@ -106,23 +106,23 @@ class Guarded:
 
     @property
     def unsupported(self) -> tuple[GuardedSentence, ...]:
-        """The sentences with claims that the context does not support."""
+        """The sentences that contain claims not supported by the context."""
         return tuple(one for one in self.sentences if one.is_supported is False)
 
     @property
     def bound(self) -> str | None:
-        """The limit that was reached; None if every sentence was decided."""
+        """The limit that was reached, or None if every sentence was decided."""
         left = (one for one in self.sentences if not one.is_decided and one.support is None)
         return next((one.reason for one in left), None)
 
     @property
     def passed(self) -> bool:
-        """True if every claim is supported; an answer that claims nothing passes."""
+        """True if every claim is supported; an answer without claims passes."""
         return not self.unsupported
 
     @property
     def support(self) -> float | None:
-        """The lowest support of a sentence, 0 to 1; None if the answer claims nothing."""
+        """The lowest support of any sentence, 0 to 1; None if the answer contains no claims."""
         return min((one.support for one in self.sentences if one.support is not None), default=None)
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ class Guarded:
 
 
 async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide the sentences of an answer in a thread, without blocking the event loop.
+    """Decide each sentence of an answer in a thread, without blocking the event loop.
 
     Args:
         answer: The answer to check.
@@ -144,13 +144,13 @@ async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptio
 
     Raises:
         ConfigurationError: An option is out of range.
-        DataError: A text is None or has a lone surrogate.
+        DataError: A text is None or contains a lone surrogate.
     """
     return await asyncio.to_thread(guard_sync, answer, context, **options)
 
 
 def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide the sentences of an answer in this thread; see `guard`."""
+    """Decide each sentence of an answer in the current thread; see `guard`."""
     guarding = _Guarding(context, **options)
     sentences = tuple(guarding.decided(_checked(answer), 0))
     return Guarded(sentences, guarding.warnings(answer, sentences))
@@ -159,18 +159,18 @@ def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOption
 async def guard_stream(
     tokens: AsyncIterable[str | None], context: ContextInput, **options: Unpack[GuardOptions]
 ) -> AsyncIterator[GuardedSentence]:
-    """Decide each sentence of an answer as soon as it ends, while the rest is being written.
+    """Decide each sentence of an answer as soon as it is complete, while the rest is generated.
 
-    A sentence ends when the first word after it arrives: "Dr." and "3." end none. The sentences
-    are those of `guard`, unless later text changes how earlier text is read, as in tables.
+    A sentence is complete when the next word arrives; "Dr." and "3." do not end one. Sentences are
+    the same as in `guard`, unless later text changes how earlier text is read, as in tables.
 
     Args:
-        tokens: Pieces of the answer, of any length; None and empty ones are skipped.
+        tokens: Pieces of the answer, of any length; None and empty pieces are skipped.
         context: The retrieved chunks.
         options: See `GuardOptions`.
 
     Yields:
-        Sentences, in order. When a limit is reached, the last one is not decided.
+        The sentences, in order. If a limit is reached, the last one is undecided.
     """
     guarding = _Guarding(context, **options)
     if not isinstance(tokens, AsyncIterable):
@@ -227,13 +227,13 @@ class _Guarding:
         self._seconds = 0.0
 
     def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
-        """Decide the sentences after `seen`; if more text follows, only those that have ended."""
-        # The patterns take time to build, and most programs never guard.
+        """Decide the sentences after `seen`; if more text follows, only the complete ones."""
+        # Imported here: it is slow to load, and most programs never use a guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         prepared = prepare_answer(text)
         if more_follows:
-            # The first word of a sentence shows where the one before it ended.
+            # The first word of a sentence shows where the previous sentence ended.
             starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
             prepared = [one for one in prepared if one.end <= max(starts, default=0)]
         pairs = zip(prepared, claims_in_setting(prepared, self._question), strict=True)
@@ -256,7 +256,7 @@ class _Guarding:
 
     def warnings(self, answer: str, sentences: Sequence[GuardedSentence]) -> tuple[str, ...]:
         unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
-        # Unread sentences have warnings of their own, so the answer itself is checked as English.
+        # Sentences in unsupported languages get their own warnings, so treat the answer as English.
         texts = VerifiedTexts(
             question=self._question, answer=answer, chunks=self._chunks, language=READ_WELL[0]
         )
@@ -264,7 +264,7 @@ class _Guarding:
         return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
 
     def _reached(self) -> str:
-        """Return the limit that was reached, or an empty text."""
+        """Return the limit that was reached, or an empty string."""
         if self._sentences >= self._most_sentences:
             return f"not decided: more than {self._most_sentences} sentences"
         if self._deadline_seconds is not None and self._seconds >= self._deadline_seconds:
@@ -283,7 +283,7 @@ class _Guarding:
             verdict = next(verdicts)
             language = language_in(one.text, self._question, self._chunks)
             unread = "" if self._verifier.reads(language) else unread_words(language)
-            # Without chunks nothing is supported, at any threshold.
+            # Without chunks, nothing is supported, whatever the threshold.
             is_supported = verdict.is_supported and bool(self._chunks) and not unread
             reason = unread or verdict.reason
             yield GuardedSentence(

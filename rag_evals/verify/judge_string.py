@@ -1,6 +1,6 @@
-"""Judge strings: one table from prefix to verifier.
+"""Judge strings, and the table that maps their prefixes to verifiers.
 
-`embedded`, `hf:MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or none.
+A string is `embedded`, `hf:MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or an endpoint.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,18 +30,19 @@ EMBEDDED_GRADERS = (
 """Names of the shipped graders that can use a verifier."""
 
 CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
-"""Prefixes of a Hugging Face classifier and of a decision model."""
+"""Prefixes for Hugging Face classifiers and decision models."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of verifier.
+    """A type of verifier.
 
     Attributes:
-        make: The verifier's class in `rag_evals.verify`, or a function of the whole string.
-        what: What messages call it.
-        example: Example of a string; empty if nothing follows the prefix.
-        options: Types of the options after `?`.
+        make: The verifier's class in `rag_evals.verify`, or a function that parses the whole
+            string.
+        what: What messages call this type.
+        example: An example string; empty if nothing follows the prefix.
+        options: Types of the options that follow `?`.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -87,15 +88,15 @@ KINDS: Mapping[str, _Kind] = {
         "DecisionVerifier", "a decision model", "decisions:openai/MODEL", _DECISION
     ),
 }
-"""Kinds of verifiers by the prefix of their strings; a string without one names an endpoint."""
+"""Verifier types, keyed by string prefix; a string without a prefix is an endpoint."""
 
 
 class JudgeSpec(NamedTuple):
-    """The verifier and the endpoint that a judge string names.
+    """The verifier and the endpoint that a judge string specifies.
 
     Attributes:
-        verifier: None if a grader asks the endpoint itself.
-        endpoint: Such as `openai/gpt-4o-mini`; None if no model is asked.
+        verifier: None if graders call the endpoint directly.
+        endpoint: For example `openai/gpt-4o-mini`; None if no model is called.
     """
 
     verifier: Verifier | None
@@ -106,18 +107,18 @@ def read_judge(spec: str) -> JudgeSpec:
     """Parse the value of `--judge` or `client=`.
 
     Args:
-        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`: B decides the
-            statements that leave A unsure. `PROVIDER/MODEL@http://HOST/v1` names a server with
-            OpenAI's API. `embedded:FILE` uses weights made by the training command; a trailing
-            `@strict` or `@0.8` sets the threshold. With `embedded?languages=de,fr` verdicts count
-            in languages besides English and Russian; `any` means all.
+        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`, where B decides the
+            statements that A is unsure about. `PROVIDER/MODEL@http://HOST/v1` is a server with the
+            OpenAI API. `embedded:FILE` uses weights from the training command; a trailing
+            `@strict` or `@0.8` sets the threshold. `embedded?languages=de,fr` accepts verdicts in
+            these languages besides English and Russian; `any` accepts all languages.
             `hf:MODEL?device=cuda:0&batch_size=32` sets arguments of `ClassifierVerifier`.
-            `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` ask a decision model;
+            `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` call a decision model;
             `?chunks=none&threshold=0.7` sets arguments of `DecisionVerifier`.
 
     Raises:
         ConfigurationError: A part is empty, an option or a provider is unknown, an endpoint comes
-            first, or the weights file, the threshold or the address is invalid.
+            first in `A>B`, or the weights file, the threshold or the address is invalid.
     """
     first, arrow, then = spec.partition(">")
     if not arrow:
@@ -137,7 +138,7 @@ def read_judge(spec: str) -> JudgeSpec:
 
 
 def verifier_from_string(spec: str) -> Verifier:
-    """Return the verifier that `--verifier` names; an endpoint becomes an `LLMVerifier`."""
+    """Return the verifier for a `--verifier` value; an endpoint is wrapped in an `LLMVerifier`."""
     verifier, endpoint = read_judge(spec)
     if endpoint is None and verifier is not None:
         return verifier
@@ -153,14 +154,14 @@ def _verifier(part: str) -> Verifier | None:
     kind = KINDS[prefix]
     if not isinstance(kind.make, str):
         return kind.make(part)
-    # Imported on first use: importing the package has a time budget.
+    # Imported on first use, to keep the import of the package fast.
     make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
     model, _, query = part.partition("?")
     if not kind.example:
         return make() if part == prefix else None
     if model == prefix:
         raise ConfigurationError(f"judge {part!r} names no model; expected {kind.example!r}")
-    # DecisionVerifier expects the prefix.
+    # `DecisionVerifier` expects the prefix.
     named = model if prefix == DECISION_PREFIX else model.removeprefix(prefix)
     return make(named, **_options(query, kind))
 

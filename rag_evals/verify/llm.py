@@ -1,4 +1,4 @@
-"""The LLM verifier, and the base of objects that ask a judge with a prompt of their own."""
+"""The LLM verifier, and the base class of parts that call a judge with their own prompt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -38,7 +38,7 @@ from rag_evals.prompt.escaping import ShownList, escape_tags
 from rag_evals.response_models import each_once
 
 DEFAULT_BATCH_SIZE = 10
-"""Statements in one call; more share the tokens of the context, and the judge's attention."""
+"""Statements per call; a larger batch saves context tokens, but divides the judge's attention."""
 
 
 class StatementVerdict(JudgeModel):
@@ -63,11 +63,11 @@ class VerifierReply(JudgeModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PromptedPart:
-    """Asks a judge with a prompt; base of `LLMVerifier` and `StatementExtractor`."""
+    """Sends a prompt to a judge; the base class of `LLMVerifier` and `StatementExtractor`."""
 
     shipped: ClassVar[str]
     reply_model: ClassVar[type[JudgeModel]]
-    # What a user's template must show, and what its examples must have.
+    # What a custom template must show, and which fields its examples must have.
     shows: ClassVar[tuple[str, ...]]
     example_needs: ClassVar[tuple[str, ...]]
 
@@ -85,17 +85,17 @@ class PromptedPart:
             check_shown(self._template, self.shows, self._render_made_up, reader=reader)
 
     def adapt(self, changes: VerifierChanges) -> Self:
-        """Return a copy with another language and further settings."""
+        """Return a copy with a different language and additional settings."""
         if changes.language is None and not changes.settings:
             return self
         settings = {**(self.settings or {}), **check_settings(changes.settings)}
         return replace(self, language=changes.language or self.language, settings=settings)
 
     def fingerprint(self) -> str:
-        """Return a hash of prompt, examples, reply schema, model, language and settings."""
+        """Return a hash of the prompt, examples, reply schema, model, language and settings."""
         return self._fingerprint
 
-    # Caches need it for every row.
+    # Cached because it is needed for every row.
     @cached_property
     def _fingerprint(self) -> str:
         prompt = self._template
@@ -115,7 +115,7 @@ class PromptedPart:
         return {}
 
     def _examples_in(self, prompt: Prompt) -> ShownList:
-        """Return the examples of a prompt in one language; each is read once."""
+        """Return the examples for a prompt in one language; each is read once."""
         if prompt.origin not in self._read_examples:
             self._read_examples[prompt.origin] = examples_of(
                 prompt, self.examples, self.reply_model, needs=self.example_needs
@@ -133,17 +133,17 @@ class LLMVerifier(PromptedPart):
     Args:
         batch_size: Statements per call, at least 1.
         model: Model to ask; None uses the client's.
-        endpoint: A judge of its own, such as `"openai/gpt-4o"`; None uses the grader's.
-        name: Name in results; empty uses the endpoint, the model or `judge`.
-        language: Language of samples without one, such as `ru`; None for English.
+        endpoint: A separate judge, such as `"openai/gpt-4o"`; None uses the grader's judge.
+        name: Name in results; if empty, the endpoint, the model or `judge` is used.
+        language: Language of samples that do not specify one, such as `ru`; None means English.
         prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
-            `statement_settings`: for each statement None, or the `question`, the words `before` it
-            and its `sentence`, if it depends on them. None uses the shipped prompt.
-        examples: Few-shot examples; None uses those of the prompt.
+            `statement_settings`: for each statement, the `question`, the text `before` it and its
+            `sentence`, or None if it does not depend on them. None uses the shipped prompt.
+        examples: Few-shot examples; None uses the prompt's.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
-        ConfigurationError: A setting is invalid, or `model` and `endpoint` both name a model.
+        ConfigurationError: A setting is invalid, or both `model` and `endpoint` specify a model.
         PromptError: The prompt does not parse, or does not show statements and chunks.
     """
 
@@ -170,7 +170,7 @@ class LLMVerifier(PromptedPart):
 
     @property
     def traits(self) -> VerifierTraits:
-        """Traits of a verifier that asks its own endpoint or the grader's judge."""
+        """Traits of a verifier that calls its own endpoint or the grader's judge."""
         return VerifierTraits(
             asks_judge=self.endpoint is None,
             endpoints=() if self.endpoint is None else (self.endpoint,),
@@ -178,7 +178,7 @@ class LLMVerifier(PromptedPart):
         )
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Ask about all batches in parallel."""
+        """Call the judge for all batches in parallel."""
         calls = [
             self._call(claims[first : first + self.batch_size], chunks)
             for first in range(0, len(claims), self.batch_size)
@@ -234,7 +234,7 @@ class LLMVerifier(PromptedPart):
 
 
 def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None:
-    """Return what a claim depends on, as the prompt shows it; None if it depends on nothing."""
+    """Return the texts a claim depends on, for the prompt; None if it depends on nothing."""
     parts = dict(zip(("sentence", "before", "question"), claim.setting, strict=True))
     if not any(parts.values()):
         return None

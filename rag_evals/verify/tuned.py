@@ -1,4 +1,4 @@
-"""Tuned verifiers: their supports are mapped to probabilities that were learned from labels."""
+"""Tuned verifiers: a map fitted on labels converts their support to a probability."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -35,7 +35,7 @@ class _TunedPart(BaseModel):
 
 
 class AgreementFigures(_TunedPart):
-    """How well verdicts agree with human labels, all from 0 to 1.
+    """How well verdicts agree with human labels; all values are between 0 and 1.
 
     `low` and `high` are the 95 % interval of the balanced accuracy, and `calibration_error` is the
     expected calibration error of the support.
@@ -48,17 +48,17 @@ class AgreementFigures(_TunedPart):
 
 
 class Promise(_TunedPart):
-    """Where a cascade may rely on this verifier's verdict.
+    """When a cascade may rely on this verifier's verdict.
 
     Attributes:
         max_error: Share of these verdicts that may be wrong, on each side.
-        confidence: How often that holds for both sides together, over all draws of labels. Among
-            the draws that decide anything, it may fail more often.
+        confidence: How often this holds for both sides at once, over all draws of labels. Among
+            the draws with which anything is decided, it may fail more often.
         supported_from: Support from which it decides "supported"; None if it never does.
         unsupported_up_to: Support up to which it decides "not supported"; None if it never does.
-        expected_error: Share of wrong verdicts among the labels it decides; None if it decides
-            none.
-        decided_share: Share of the labels that it decides.
+        expected_error: Share of wrong verdicts among the labelled statements it decides; None if it
+            decides none.
+        decided_share: Share of the labelled statements that it decides.
     """
 
     max_error: float = Field(gt=0, lt=1)
@@ -75,23 +75,23 @@ class Promise(_TunedPart):
 
 
 class Tuning(_TunedPart):
-    """A verifier's map and threshold, learned from labels by `judge tune`.
+    """A verifier's map and threshold, fitted on labels by `judge tune`.
 
     Attributes:
         stage: Name of the verifier, such as `embedded`.
-        judge: Its fingerprint when it was tuned.
-        prompt: Fingerprint of what found the statements.
+        judge: The verifier's fingerprint when it was tuned.
+        prompt: Fingerprint of the extractor.
         languages: Two-letter codes of the answers' languages; empty if unknown.
         before: Fingerprints of the verifiers before it in a cascade, in order.
-        threshold: Support, before the map, from which a statement counts as supported.
-        level: Whether people labelled statements, or rows, where the weakest statement counts.
-        labels_from: Files or columns that the labels come from.
-        agreement_before: With the verifier's own threshold and support.
-        agreement_after: With the tuned ones, on rows that were left out of tuning.
+        threshold: Support, before mapping, from which a statement counts as supported.
+        level: Whether statements were labelled, or rows, where the weakest statement counts.
+        labels_from: Files or columns from which the labels were read.
+        agreement_before: Agreement with the verifier's own threshold and support.
+        agreement_after: Agreement with the tuned ones, on rows held out of tuning.
         promise: None if only rows are labelled.
-        spread: Quantiles of the labelled supports, before the map.
-        worth: Number of independent rows that the labels are worth.
-        confidence: None if there are too few labels to learn it.
+        spread: Quantiles of the labelled statements' support, before mapping.
+        worth: Effective number of independent rows in the labels.
+        confidence: None if there are too few labels to fit it.
     """
 
     format: Literal[1] = 1
@@ -123,22 +123,22 @@ class Tuning(_TunedPart):
 
     @property
     def threshold_shown(self) -> float:
-        """The threshold as a probability, like the supports that results show."""
+        """The threshold as a probability, like the support shown in results."""
         return self.support_map(self.threshold)
 
     @property
     def source(self) -> str:
-        """A description of the labels, such as "40 labels of gold.csv"."""
+        """A description of the labels, for example "40 labels of gold.csv"."""
         named = f" of {', '.join(self.labels_from)}" if self.labels_from else ""
         noun = "labels" if self.level == "statement" else "labels of rows"
         return f"{self.labels} {noun}{named}"
 
     def fingerprint(self) -> str:
-        """Return a hash of what can change a verdict."""
+        """Return a hash of everything that can change a verdict."""
         return fingerprint(self.model_dump_json(exclude=_CHANGES_NOTHING))
 
     def write(self, path: str | Path) -> None:
-        """Write it to a file, for `--tuned`."""
+        """Write the tuning to a file for `--tuned`."""
         with private_file(Path(path)) as file:
             file.write(self.model_dump_json(indent=1, exclude_none=True).encode() + b"\n")
 
@@ -190,7 +190,7 @@ def _measured(figures: AgreementFigures) -> str:
 
 
 Tuned = str | Path | Tuning | Sequence[str | Path | Tuning] | None
-"""Values of `tuned=`: files, or what `tune` returned, one for each stage."""
+"""Values of `tuned=`: files or results of `tune`, one per stage."""
 
 
 def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
@@ -198,7 +198,7 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
 
     Raises:
         DataError: A file is not a tuned file.
-        ConfigurationError: The value is something else, or two tunings are for one stage.
+        ConfigurationError: The value has the wrong type, or two tunings are for the same stage.
     """
     if given is None:
         return ()
@@ -218,7 +218,7 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
 
 
 def read_tuning(path: str | Path) -> Tuning:
-    """Read a file of `rag-evals judge tune`; raise `DataError` if it is something else."""
+    """Read a file written by `rag-evals judge tune`; raise `DataError` for any other file."""
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
         raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
@@ -241,15 +241,15 @@ _TUNED = {
 
 @dataclass(frozen=True, eq=False)
 class TunedVerifier:
-    """Maps the support of a verifier to a probability, and decides by a tuned threshold.
+    """Maps a verifier's support to a probability, and applies a tuned threshold.
 
     Args:
         verifier: The verifier that was tuned.
-        tuning: Its map and threshold; unused for answers in languages without labels.
-        goes_first: Another verifier gets the statements that the promise does not cover.
+        tuning: Its map and threshold; not applied to answers in languages without labels.
+        goes_first: True if statements not covered by the promise go to another verifier.
 
     Raises:
-        ConfigurationError: It goes first, and the promise holds on neither side.
+        ConfigurationError: The verifier goes first, but its promise does not cover either side.
     """
 
     verifier: Verifier
@@ -280,7 +280,7 @@ class TunedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> "TunedVerifier":
-        """Return a copy whose verifier is changed."""
+        """Return a copy with the changes applied to its verifier."""
         return replace(self, verifier=self.verifier.adapt(changes))
 
     def described(self) -> dict[str, Any]:
@@ -311,14 +311,14 @@ class TunedVerifier:
 
     @cached_property
     def _limit(self) -> float:
-        """The threshold, moved so that every open statement goes to the next verifier."""
+        """The threshold, moved so that every undecided statement goes to the next verifier."""
         limit = self.tuning.threshold
         if self._promise is None:
             return limit
         low, high = self._promise.unsupported_up_to, self._promise.supported_from
         if high is not None:
             limit = min(limit, high)
-        # "not supported" is decided up to the lower limit, which is included.
+        # "not supported" is decided up to and including the lower limit.
         if low is not None and limit <= low:
             limit = high if high is not None else (low + 1) / 2
         return limit
@@ -333,12 +333,12 @@ class TunedVerifier:
         return own + list(warn(texts) if warn else ())
 
     def fingerprint(self) -> str:
-        """Return a hash of the verifier and its tuning."""
+        """Return a hash of the verifier and the tuning."""
         own = self.verifier.fingerprint()
         return fingerprint("tuned", own, self.tuning.fingerprint(), self.goes_first)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Let the verifier decide, then apply the map and the tuned threshold."""
+        """Run the verifier, then apply the map and the tuned threshold."""
         verdicts = yield from self.verifier.flow(claims, chunks)
         language = language_of(" ".join(claim.text for claim in claims))
         if not self._knows(language):
@@ -353,7 +353,7 @@ class TunedVerifier:
     def _tuned(self, claim: Claim, verdict: Verdict) -> Verdict:
         raw, own = verdict.support, self.verifier.traits.threshold
         is_supported, reason = verdict.is_supported, verdict.reason
-        # Verdicts that do not depend on the threshold stay as they are.
+        # Leave verdicts unchanged if they do not depend on the threshold.
         if own is None or is_supported == (raw >= own):
             is_supported = raw >= self._limit
         if verdict.doubt is not None:

@@ -1,4 +1,4 @@
-"""Loading a classifier with all of its weights, and asking it."""
+"""Loads a classifier with all of its weights, and runs it."""
 
 import hashlib
 import json
@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from rag_evals.errors import ConfigurationError, MissingExtraError
 
-# torch and transformers are optional and untyped: their values are Any in this file.
+# torch and transformers are optional and untyped, so their values are `Any` in this file.
 
 Joining = Literal["always", "unsupported", "never"]
-"""When chunks are read together: first, if none alone supports a statement, or never."""
+"""When chunks are read together: always, if no single chunk supports a statement, or never."""
 
 # HHEM is a fine-tuned version of this model.
 _FLAN_T5 = "google/flan-t5-base"
@@ -26,7 +26,7 @@ _HHEM_PROMPT = (
     "<pad> Determine if the hypothesis is true given the premise?\n\n"
     "Premise: {premise}\n\nHypothesis: {hypothesis}"
 )
-# The limit that Vectara uses.
+# The limit used by Vectara.
 _HHEM_TOKENS = 2048
 _MOST_TOKENS = 8192
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -35,13 +35,13 @@ _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
 class Adapter:
-    """A loaded model, and how to ask it.
+    """A loaded model and how to run it.
 
     Attributes:
-        is_hhem: True for a T5 whose first token is classified, False for a sequence classifier.
-        join: When the model's authors read chunks together.
-        positions: Maximum number of tokens.
-        max_length: Tokens that the model was trained to read at once.
+        is_hhem: True for a T5 that classifies the first token, False for a sequence classifier.
+        join: When chunks are read together according to the model's authors.
+        positions: Maximum number of tokens the model can read.
+        max_length: Number of tokens the model was trained to read at once.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Adapter:
         self.max_length = int(min(made_for, self.positions, _MOST_TOKENS))
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return the start and end of each token, in characters."""
+        """Return the start and end offsets of each token, in characters."""
         encoded = self._tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )
@@ -76,7 +76,7 @@ class Adapter:
         return dict(self._tokenizer(*texts, verbose=False))
 
     def scores(self, batch: Sequence[Mapping[str, list[int]]]) -> list[float]:
-        """Return the support of each pair, 0 to 1."""
+        """Return the support for each pair, 0 to 1."""
         padded = self._tokenizer.pad(list(batch), return_tensors="pt").to(self._model.device)
         with self._torch.inference_mode():
             logits = self._model(**padded).logits
@@ -86,13 +86,13 @@ class Adapter:
                 supports = logits.float()[:, 0].sigmoid()
             else:
                 supports = logits.float().softmax(-1)[:, self._label]
-            # One transfer per batch, because each waits for the GPU's queue.
+            # One transfer per batch, because each transfer waits for the GPU queue.
             scores: list[float] = supports.tolist()
         return scores
 
 
 def supported_label(config: Any, entailment: str | None) -> int:
-    """Return the number of the only label that means "supported"."""
+    """Return the index of the only label that means "supported"."""
     labels = {int(place): str(label) for place, label in config.id2label.items()}
     every = [*labels.values()]
     if entailment is not None:
@@ -117,7 +117,7 @@ def supported_label(config: Any, entailment: str | None) -> int:
 
 
 def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
-    """Return a hash of the folder, or the commit on the hub, or just the name."""
+    """Return a hash of the folder, the commit on the hub, or, if neither is known, the name."""
     folder = Path(model)
     if not folder.is_dir():
         commit = resolve_revision(model, revision, local_files_only=local_files_only)
@@ -133,10 +133,10 @@ def weights_identity(model: str, revision: str | None, *, local_files_only: bool
 
 @cache
 def resolve_revision(model: str, revision: str | None, *, local_files_only: bool) -> str | None:
-    """Return the commit of a model on the hub; asked once per process."""
+    """Return the commit of a model on the hub; looked up once per process."""
     if revision is not None and _COMMIT.fullmatch(revision):
         return revision
-    # Without torch no model can be loaded; without a network the hub takes 20 s to fail.
+    # Without torch, no model can be loaded; without a network, the hub takes 20 s to fail.
     if find_spec("torch") is None:
         return None
     try:
@@ -145,7 +145,7 @@ def resolve_revision(model: str, revision: str | None, *, local_files_only: bool
         file = hf_hub_download(
             model, "config.json", revision=revision, local_files_only=local_files_only
         )
-    # If the model is unknown or the network is down, loading the model reports it.
+    # An unknown model or a network failure is reported when the model is loaded.
     except Exception:  # noqa: BLE001
         return None
     # A path in the hub's cache: models--OWNER--NAME/snapshots/COMMIT/config.json
@@ -155,7 +155,7 @@ def resolve_revision(model: str, revision: str | None, *, local_files_only: bool
 
 @cache
 def _file_hash(file: Path, size: int, changed: int) -> str:
-    """Hash a file once: gigabytes of weights take seconds, and every row needs the hash."""
+    """Hash a file once: gigabytes of weights take seconds, and the hash is needed for every row."""
     del size, changed
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -197,11 +197,11 @@ class Source:
 
 
 def adapter_for(source: Source, device: str) -> Adapter:
-    """Load a model; raise `ConfigurationError` if weights, tokenizer or labels do not work."""
+    """Load a model; raise `ConfigurationError` if its weights, tokenizer or labels are unusable."""
     torch, transformers = _libraries()
     logging = transformers.utils.logging
     level = logging.get_verbosity()
-    # transformers logs a table of weights; the error says which are missing.
+    # transformers logs a table of weights; our error says which ones are missing.
     logging.set_verbosity_error()
     try:
         tokenizer, loaded, is_hhem = _load(torch, transformers, source)
@@ -235,7 +235,7 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool]:
-    """Return tokenizer, model and whether it is HHEM; code from the hub never runs."""
+    """Return the tokenizer, the model and whether it is HHEM; never runs code from the hub."""
     raw, _ = transformers.PretrainedConfig.get_config_dict(source.model, **source.where)
     architecture = (raw.get("architectures") or [""])[0]
     dtype = getattr(torch, source.dtype)
@@ -254,7 +254,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool
 def _load_hhem(
     transformers: Any, source: Source, raw: Mapping[str, Any], dtype: Any
 ) -> tuple[Any, Any]:
-    """Load HHEM as a plain T5: its own class is remote code and fails on transformers 5."""
+    """Load HHEM as a plain T5, because its own class is remote code and fails on transformers 5."""
     foundation = str(raw.get("foundation", _FLAN_T5))
     where: dict[str, Any] = {"local_files_only": source.local_files_only}
     if foundation == _FLAN_T5:
@@ -265,7 +265,7 @@ def _load_hhem(
     )
     kind = transformers.T5ForTokenClassification
     loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
-    # Users without access to the hub copy the tokenizer's files next to the weights.
+    # Users without access to the hub copy the tokenizer files next to the weights.
     if (folder / "tokenizer.json").is_file():
         return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
     try:
@@ -280,12 +280,12 @@ def _load_hhem(
 
 
 def _t5_config(transformers: Any, folder: Path) -> Any:
-    """Read a T5's sizes from its weights, without the hub; None if there is no such file."""
+    """Read a T5's sizes from its weights, without the hub; None if there is no weights file."""
     file = folder / "model.safetensors"
     if not file.is_file():
         return None
     with file.open("rb") as read:
-        # A safetensors file begins with the length of its table of contents.
+        # A safetensors file starts with the length of its header.
         header = json.loads(read.read(int.from_bytes(read.read(8), "little")))
     shapes = {
         name.removeprefix("t5.").removeprefix("transformer."): one["shape"]
@@ -311,7 +311,7 @@ def _t5_config(transformers: Any, folder: Path) -> Any:
 
 
 def _weights(kind: Any, source: Source, **settings: Any) -> Any:
-    """Load all weights of a model; transformers would fill gaps with random numbers."""
+    """Load a model with all of its weights; transformers would fill gaps with random values."""
     model = source.model
     loaded, found = kind.from_pretrained(
         model,

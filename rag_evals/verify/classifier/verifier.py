@@ -1,7 +1,7 @@
-"""A Hugging Face classifier decides whether the chunks support a statement, on this machine.
+"""Verifies statements on this machine with a Hugging Face classifier.
 
-The statement is never cut. A context that is too long for the model is read in overlapping windows;
-the support of a statement is its greatest over all windows.
+Statements are never truncated. A context that is too long for the model is read in overlapping
+windows, and a statement's support is the maximum over all windows.
 """
 
 import re
@@ -38,12 +38,12 @@ from rag_evals.verify.classifier.model import (
 )
 
 LEAST_WINDOW = 16
-"""Least tokens of context in a window."""
+"""Minimum number of context tokens in a window."""
 
 _SHARED_TOKENS = 64
 _MOST_TOGETHER = 4
 _MOST_PADDING = 0.08
-# A batch has room for `batch_size` windows of this length.
+# A batch has room for `batch_size` windows of this many tokens.
 _USUAL_TOKENS = 512
 
 
@@ -61,7 +61,7 @@ class Window(NamedTuple):
 
 
 class Reader:
-    """Cuts chunks into windows of at most `limit` tokens, each with the whole claim."""
+    """Splits chunks into windows of at most `limit` tokens, each including the whole claim."""
 
     def __init__(self, adapter: Adapter, chunks: Sequence[str], limit: int) -> None:
         self._adapter = adapter
@@ -70,7 +70,7 @@ class Reader:
         self._offsets = [adapter.offsets(text) for text in chunks]
 
     def alone(self, claim: Claim, chunk_ids: Sequence[int] | None = None) -> list[Window]:
-        """Return the windows of each chunk alone; of all chunks if `chunk_ids` is None."""
+        """Return the windows of each chunk separately; None means all chunks."""
         numbers = range(len(self._chunks)) if chunk_ids is None else chunk_ids
         return [window for number in numbers for window in self._windows([number], claim)]
 
@@ -78,7 +78,7 @@ class Reader:
         return self._windows(range(len(self._chunks)), claim)
 
     def together(self, claim: Claim, best_first: Iterable[tuple[float, Evidence]]) -> list[Window]:
-        """Return one window of the best pieces that fit; none if fewer than two do."""
+        """Return one window with the best pieces that fit, or none if fewer than two fit."""
         taken: list[Evidence] = []
         window: list[Window] = []
         for _, piece in islice(best_first, _MOST_TOGETHER):
@@ -89,7 +89,7 @@ class Reader:
         return window if len(taken) > 1 else []
 
     def _windows(self, numbers: Sequence[int], claim: Claim) -> list[Window]:
-        """Cut chunks into windows; a piece may take more tokens alone than in the whole text."""
+        """Split chunks into windows; a piece may have more tokens alone than within the text."""
         pieces = [(number, *span) for number in numbers for span in self._offsets[number]]
         room = self._limit - len(self._adapter.encode("", claim.text)["input_ids"])
         if room < LEAST_WINDOW:
@@ -111,7 +111,7 @@ class Reader:
         return Window(tuple(evidence), self._adapter.encode(premise, claim.text))
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
-        """Join a window's tokens into one piece per chunk."""
+        """Merge a window's tokens into one piece per chunk."""
         for number, own in groupby(pieces, key=itemgetter(0)):
             spans_of_chunk = [*own]
             start, end = spans_of_chunk[0][1], spans_of_chunk[-1][2]
@@ -119,7 +119,7 @@ class Reader:
 
 
 def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
-    """Return the bounds of windows of at most `room` tokens; neighbours share `stride` tokens."""
+    """Return the bounds of windows of at most `room` tokens, each sharing `stride` with the next."""
     starts = range(0, max(count - stride, 1) if count else 0, room - stride)
     return [(start, min(start + room, count)) for start in starts]
 
@@ -132,10 +132,10 @@ class _Item:
 
 
 class SharedModel:
-    """A loaded model; calls that arrive while it is busy wait in a pool for the next batch.
+    """A loaded model; windows that arrive while it is busy wait in a pool for the next batch.
 
-    A batch has windows of similar length from any row, so at most 8 % is padding. It has no more
-    windows than the callers' batch size, and no more tokens than that many windows of 512.
+    A batch contains windows of similar length from any row, so that at most 8 % is padding. It has
+    no more windows than the callers' batch size, and no more tokens than that many windows of 512.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -146,7 +146,7 @@ class SharedModel:
         self._pool: list[_Item] = []
 
     def score(self, windows: Sequence[Window], batch_size: int) -> list[float]:
-        """Return the support of each window; an error is raised for the whole batch."""
+        """Return the support for each window; an error fails the whole batch."""
         items = [_Item(window, batch_size) for window in windows]
         with self._queue:
             self._pool.extend(items)
@@ -167,18 +167,18 @@ class SharedModel:
         else:
             for item, score in scores.items():
                 item.score.set_result(score)
-        # After Ctrl-C in one caller, the next one scores the windows of the others.
+        # If one caller is interrupted by Ctrl-C, the next caller scores the remaining windows.
         with self._queue:
             self._pool = [item for item in self._pool if not item.score.done()]
 
 
 def _next_batch(pool: Sequence[_Item]) -> list[_Item]:
-    """Return the oldest window and as many of similar length as fit."""
+    """Return the oldest window and as many windows of similar length as fit."""
     oldest = pool[0]
     size = oldest.batch_size
-    # Only windows of one batch size: the caller may have memory for no more.
+    # Only windows with the same batch size, because the caller may not have memory for more.
     alike = [item for item in pool if item.batch_size == size]
-    # The oldest stays first, since the sort is stable.
+    # The sort is stable, so the oldest stays first.
     alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
     batch: list[_Item] = []
     tokens = longest = 0
@@ -201,10 +201,10 @@ DEFAULT_BATCH_SIZE = 10
 _HHEM_REVISION = "8e4a2e6e96c708cc76c2344f7e4757df2515292c"
 _DEVICE, _JOIN = r"cpu|auto|mps|cuda(?::\d+)?", "|".join(get_args(Joining))
 _DTYPE = "float32|float16|bfloat16"
-# transformers changes settings of the whole process while it loads.
+# transformers changes process-wide settings while it loads a model.
 _loading = threading.Lock()
 _models: dict[tuple[Source, str, str], SharedModel] = {}
-# Increase it when verdicts of the same model can change.
+# Increase this when a change here can change the verdicts of a model.
 _VERSION = 5
 
 
@@ -215,18 +215,18 @@ class ClassifierVerifier:
     Args:
         model: Name on the Hugging Face hub, or a folder.
         device: `cpu`, `cuda:0`, `mps`, or `auto` for the first GPU, if any.
-        batch_size: Windows at a time, at least 1; fewer if they are long. Changes no verdict.
-        max_length: Tokens in a window, at least 32; None uses the model's limit.
-        entailment: The label that means supported, such as `LABEL_0`; None finds it by its name.
+        batch_size: Windows per batch, at least 1; fewer if they are long. Does not affect verdicts.
+        max_length: Tokens per window, at least 32; None uses the model's limit.
+        entailment: The label that means supported, such as `LABEL_0`; None looks it up by name.
         threshold: Support from which a statement counts as supported, 0 to 1.
-        join: `always` reads all chunks as one text, `unsupported` only if no chunk alone supports
-            a statement, `never` reads each chunk alone; None does as the model's authors do.
+        join: `always` reads all chunks as one text, `unsupported` only if no single chunk supports
+            a statement, `never` reads each chunk alone; None follows the model's authors.
         dtype: `float32`, `float16` or `bfloat16`.
-        revision: Branch, tag or commit on the hub; None for `main`, or HHEM's fixed commit.
-        local_files_only: Never contact the hub; a file that is not on this machine is an error.
+        revision: Branch, tag or commit on the hub; None means `main`, or a pinned commit for HHEM.
+        local_files_only: If True, never contact the hub; missing files are an error.
 
     Raises:
-        ConfigurationError: A setting is invalid. The model is loaded when it is first used.
+        ConfigurationError: A setting is invalid. The model itself is not loaded until first use.
     """
 
     model: str
@@ -264,16 +264,16 @@ class ClassifierVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """Traits of a verifier that decides on this machine."""
+        """Traits of a verifier that runs on this machine."""
         return VerifierTraits(threshold=self.threshold, check=self._check)
 
     def adapt(self, changes: VerifierChanges) -> "ClassifierVerifier":
-        """Return itself: no change applies to it."""
+        """Return the verifier itself, because no change applies to it."""
         del changes
         return self
 
     def fingerprint(self) -> str:
-        """Return a hash of weights, windows, labels and threshold."""
+        """Return a hash of the weights, windows, labels and threshold."""
         settings = (self.max_length, self.threshold, self.entailment, self.join, self.dtype)
         return fingerprint(_VERSION, self.model, self._weights(), *settings)
 
@@ -290,8 +290,8 @@ class ClassifierVerifier:
         return call.read(reply)
 
     def load(self) -> SharedModel:
-        """Load the model once per process; all its verifiers share it."""
-        # The libraries first: without them there is no need to ask the hub.
+        """Load the model once per process; all verifiers with this model share it."""
+        # Check the libraries first: without them, there is no need to contact the hub.
         self._check()
         local = self.local_files_only
         revision = resolve_revision(self.model, self.revision, local_files_only=local)
@@ -310,18 +310,18 @@ class ClassifierVerifier:
         return shared
 
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
-        """Decide each claim against all windows of the chunks, joined or alone.
+        """Decide each claim against all windows, of single chunks or of joined ones.
 
         Raises:
             ConfigurationError: The model cannot be loaded, or its libraries are not installed.
-            VerifierError: A statement is too long, the model fails, or a support is not 0 to 1.
+            VerifierError: A statement is too long, the model fails, or a support is not in 0 to 1.
         """
         shared = self.load()
         try:
             return self._verdicts(shared, as_claims(claims), chunks)
         except RagEvalsError:
             raise
-        # Tokenizers and devices can raise any exception; only this row fails.
+        # Tokenizers and devices can raise any exception, which should fail only this row.
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:300]}"
             raise VerifierError(
@@ -337,7 +337,7 @@ class ClassifierVerifier:
         join = self.join or shared.adapter.join
         if join == "always":
             self._read(shared, [(one, one.scored, reader.joined(one.claim)) for one in readings])
-            # Find the chunks that support it; the support stays the same.
+            # Find the chunks that support the claim; its support stays the same.
             several = [
                 (one, one.alone, reader.alone(one.claim, one.best.chunk_ids))
                 for one in readings
@@ -347,7 +347,7 @@ class ClassifierVerifier:
         else:
             self._read(shared, [(one, one.scored, reader.alone(one.claim)) for one in readings])
         if join == "unsupported":
-            # Some claims need two chunks together.
+            # Some claims are only supported by two chunks together.
             unsupported = [
                 (one, one.scored, reader.together(one.claim, one.best_pieces.values()))
                 for one in readings
@@ -359,11 +359,11 @@ class ClassifierVerifier:
     def _read(
         self, shared: SharedModel, wanted: "Sequence[tuple[_Reading, _Scored, list[Window]]]"
     ) -> None:
-        """Score windows of several claims at once, and append them to their lists."""
+        """Score windows for several claims at once, and append the scores to each claim's list."""
         every = [(one, scored, window) for one, scored, made in wanted for window in made]
         scores = shared.score([window for _, _, window in every], self.batch_size)
         for (one, scored, window), score in zip(every, scores, strict=True):
-            # NaN fails this comparison too.
+            # NaN also fails this comparison.
             if not 0 <= score <= 1:
                 raise VerifierError(
                     f"classifier {self.model!r} gives the statement {one.claim.text[:80]!r} a "
@@ -398,7 +398,7 @@ _Scored = list[tuple[float, Window]]
 class _Reading:
     claim: Claim
     scored: _Scored = field(default_factory=list)
-    # Windows of single chunks, if a joined window supports the claim.
+    # Windows of single chunks, read if a joined window supports the claim.
     alone: _Scored = field(default_factory=list)
 
     @property
@@ -411,7 +411,7 @@ class _Reading:
 
     @property
     def best_pieces(self) -> dict[int, tuple[float, Evidence]]:
-        """The best window of each chunk that was read alone, with its score, best first."""
+        """The best window of each chunk read alone, with its score, best first."""
         ranked: dict[int, tuple[float, Evidence]] = {}
         for score, window in sorted(self.alone or self.scored, key=itemgetter(0), reverse=True):
             if len(window.evidence) == 1:
@@ -419,7 +419,7 @@ class _Reading:
         return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
-        """Return the chunks that support the claim alone, best first; if none does, all read."""
+        """Return the chunks that support the claim alone, best first; if none does, all chunks read."""
         own, ranked = self.best.chunk_ids, self.best_pieces
         if len(own) == 1:
             return own
