@@ -44,7 +44,7 @@ class Confidence(BaseModel):
     bound: float = 1.0
 
     def of(self, finding: Finding, chunks: Sequence[str], attempts: int = 0) -> float | None:
-        """Return the probability that a verdict is right; None if weights or verdict are missing."""
+        """Return the probability that a verdict is right; None without weights or a verdict."""
         if not self.weights or finding.verdict is None:
             return None
         return self(read_signals(finding, chunks, attempts))

@@ -119,7 +119,7 @@ class Reader:
 
 
 def spans(count: int, room: int, stride: int) -> list[tuple[int, int]]:
-    """Return the bounds of windows of at most `room` tokens, each sharing `stride` with the next."""
+    """Return the bounds of windows of at most `room` tokens, overlapping by `stride` tokens."""
     starts = range(0, max(count - stride, 1) if count else 0, room - stride)
     return [(start, min(start + room, count)) for start in starts]
 
@@ -419,7 +419,7 @@ class _Reading:
         return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
-        """Return the chunks that support the claim alone, best first; if none does, all chunks read."""
+        """Return the chunks that alone support the claim, best first, or else all chunks read."""
         own, ranked = self.best.chunk_ids, self.best_pieces
         if len(own) == 1:
             return own
