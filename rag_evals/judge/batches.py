@@ -1,9 +1,8 @@
 """Batch APIs, and judges that replay batch results.
 
-Every step can be repeated without paying twice. If a reply is lost, OpenAI's files are found again
-by their names, and batches by their files. Anthropic has neither, so a lost batch is identified by
-its number of requests, among the newer batches. If several match, we wait for all of them, and the
-ids in their results decide.
+Every step can be repeated without paying twice. If a reply is lost, OpenAI's files are found by
+their names, and batches by their files. Anthropic has neither, so a lost batch is identified among
+the newer ones by its number of requests. If several match, the ids in their results decide.
 
 A row is graded with the replies that have arrived so far. Its first request without a reply raises
 `PendingError`. After the next batch, grading starts over and gets further.
@@ -262,7 +261,7 @@ class BatchApi(ABC):
     def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
 
     def _cut(self, response: Any) -> Iterator[bytes]:
-        """Yield an empty line before reading anything, and then the lines of a response."""
+        """Yield an empty line before anything is read, followed by the lines of a response."""
         yield b""
         rest = b""
         for piece in response.iter_bytes():

@@ -70,11 +70,9 @@ class BlockingJudge:
 
     @property
     def identity(self) -> str | None:
-        """As in `JudgeHost`."""
         return self._host.identity
 
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """As in `Judge`."""
         return self._loop.run(self._host.ask(call, meter))
 
 
@@ -165,7 +163,7 @@ async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
 
 
 async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
-    """Close clients with the loop: `asyncio.run` closes open generators before it."""
+    """Close clients when `asyncio.run` closes the open generators at its end."""
     try:
         yield
     finally:
@@ -192,7 +190,7 @@ def model_of(client: Client) -> str | None:
 
 
 def endpoint_of(client: Client) -> str:
-    """Return a text that identifies a client's address, provider and settings, for cache keys."""
+    """Return a string that identifies a client's address, provider and settings, for cache keys."""
     if isinstance(client, str):
         endpoint = read_endpoint(client)
         wire = " decisions" if endpoint.decides else ""
@@ -333,7 +331,7 @@ def _fault_of_address(address: str) -> str | None:
     if not _HOST.fullmatch(host) and ":" not in host:
         return f"{host!r} is not a host name"
     if "@" in parts.netloc:
-        return "it contains a user name or a password; set the key in OPENAI_API_KEY or the like"
+        return "it contains a user name or a password; set OPENAI_API_KEY or its equivalent"
     # The SDK appends a path.
     if "?" in address or "#" in address:
         return "a '?' or '#' would cut off the path that is appended"

@@ -79,7 +79,7 @@ class DecisionCall(JudgeCall[Decisions]):
         """Return a call with these questions about `state`."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
-        # Validators take a chunk count as a sign that a judge replied.
+        # Validators treat a chunk count as a sign that a judge was called.
         facts = {"questions": [question.name for question in questions], "chunk_count": 0}
         return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
 
@@ -122,7 +122,7 @@ class DecisionJudge:
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):
             raise ConfigurationError(
-                "this grader needs text, and a decision model only answers typed questions; name "
+                "this grader needs text, and a decision model only answers typed questions; use "
                 "a chat model, such as 'openai/gpt-4o-mini'"
             )
         found: dict[str, DecisionAnswer] = {}

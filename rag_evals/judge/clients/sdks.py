@@ -63,7 +63,7 @@ def build_client(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
     # SDKs also load proxy settings and certificates here, and may raise any exception.
     except Exception as error:  # noqa: BLE001 - see above
         said = " ".join(redact(str(error), endpoint.key).split())[:300]
-        where = "; check HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE and the like"
+        where = "; check HTTP_PROXY, HTTPS_PROXY, SSL_CERT_FILE and similar variables"
         raise ConfigurationError(
             f"provider {endpoint.provider!r}: cannot create a client: {said}"
             + where * isinstance(error, OSError | ValueError)
@@ -287,7 +287,7 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
 
 
 def _answering_http(library: Any, answer: Answering) -> Any:
-    """Return an HTTP client that replies without a network; exceptions of `answer` pass through."""
+    """Return an HTTP client that replies without a network; exceptions from `answer` propagate."""
     client = library.DefaultAsyncHttpxClient
     # Some versions of the SDKs use httpx, others httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)

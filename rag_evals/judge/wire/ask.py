@@ -102,7 +102,7 @@ class CallSettings:
     """A call's settings and response format, adapted to what the endpoint rejects.
 
     Attributes:
-        in_words: Messages of the re-ask after a reply that did not match the schema.
+        in_words: Messages for the re-ask after a reply that did not match the schema.
         last_fault: The fault in that reply.
         other_form: The response format of that re-ask; empty for the client's own format.
     """

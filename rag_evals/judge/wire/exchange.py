@@ -84,7 +84,7 @@ class Exchange:
             self.answered_by[model] = None
 
     def take_response(self, response: Any) -> None:
-        """Count a reply before it is validated, and check it for faults outside its content."""
+        """Count a reply before it is validated, and detect faults such as refusals."""
         self.count_reply(response, again=self.mode in OTHER_FORMS or self.usage.calls > 0)
         self._is_answered = True
         self._reply = response
@@ -174,8 +174,7 @@ current_exchange: ContextVar[Exchange | None] = ContextVar("current_exchange", d
 def answering_model(completion: object) -> str | None:
     """Return the model and system fingerprint stated in a reply, or None.
 
-    The name may differ from the requested one: for `gpt-4o-mini`, OpenAI states
-    `gpt-4o-mini-2024-07-18`.
+    For `gpt-4o-mini`, OpenAI states the exact model, such as `gpt-4o-mini-2024-07-18`.
     """
     named = [_at(completion, (name,)) for name in ("model", "model_version", "system_fingerprint")]
     shown = [_shown_name(said) for said in named if isinstance(said, str) and said.strip()]
@@ -302,7 +301,7 @@ def packed(body: dict[str, Any], model: str) -> bytes:
 def missing_message(response: object) -> GradingError | None:
     """Return why a reply with status 200 has no message.
 
-    None if it has one, or if the provider uses another place for messages.
+    None if it has one, or if the provider puts messages elsewhere.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
@@ -571,8 +570,7 @@ def strict_response_format(model: type[BaseModel]) -> dict[str, Any] | None:
     try:
         schema = pydantic_function_tool(model)["function"]["parameters"]
     except RecursionError:
-        # OpenAI's library recurses endlessly if a recursive model has a reference with a
-        # description.
+        # OpenAI's library recurses endlessly if a recursive model's reference has a description.
         return None
     if not _is_closed(schema):
         return None
@@ -657,8 +655,8 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
     """Return the reply without a wrapper around it, or unchanged if there is none.
 
-    Models wrap a reply in its name, a tool call, its schema or a list, or send only the list that
-    it should contain.
+    Models put a reply under its name, or into a tool call, its schema or a list. Others send only
+    the list that it should contain.
     """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]

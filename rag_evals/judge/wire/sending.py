@@ -311,12 +311,12 @@ _NO_MODEL = (
 
 _OTHER_LOOP = (
     "this async client was used in another event loop before, and its connections belong to that "
-    "one; make a client in each loop that uses it (each asyncio.run, and each evaluate, has its "
+    "one; create a client in each loop that uses it (each asyncio.run, and each evaluate, has its "
     "own), or pass a string such as 'openai/gpt-4o-mini'"
 )
 
 _LOOP_ENDED = re.compile("Event loop is closed|different loop|different event loop")
-_CLOSED = "this client is closed; grade before closing it, or make a new one"
+_CLOSED = "this client is closed; grade before closing it, or create a new one"
 
 
 def translate(
