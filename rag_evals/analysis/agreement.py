@@ -36,8 +36,8 @@ class LevelAgreement:
         units: Number of labelled statements or rows, excluding ties.
         rows: Number of rows that the units are from.
         ties: Number of units on which people are evenly split.
-        annotators: Number of people; all unnamed people count as one.
-        alpha: Krippendorff's alpha between people; None for one person.
+        annotators: Number of people; all unnamed ones count as one person.
+        alpha: Krippendorff's alpha among people; None if there is only one.
         auroc: How well rows are ranked; None for statements, or if either label occurs fewer than
             two times.
         ranked_by: The score, or the ranking score if every row has one.
@@ -72,7 +72,7 @@ class PeopleAgreement:
     Attributes:
         tables: Statements and rows of each grader; the table for all of them, then one per group.
         threshold: Lowest score at which a row counts as right.
-        unmatched: Number of statement labels that match no verdict.
+        unmatched: Number of statement labels that do not match a verdict.
         unscored: Number of labelled rows without a score.
         foreign: Number of labels for rows that are not in the run.
         clustered_by: None if rows are independent.

@@ -475,7 +475,7 @@ def _place(label: Label, found: Sequence[Finding]) -> int | None:
 def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
     """Map each labelled text to the judge's statements that share the most words with it.
 
-    A text without such a statement gets the longer statement that contains it.
+    If there is no such statement, it is mapped to the longer statement that contains the text.
     """
     labelled = {text: Counter(words_of(text)) for text in texts}
     judged = {

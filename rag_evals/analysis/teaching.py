@@ -379,7 +379,7 @@ def prepare_teaching(
         options: As in `evaluate`, except `sampling`.
 
     Raises:
-        DataError: The run's judge does not use a prompt, or no label can be read or matches a row.
+        DataError: The run's judge does not use a prompt, or the labels cannot be read or matched.
         TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 with either label.
         ConfigurationError: The prompt cannot be taught, or the budget is too small.
     """

@@ -81,7 +81,7 @@ def tune(
 
     Raises:
         DataError: The labels cannot be read, or none matches a verdict.
-        TooFewLabelsError: Fewer than 30 labels match a verdict, or fewer than 5 say yes or say no.
+        TooFewLabelsError: Fewer than 30 labels match a verdict, or fewer than 5 of either kind.
         WeakJudgeError: Support is not higher for statements that people labelled as supported.
         ConfigurationError: The run has no verifier, or its support is always 0 or 1.
     """
