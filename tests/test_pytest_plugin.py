@@ -65,7 +65,7 @@ def test_a_failure_says_what_no_chunk_supports(project: Callable[..., str]) -> N
     """The failing case prints statement, reason and nearest chunk; the mean is of both cases."""
     out = project(RIGHT_AND_WRONG, passed=1, failed=1)
 
-    lines = ["AssertionError: faithfulness: scored 0.50, at least 0.9 was asked (judge: embedded)"]
+    lines = ["AssertionError: faithfulness: scored 0.50, expected at least 0.9 (judge: embedded)"]
     assert "\n".join(f"E       {line}" for line in lines + EXPLAINED) in out
     assert re.search(r"= rag_evals: 2 graded =", out)
     assert re.search(
@@ -82,16 +82,16 @@ CASES = {
     ),
     "the marker asks for a score": (
         "@pytest.mark.rag_evals(at_least=0.6)\ndef test_it(graded):\n    graded(WRONG)",
-        ["scored 0.50, at least 0.6 was asked", *EXPLAINED],
+        ["scored 0.50, expected at least 0.6", *EXPLAINED],
     ),
     "the marker of a class counts": (
         "@pytest.mark.rag_evals(at_least=0.6)\nclass TestAll:\n"
         "    def test_it(self):\n        assert_faithful(WRONG)",
-        ["scored 0.50, at least 0.6 was asked"],
+        ["scored 0.50, expected at least 0.6"],
     ),
     "an outcome is not graded again": (
         "def test_it(graded):\n    assert_faithful(graded(WRONG))",
-        ["at least 0.9 was asked (judge: embedded)", *EXPLAINED, "rag_evals: 1 graded"],
+        ["expected at least 0.9 (judge: embedded)", *EXPLAINED, "rag_evals: 1 graded"],
     ),
     "an empty answer": (
         "def test_it(graded):\n    graded(answer='', context=CONTEXT)",
@@ -111,7 +111,7 @@ CASES = {
     ),
     "nothing at all": (
         "def test_it(graded):\n    graded()",
-        ["ConfigurationError: graded takes one row, or its fields", ">       graded()\nE  "],
+        ["ConfigurationError: graded takes either a row or its fields", ">       graded()\nE  "],
     ),
     "a number that is no share": (
         "def test_it():\n    assert_faithful(RIGHT, at_least=90)",
@@ -154,7 +154,7 @@ CASES = {
     ),
     "a run and no grader": (
         "def test_it():\n    assert_scores(evaluate([RIGHT], client='embedded'))",
-        ["ConfigurationError: assert_scores names no grader"],
+        ["ConfigurationError: assert_scores got no grader"],
     ),
     "Russian": (
         "def test_it():\n    assert_faithful({'answer': 'Башня построена в 1923 году.',"
@@ -342,7 +342,7 @@ def test_without_the_plugin_assertions_say_so() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
 
-    assert "ConfigurationError: no test is running under the plugin rag_evals" in ended.stderr
+    assert "ConfigurationError: no test is running with the rag_evals plugin" in ended.stderr
     assert "-p no:rag_evals" in ended.stderr
 
 

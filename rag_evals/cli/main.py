@@ -21,24 +21,23 @@ from rag_evals.cli.shared.exits import exit_code_of, without_debug
 from rag_evals.report.screen import echo
 
 COMMANDS = {
-    "grade": "Grade every row of a file, and keep the outcomes in a run folder.",
+    "grade": "Grade every row of a file, and store the outcomes in a run folder.",
     "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
     "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.",
     "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
-    "show": "Show one row of a run: the answer, each verdict, why, and the passage to check it at.",
-    "view": "Look at runs in the browser: a list, scores over time, rows, comparisons, labels.",
-    "export": "Write a run as a table: the data's own columns, scores, bands, and what is "
-    "unsupported.",
-    "merge": "Merge parts of a run, so that report, compare and correct work on the whole run.",
-    "compare": "Compare two runs row by row: the difference, its interval, and whether it could "
-    "be chance.",
+    "show": "Show one row of a run: the answer, and each verdict with its reason and evidence.",
+    "view": "View runs in the browser: a list, scores over time, rows, comparisons and labels.",
+    "export": "Export a run as a table: the data's columns, scores, bands, and unsupported parts.",
+    "merge": "Merge the parts of a run, so that report, compare and correct cover the whole run.",
+    "compare": "Compare two runs row by row: the difference, its interval, and whether "
+    "chance explains it.",
     "judge": "Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
-    "graders": "List the graders: what they measure, what a row must have, and which run "
+    "graders": "List the graders: what they measure, which fields they need, and which run "
     "without a model.",
-    "batch": "Watch and collect the batches of a run that grade --batch began.",
+    "batch": "Watch and collect the batches started by grade --batch.",
     "prompts": "Show, copy and check prompts.",
 }
-"""The help line of each command, in the order of the help."""
+"""The help line of each command, in display order."""
 
 _ROOM = "rag_evals.cli.commands"
 FILES = {
@@ -50,11 +49,11 @@ FILES = {
     "merge": "report",
     "graders": "prompts",
 }
-"""The module of each command whose module has a different name."""
+"""The module of each command whose name differs from its module's."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; each is a help line until it is loaded."""
+    """The commands by name; until a command is loaded, its value is its help line."""
 
     def __getitem__(self, name: str) -> Any:
         found = self.data[name]
@@ -116,8 +115,8 @@ def _main(
     ] = False,
     _debug: Annotated[
         bool,
-        # `run` removes it from the command line first; this entry is for the help.
-        typer.Option("--debug", help="Show the traceback of an error; allowed anywhere."),
+        # Listed for the help only: `run` removes it from the command line before typer sees it.
+        typer.Option("--debug", help="Show an error's traceback; accepted anywhere."),
     ] = False,
 ) -> None: ...
 
@@ -126,7 +125,7 @@ def run() -> None:
     """Run the command in `sys.argv`, and exit with its code."""
     words, debug = without_debug(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
-        # A letter that the terminal cannot print must not end the command.
+        # A character that the terminal cannot encode must not abort the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.exit(exit_code_of(lambda: app(words, standalone_mode=False), debug=debug))

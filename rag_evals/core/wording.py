@@ -150,7 +150,7 @@ def phrases(language: str = "en") -> Phrases:
     """Return the phrases of a language, `en` or `ru`."""
     if language not in LANGUAGES:
         raise ConfigurationError(
-            f"language {language!r} cannot be shown; there are {', '.join(LANGUAGES)}"
+            f"language {language!r} is not supported; expected {' or '.join(LANGUAGES)}"
         )
     file = _FOLDER / f"{language}.json"
     return Phrases(language, json.loads(file.read_text(encoding="utf-8")))

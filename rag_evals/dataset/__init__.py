@@ -1,4 +1,4 @@
-"""Samples from files, tables and rows, with their columns mapped to fields."""
+"""Samples from files, tables and rows, whose columns are mapped to fields."""
 
 from rag_evals.dataset.columns import ColumnMap, Columns, NumberedSample
 from rag_evals.dataset.files import DataFile, required_module

@@ -1,4 +1,4 @@
-"""Which column of a row holds which field of a sample."""
+"""The mapping from a row's columns to a sample's fields."""
 
 import math
 from collections import Counter
@@ -13,42 +13,42 @@ from typing import Any, NamedTuple
 from rag_evals.core import Sample
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
-# Providers cache the start of a prompt for minutes; these many rows are graded sooner.
+# Providers cache the start of a prompt for minutes, in which this many rows can be graded.
 _WINDOW_ROWS = 256
 
 
 class Row(NamedTuple):
-    """A row of a file. `place` is for messages, such as `line 7`."""
+    """A row of a file; `place` is its location for messages, such as `line 7`."""
 
     place: str
     values: Mapping[str, Any]
 
 
 class Cells(dict[str, Any]):
-    """A row of a table; its numbers may stand for text."""
+    """A table row, whose numbers may be meant as text."""
 
     def text(self, value: object) -> object:
-        """Return a number as text, such as "1987"; other values unchanged."""
+        """Return a number as text, such as "1987", and any other value unchanged."""
         if isinstance(value, bool):
             return value
         if isinstance(value, Integral):
             return str(int(value))
-        # A missing cell turns a column of whole numbers into floats. Spreadsheets have 15 digits.
+        # Missing cells turn a column of integers into floats. Spreadsheets have 15 digits.
         if isinstance(value, Real) and math.isfinite(value):
             return f"{float(value):.15g}"
         return value
 
 
 class NumberedSample(NamedTuple):
-    """One row of the data, ready for a grader.
+    """A data row, ready for a grader.
 
     Attributes:
         position: Position in the data, from 0.
-        sample_id: The row's own id, else a hash of its content; an unreadable row without an id is
-            named by its position, such as `row-7`.
+        sample_id: The row's own id, else a hash of its content; for an unreadable row without an
+            id, its position, such as `row-7`.
         sample: The sample, or the error in the row.
-        columns: The row's other columns, to group or label by; empty for a `Sample`.
-        fingerprint: Hash of everything that a prompt may show; empty for an unreadable row.
+        columns: The row's other columns, used for groups and labels; empty for a `Sample`.
+        fingerprint: Hash of everything a prompt may show; empty for an unreadable row.
     """
 
     position: int
@@ -83,7 +83,7 @@ def check_header(header: Sequence[object], where: str | None = None) -> None:
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
-"""A column, a dotted path into one, or a function of the row; None for the usual names."""
+"""A column, a dotted path into one, or a function of the row; None means the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "input", "вопрос"),
@@ -101,7 +101,7 @@ USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "relevant_ids": ("relevant_ids",),
     "turns": ("messages", "turns"),
 }
-"""Columns that are recognised for each field of a sample, ignoring case."""
+"""Column names recognised for each field of a sample, ignoring case."""
 
 _TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("request", "inputs", "attributes.input.value", "запрос"),
@@ -116,11 +116,11 @@ _TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "id": ("record_id", "context.span_id"),
 }
-"""Columns of LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, which count if
-a row has no usual name of the field."""
+"""Column names of LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, used if a
+row has none of the usual names of a field."""
 
 _MISSING = object()
-# Fields that turns contain.
+# Fields that are contained in turns.
 _OF_TURNS = frozenset({"question", "answer", "context"})
 
 
@@ -128,17 +128,18 @@ _OF_TURNS = frozenset({"question", "answer", "context"})
 class ColumnMap:
     """Where each field of a sample comes from.
 
-    `"a.b"` is the key `"a.b"` if the row has it, else a path. None looks for a usual name.
+    `"a.b"` is the key `"a.b"` if the row has it, else a path. None means the usual names.
 
     Attributes:
         question: Source of the question.
         answer: Source of the answer.
         context: Source of the chunks; a single text becomes one chunk.
-        reference: Source of the right answer.
-        id: Source of the row's name.
+        reference: Source of the correct answer.
+        id: Source of the row id.
         language: Source of the language code.
         relevant_ids: Source of the ids of relevant chunks.
-        turns: Source of a conversation's messages; None looks in rows without an answer only.
+        turns: Source of a conversation's messages; None looks for them only in rows without an
+            answer.
     """
 
     question: ColumnSource = None
@@ -175,7 +176,7 @@ class ColumnMap:
 
     @classmethod
     def parse(cls, pairs: list[str]) -> "ColumnMap":
-        """Parse `FIELD=SOURCE` pairs of the command line."""
+        """Parse `FIELD=SOURCE` pairs from the command line."""
         sources: dict[str, ColumnSource] = {}
         for pair in pairs:
             name, equals, source = pair.partition("=")
@@ -195,8 +196,8 @@ class ColumnMap:
         Each required field must have a column; its value may be empty.
 
         Raises:
-            MissingColumnError: A required or named column is not in the row.
-            DataError: A value does not fit its field, or two columns could be the same field.
+            MissingColumnError: The row lacks a required or specified column.
+            DataError: A value is invalid for its field, or two columns match the same field.
         """
         values: dict[str, Any] = {}
         if required and (self.turns or self._recognised(row, "turns")):
@@ -209,7 +210,7 @@ class ColumnMap:
         return Sample(**values)
 
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Return the column of each field that the row has."""
+        """Return the column of each field found in the row."""
         found: dict[str, str] = {}
         for name in USUAL_NAMES:
             source = getattr(self, name)
@@ -220,7 +221,7 @@ class ColumnMap:
         return found
 
     def id_in(self, row: Mapping[str, Any]) -> str | None:
-        """Return a row's own id, or None if it has no readable one."""
+        """Return the row's own id, or None if it has no readable id."""
         try:
             value = self._value(row, "id", frozenset())
         except DataError:
@@ -229,7 +230,7 @@ class ColumnMap:
         return value if isinstance(value, str) and value.strip() else None
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns that hold no field."""
+        """Return the columns that are not mapped to a field."""
         # A run stores the ids of relevant chunks only as a column.
         used = {column for name, column in self.taken(row).items() if name != "relevant_ids"}
         return {
@@ -240,11 +241,11 @@ class ColumnMap:
 
     @property
     def has_functions(self) -> bool:
-        """True if a function computes a field."""
+        """True if any field is computed by a function."""
         return any(callable(getattr(self, name)) for name in USUAL_NAMES)
 
     def described(self) -> dict[str, str]:
-        """Return the sources as text that can be stored."""
+        """Return the sources as text, for storage."""
         named = {name: getattr(self, name) for name in USUAL_NAMES}
         return {
             name: source if isinstance(source, str) else getattr(source, "__qualname__", "function")
@@ -291,12 +292,12 @@ class ColumnMap:
 
 
 Columns = ColumnMap | Mapping[str, ColumnSource] | None
-"""Where the fields are: a map, a mapping from field to source, or None for the usual names."""
+"""Sources of the fields: a `ColumnMap`, a mapping from field to source, or None (usual names)."""
 
 
 @lru_cache(maxsize=256)
 def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return the columns with a usual name of each field."""
+    """Return, for each field, the columns that have one of its usual names."""
     by_name: dict[str, list[str]] = {}
     for column in columns:
         by_name.setdefault(str(column).strip().lstrip("\ufeff").casefold(), []).append(column)
@@ -310,17 +311,17 @@ def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 
 def _id_text(value: Any) -> Any:
-    """Return a whole number, such as 7 or 7.0 from a sheet, as text."""
+    """Return a whole number as text, such as 7, or 7.0 from a spreadsheet."""
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     return str(int(value)) if whole else value
 
 
-# Missing values as pandas, Python, SQL and JSON write them. Case matters: an answer may be "none".
+# How pandas, Python, SQL and JSON write missing values. Case matters: an answer may be "none".
 _NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
 
 
 def _is_empty(value: Any, *, words: bool = False) -> bool:
-    """True for NaN, NaT and NA; with `words`, also for their names."""
+    """True for NaN, NaT and NA, and, if `words`, for their names."""
     if isinstance(value, str):
         return words and len(value) < 20 and value.strip() in _NOTHING
     if isinstance(value, float):
@@ -329,7 +330,7 @@ def _is_empty(value: Any, *, words: bool = False) -> bool:
 
 
 def _descend(value: Any, parts: list[str]) -> Any:
-    """Follow a dotted path; the longest matching key wins at each step."""
+    """Follow a dotted path, using the longest matching key at each step."""
     if not parts:
         return value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The samples of a run: a file is checked whole first, other rows one by one."""
+"""The samples of a run: a file is checked in full first, other rows one at a time."""
 
 import hashlib
 import sys
@@ -35,8 +35,8 @@ class CheckedFile:
     Attributes:
         count: Number of rows to grade.
         data_hash: Hash of ids and contents, in order.
-        taken: The column of each field, over all rows.
-        columns: All columns of all rows.
+        taken: The column used for each field, over all rows.
+        columns: The columns of all rows.
     """
 
     count: int
@@ -50,9 +50,9 @@ class KeptCheck:
     """A stored check, valid as long as no byte of the file changes.
 
     Attributes:
-        reading: Hash of how the file was read: columns, limit, kind, version of this library.
-        content: Hash of all its bytes.
-        checked: The result.
+        reading: Hash of how the file was read: columns, limit, file type, library version.
+        content: Hash of all bytes of the file.
+        checked: Result of the check.
     """
 
     reading: str
@@ -60,7 +60,7 @@ class KeptCheck:
     checked: CheckedFile
 
     def to_json(self) -> bytes | None:
-        """Return it as JSON; None if a column's name has a lone surrogate."""
+        """Return the check as JSON; None if a column name contains a lone surrogate."""
         try:
             return _adapter().dump_json(self)
         except PydanticSerializationError:
@@ -68,16 +68,16 @@ class KeptCheck:
 
     @classmethod
     def from_json(cls, text: bytes) -> "KeptCheck":
-        """Read it from JSON; raises `ValueError`."""
+        """Read a check from JSON; raises `ValueError`."""
         return _adapter().validate_json(text)
 
 
 class FileData:
-    """One or several files of rows, read once to check them and once to grade them.
+    """One or more files of rows, read once for checking and once for grading.
 
     Attributes:
-        path: Name in messages.
-        kept_check: The check, if it can be stored; else None.
+        path: Path to show in messages.
+        kept_check: The check, or None if it cannot be stored.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class FileData:
         self.kept_check: KeptCheck | None = None
 
     def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
-        """Read every row before any is paid for, unless a stored check has the same bytes."""
+        """Read every row before any is paid for, unless a stored check is for the same bytes."""
         reading, files = self._reading(), self._located.files
         self._marks = _marks_of(files)
         content = None if reading is None else _content_of(files)
@@ -108,14 +108,14 @@ class FileData:
             checked = self.kept_check.checked
         else:
             checked = self._check_rows()
-            # A file that was written to meanwhile was not checked whole.
+            # If the file was written to in the meantime, it was not checked in full.
             if reading is not None and content is not None and content == _content_of(files):
                 self.kept_check = KeptCheck(reading, content, checked)
         self._readings = [(checked.count, checked.data_hash)]
         return checked
 
     def _check_rows(self) -> CheckedFile:
-        # Numbers, not texts: a million ids must fit into memory.
+        # Hashes as numbers, not text, because a million ids must fit in memory.
         seen, rows = Places(), 0
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
@@ -137,7 +137,7 @@ class FileData:
         return CheckedFile(rows, digest.hexdigest(), named, frozenset(columns))
 
     def _reading(self) -> str | None:
-        """Hash how the file is read; None if a column is a function, which may change."""
+        """Hash how the file is read; return None if a column is a function, which may change."""
         if self._columns.has_functions:
             return None
         return fingerprint(
@@ -154,17 +154,17 @@ class FileData:
         yield from in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
-        """Read the samples whose byte in `wanted` is 1, in the same order."""
+        """Yield the samples whose byte in `wanted` is 1, in iteration order."""
         if any(wanted):
             self._read_partly = True
             yield from in_windows(self._numbered(compress(count(), wanted), iter(wanted)))
 
     def looks_unchanged(self) -> bool:
-        """True if size, time and inode are as they were before the check."""
+        """True if size, modification time and inode are the same as before the check."""
         return self._marks is not None and _marks_of(self._located.files) == self._marks
 
     def has_same_content(self) -> bool:
-        """True if every byte is as it was at the check; False if unknown."""
+        """True if every byte is the same as during the check; False if unknown."""
         check = self.kept_check
         return check is not None and _content_of(self._located.files) == check.content
 
@@ -213,7 +213,7 @@ class FileData:
 
 @dataclass
 class RowData:
-    """Rows of an iterable or a table, each checked when it is read."""
+    """Rows from an iterable or a table, each checked when it is read."""
 
     rows: Iterable[Any]
     columns: ColumnMap
@@ -237,7 +237,7 @@ class RowData:
                 yield numbered
 
     def number(self, index: int, row: object) -> NumberedSample:
-        """Read the row at a position; its id may not be unique."""
+        """Convert a row; unlike in iteration, its id may be a duplicate."""
         fields = None if isinstance(row, Sample) else row_of(row)
         others = {} if fields is None else self.columns.others(fields)
         try:
@@ -250,7 +250,7 @@ class RowData:
         return NumberedSample(index, sample_id, sample, others, fingerprint)
 
     def require_columns(self) -> None:
-        """Check the columns of the first row (`MissingColumnError`)."""
+        """Raise `MissingColumnError` if the first row lacks a column."""
         rows = iter(self.rows)
         first = next(rows, None)
         if rows is self.rows and first is not None:
@@ -259,7 +259,7 @@ class RowData:
             self._require_columns_of(first)
 
     def require_names(self, names: Iterable[str]) -> None:
-        """Check column names before there is data (`MissingColumnError`)."""
+        """Raise `MissingColumnError` if a column is missing, before any data is read."""
         self._require_columns_of(dict.fromkeys(names))
 
     def _require_columns_of(self, row: object) -> None:
@@ -290,13 +290,13 @@ def data_from(
         MissingColumnError: A table lacks a column that the graders need.
     """
     if limit is not None:
-        # `islice` accepts no larger number.
+        # The largest number that `islice` accepts.
         limit = min(limit, sys.maxsize)
     if isinstance(data, str | Path | DataFile):
         return FileData(data, columns, required, limit)
     rows = rows_of(data)
     if rows is not None:
-        # The length of a dict is its number of columns.
+        # For a dict, `len` would be the number of columns.
         sized = rows if isinstance(rows, list) else data
         table = RowData(rows, columns, required, limit, count=_count_of(sized, limit))
         table.require_columns()
@@ -309,7 +309,7 @@ def data_from(
 
 
 def _count_of(data: object, limit: int | None) -> int | None:
-    """Return the number of rows; None if only reading them would tell."""
+    """Return the number of rows; None if it is unknown without reading them."""
     if not isinstance(data, Sized):
         return None
     try:
@@ -329,7 +329,7 @@ def _free_name(index: int, own: str | None, seen: "Places") -> str:
 
 
 def _short_hash(sample_id: str) -> int:
-    # 64 bits: with a million ids, one file in forty million has a collision.
+    # With 64 bits and a million ids, one file in forty million has a collision.
     return int.from_bytes(hashlib.sha256(sample_id.encode()).digest()[:8], "big")
 
 
@@ -338,9 +338,9 @@ def _digest_line(sample_id: str, fingerprint: str) -> bytes:
 
 
 def _content_of(files: Sequence[Path]) -> str | None:
-    """Return a hash of all bytes of the files; None if one is no plain file.
+    """Return a hash of all bytes of the files; None if one of them is not a regular file.
 
-    Size and time are not enough: a tool may change a word and keep both.
+    Size and modification time are not enough: a tool may change a word and preserve both.
     """
     digest = hashlib.sha256()
     block = memoryview(bytearray(_BLOCK_BYTES))
@@ -353,7 +353,7 @@ def _content_of(files: Sequence[Path]) -> str | None:
                 while read := file.readinto(block):
                     digest.update(block[:read])
     except OSError:
-        # Reading the rows raises an error with the reason.
+        # Reading the rows will raise an error that states the reason.
         return None
     return digest.hexdigest()
 
@@ -371,12 +371,12 @@ def _adapter() -> TypeAdapter[KeptCheck]:
     return TypeAdapter(KeptCheck)
 
 
-# A bucket of a million keys has 61: fewer buckets are slower, more need more memory.
+# With a million keys, a bucket contains 61. Fewer buckets are slower; more need more memory.
 _BUCKETS = 16_381
 
 
 class Places:
-    """Maps each key to its first index, in less than half the memory of a dict."""
+    """Maps each key to its first index, using less than half the memory of a dict."""
 
     def __init__(self) -> None:
         self._buckets: defaultdict[int, tuple[array[int], array[int]]] = defaultdict(
@@ -384,7 +384,7 @@ class Places:
         )
 
     def first(self, key: int, place: int) -> int:
-        """Return the index of a key; a new key gets `place`."""
+        """Return the index of a key, which is `place` if the key is new."""
         keys, places = self._buckets[key % _BUCKETS]
         if key in keys:
             return places[keys.index(key)]

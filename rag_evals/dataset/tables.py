@@ -1,4 +1,4 @@
-"""Rows of tables: frames of every library, Parquet, Arrow and Excel files."""
+"""Rows of tables: data frames from any library, and Parquet, Arrow and Excel files."""
 
 import dataclasses
 import datetime
@@ -13,15 +13,15 @@ from rag_evals.dataset.columns import Cells, Row, check_header
 from rag_evals.dataset.files import Opened, required_module
 from rag_evals.errors import DataError
 
-# Small batches: a million rows must take little memory.
+# Small batches, so that even a million rows need little memory.
 _BATCH_ROWS = 1024
-# A row group may be the whole file: it is read in pieces.
+# A row group may be the whole file, so it is read in pieces.
 _BUFFER_BYTES = 1 << 20
 
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """A table with Arrow's C stream, such as those of polars, DuckDB and cuDF."""
+    """A table with Arrow's C stream interface, such as those of polars, DuckDB and cuDF."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule of an ArrowArrayStream."""
@@ -52,13 +52,13 @@ def rows_of(data: Any) -> Iterable[Any] | None:
         return _rows_of_columns(data)
     streams = ("__arrow_c_stream__", "__arrow_c_array__", "scanner")
     if any(hasattr(data, name) for name in streams) and not isinstance(data, type):
-        # Arrow's stream can perhaps be read only once.
+        # Some Arrow streams can be read only once.
         return _rows_of_stream(data)
     return None
 
 
 def row_of(row: Any) -> Mapping[str, Any] | None:
-    """Return the fields of a row by name; None if it is not a row."""
+    """Return a row's fields, keyed by name; None if `row` is not a row."""
     if isinstance(row, Mapping):
         return row
     if type(row) is tuple and len(row) == 2:
@@ -80,7 +80,7 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
 
 
 def _kind(thing: object) -> str:
-    """Return a thing's library and class without importing the library."""
+    """Return an object's library and class without importing the library."""
     return f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
 
 
@@ -116,7 +116,7 @@ class _Again:
 
 
 def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
-    # Not through Arrow: a cell may be any object, such as a retriever's documents.
+    # Not via Arrow, because a cell may be any object, such as a retriever's documents.
     check_header(list(frame.columns))
     names = [
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns
@@ -145,7 +145,7 @@ def _rows_of_stream(table: Any) -> Iterator[Mapping[str, Any]]:
 def read_parquet(file: Opened) -> Iterator[Row]:
     parquet = required_module("pyarrow.parquet", "data", f"read {file.path.name!r}")
     with _one_error(file.path):
-        # By default pyarrow loads the whole file first.
+        # By default, pyarrow loads the whole file first.
         opened = parquet.ParquetFile(file.file, buffer_size=_BUFFER_BYTES, pre_buffer=False)
         check_header(opened.schema_arrow.names)
         number = 0
@@ -153,7 +153,7 @@ def read_parquet(file: Opened) -> Iterator[Row]:
             rows = opened.metadata.row_group(group).num_rows
             wanted = bytes(file.wants() for _ in range(rows))
             if any(wanted):
-                # Threads would take more memory; grading is the slow part.
+                # Threads would need more memory, and grading is the bottleneck anyway.
                 batches = opened.iter_batches(_BATCH_ROWS, row_groups=[group], use_threads=False)
                 part = dataclasses.replace(file, wanted=iter(wanted))
                 yield from _numbered(batches, part, number)
@@ -178,7 +178,7 @@ def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator
         for start in range(0, batch.num_rows, _BATCH_ROWS):
             part = batch.slice(start, _BATCH_ROWS)
             wanted = [file.wants() for _ in range(part.num_rows)]
-            # Making Python objects of a batch takes far longer than reading it.
+            # Converting a batch to Python objects takes far longer than reading it.
             for place, values in enumerate(part.to_pylist() if any(wanted) else ()):
                 if wanted[place]:
                     yield Row(f"row {number + place}", Cells(values))

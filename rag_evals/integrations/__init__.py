@@ -1,4 +1,4 @@
 """OpenTelemetry (`otel`) and Ray (`ray`).
 
-Each module needs its own library, and is imported by name.
+Each module requires its library, and must be imported explicitly.
 """

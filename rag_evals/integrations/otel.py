@@ -1,7 +1,7 @@
 """OpenTelemetry: spans for runs, rows and judge calls, and an event for each score.
 
-Only the API of OpenTelemetry is used: the program sets up the exporters, or
-`opentelemetry-instrument rag-evals grade ...` does, which finds `RagEvalsInstrumentor`.
+Only the OpenTelemetry API is used. Exporters are set up by the program, or by
+`opentelemetry-instrument rag-evals grade ...`, which loads `RagEvalsInstrumentor`.
 """
 
 import os
@@ -19,7 +19,7 @@ from rag_evals.judge import model_in
 from rag_evals.run import Outcome, Run
 
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""OpenTelemetry's variable: `true` adds explanations, which quote the answer, to events."""
+"""OpenTelemetry's variable; `true` adds explanations, which quote the answer, to events."""
 
 _HEX = 16
 _PROVIDERS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
@@ -31,16 +31,16 @@ def instrument(
     tracer_provider: Any = None,
     logger_provider: Any = None,
 ) -> Callable[[], None]:
-    """Write spans and events for all grading of this process.
+    """Emit spans and events for all grading in this process.
 
     Args:
-        explanations: True to put statements and reasons, which quote the answer, into events; None
-            reads the variable `CONTENT_VARIABLE`, by default False.
-        tracer_provider: Provider for spans; None takes the program's.
-        logger_provider: Provider for events; None takes the program's.
+        explanations: True to include statements and reasons, which quote the answer, in events;
+            None uses the environment variable `CONTENT_VARIABLE`, else False.
+        tracer_provider: Provider for spans; None uses the global one.
+        logger_provider: Provider for events; None uses the global one.
 
     Returns:
-        A function that stops it.
+        A function that stops the instrumentation.
 
     Raises:
         MissingExtraError: `opentelemetry-api` is not installed.
@@ -61,26 +61,26 @@ def instrument(
 
 
 class RagEvalsInstrumentor:
-    """Entry point of `opentelemetry-instrument`; a program calls `instrument()`."""
+    """Entry point for `opentelemetry-instrument`; programs call `instrument()` instead."""
 
-    # On the class: OpenTelemetry may stop it through another instance.
+    # A class attribute, because OpenTelemetry may call `uninstrument` on another instance.
     _stops: ClassVar[list[Callable[[], None]]] = []
 
     def instrument(self, **options: Any) -> None:
-        """Start; unknown options are ignored."""
+        """Start the instrumentation, ignoring unknown options."""
         known = ("explanations", "tracer_provider", "logger_provider")
         given = {name: options[name] for name in known if name in options}
         self._stops.append(instrument(**given))
 
     def uninstrument(self, **_: Any) -> None:
-        """Stop."""
+        """Stop the instrumentation."""
         while self._stops:
             self._stops.pop()()
 
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Makes a span of each piece of work."""
+    """Creates a span for each run, row and judge call."""
 
     trace: Any
     logs: Any
@@ -89,7 +89,7 @@ class _Spans:
     explanations: bool
 
     def __call__(self, work: Work) -> AbstractContextManager[object]:
-        """Start the span of a piece of work."""
+        """Return a context manager that spans the work."""
         return {"run": self._run, "row": self._row, "call": self._call}[work.kind](work)
 
     @contextmanager
@@ -142,7 +142,7 @@ class _Spans:
                 span.set_attribute("rag_evals.cache_hits", usage.cache_hits)
 
     def _emit(self, outcome: Outcome, judged: Any, sample: Any) -> None:
-        # By convention the event belongs to the judged span, not to the judging one.
+        # By convention, the event belongs to the judged span, not to the judging one.
         context = None
         if judged is not None:
             context = self.trace.set_span_in_context(self.trace.NonRecordingSpan(judged))
@@ -170,17 +170,17 @@ class _Spans:
 def evaluation_attributes(
     outcome: Outcome, *, explained: bool, chunks: Sequence[str] = ()
 ) -> dict[str, str | float]:
-    """Return an outcome as attributes of OpenTelemetry's convention.
+    """Return an outcome as attributes defined by OpenTelemetry's conventions.
 
     Args:
-        outcome: Outcome of a row.
+        outcome: The outcome to convert.
         explained: True to include statements and reasons.
-        chunks: Texts of the row's context; with them, explanations quote the passages to check.
+        chunks: Texts of the row's context; if given, explanations quote the passages to check.
     """
     found: dict[str, str | float] = {"gen_ai.evaluation.name": outcome.grader}
     if outcome.score is not None:
         found["gen_ai.evaluation.score.value"] = outcome.score
-    # The label is the reason for a missing score.
+    # The label says why there is no score.
     label = outcome.reason or ("failed" if outcome.status == "failed" else None)
     if label is not None:
         found["gen_ai.evaluation.score.label"] = label
@@ -200,7 +200,7 @@ def evaluation_attributes(
 
 
 def _number(given: Any) -> int:
-    """Read an id, hexadecimal text or a number; 0, which is invalid, for anything else."""
+    """Parse an id, a number or hexadecimal text; return 0, an invalid id, for anything else."""
     if isinstance(given, int):
         return given
     try:

@@ -1,4 +1,4 @@
-"""Grading of millions of rows on an existing Ray cluster, by actors with a session each.
+"""Grading millions of rows on an existing Ray cluster, with actors that each have a session.
 
 Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
@@ -21,8 +21,9 @@ from rag_evals.verify import read_tunings
 if TYPE_CHECKING:
     import ray.data
 
-# Share of a CPU, as Ray counts them: an actor mostly waits. With whole CPUs, actors could occupy a
-# small cluster; then the tasks that read the data never start, and Ray waits forever.
+# A fraction of a CPU in Ray's accounting, because an actor mostly waits. Actors with whole CPUs
+# could fill a small cluster; the tasks that read the data would never start, and Ray would wait
+# forever.
 _CPUS_OF_ACTOR = 0.25
 _CPUS_FOR_TASKS = 2
 DEFAULT_ACTORS = 2
@@ -41,37 +42,37 @@ def grade_dataset(
     block_rows: int = DEFAULT_BLOCK_ROWS,
     **options: Unpack[RunOptions],
 ) -> "ray.data.Dataset":
-    """Grade a Ray data set on its cluster.
+    """Grade a Ray data set on its own cluster.
 
-    Grading starts when the result is written or read. Faults of a row or a reply are in the row's
-    outcome; an actor that dies is replaced, and its blocks are graded again. Rows come in any
-    order; sort by the id if order matters.
+    Grading starts when the result is written or read. An error in a row or a reply is stored in the
+    row's outcome. If an actor dies, it is replaced, and its blocks are graded again. Rows are
+    returned in any order; sort by id if order matters.
 
     Args:
         dataset: Rows as for `evaluate`.
         graders: As for `evaluate`.
         client: A judge string, as for `evaluate`; client objects cannot be sent to the actors.
-        actors: Processes that grade, each with one session.
-        id_column: Column with a unique id; it is the outcomes' `sample_id`, and also kept under its
-            own name. None tries the usual names, then takes a hash of the row.
-        checkpoint: Folder on a shared disk or store, where Ray keeps the ids of written rows. The
-            same script, started again, continues after them; with a different judge it is
-            rejected, by the file `FOLDER.judge.json` next to the folder. It needs `id_column`, one
-            grader, and data that is read from files and written to files; otherwise Ray warns and
-            keeps nothing.
-        block_rows: Rows to grade and write together. After a crash at most the blocks in flight,
-            two for each actor, are graded again.
-        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are totals of all
-            actors; `tuned` files are read here; each machine has its own cache file.
+        actors: Number of grading processes, each with one session.
+        id_column: Column with unique ids; it becomes the outcomes' `sample_id`, and is also kept
+            under its own name. None tries the usual names, then uses a hash of the row.
+        checkpoint: Folder on a shared disk or store where Ray stores the ids of written rows. If
+            the same script is run again, it resumes after these rows; a different judge, detected
+            by the file `FOLDER.judge.json` next to the folder, is rejected. Requires `id_column`,
+            one grader, and data that is read from files and written to files; otherwise Ray logs a
+            warning and stores nothing.
+        block_rows: Number of rows to grade and write together. After a crash, at most the blocks in
+            flight, two per actor, are graded again.
+        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are totals for all
+            actors; `tuned` files are read in this process; each machine has its own cache file.
 
     Returns:
-        A data set with the columns of `Outcome.to_row`, and a row for each sample and grader.
-        `rag-evals merge` makes a run folder from the Parquet files to which it is written.
+        A data set with the columns of `Outcome.to_row` and one row per sample and grader. If it is
+        written to Parquet files, `rag-evals merge` converts them to a run folder.
 
     Raises:
         ConfigurationError: A setting is invalid, the cluster has too few CPUs, or Ray is not
             installed; nothing was graded.
-        DataError: `dataset` is not from Ray or lacks a column, or a tuned file is invalid.
+        DataError: `dataset` is not a Ray data set or lacks a column, or a tuned file is invalid.
     """
     require_whole("actors", actors)
     concurrency = require_whole("concurrency", options.get("concurrency", DEFAULT_CONCURRENCY))
@@ -79,7 +80,7 @@ def grade_dataset(
     if id_column is not None:
         options["columns"] = replace(ColumnMap.of(options.get("columns")), id=id_column)
     options["tuned"] = read_tunings(options.get("tuned"))
-    # An invalid setting fails here, not in an actor.
+    # Validate the settings here rather than in an actor.
     opener = open_session(graders, client, **options)
     if checkpoint is not None:
         _require_resumable(graders, id_column)
@@ -106,7 +107,7 @@ def _graded(
             f"dataset is {type(dataset).__name__}; expected a Ray data set, such as "
             "ray.data.read_parquet('answers')"
         )
-    # If Ray knows them; fetching them would start to read.
+    # Only if Ray already knows the columns; fetching them would start reading the data.
     if known := dataset.columns(fetch_if_missing=False):
         assert isinstance(opener.plan.data, RowData), "a session is planned without a file"
         opener.plan.data.require_names(known)
@@ -126,14 +127,14 @@ def _graded(
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
             id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
-            # A script that is started again after its end must not pay for everything again.
+            # A finished script that is run again must not pay for everything again.
             delete_checkpoint_on_success=False,
         )
     return graded
 
 
 def _require_cpus(actors: int) -> None:
-    """Raise an error where Ray would wait forever."""
+    """Raise an error if Ray would wait forever for CPUs."""
     import ray  # noqa: PLC0415 - an extra, and slow
 
     if not ray.is_initialized():
@@ -145,8 +146,8 @@ def _require_cpus(actors: int) -> None:
     if cpus < needed:
         raise ConfigurationError(
             f"{actors} actors need a cluster of {needed:g} CPUs ({_CPUS_OF_ACTOR:g} each, and "
-            f"{_CPUS_FOR_TASKS} for reading and writing); Ray reports {cpus:g}. Take fewer actors, "
-            "or start Ray with more, as in ray.init(num_cpus=8): they are only counted"
+            f"{_CPUS_FOR_TASKS} for reading and writing); Ray reports {cpus:g}. Use fewer actors, "
+            "or tell Ray to count more CPUs, as in ray.init(num_cpus=8)"
         )
 
 
@@ -157,31 +158,30 @@ def _require_portable(grader: TableGrader) -> None:
         ray.cloudpickle.dumps(grader)
     except Exception as error:
         raise ConfigurationError(
-            f"the graders or the client cannot be sent to other processes ({error}); name the "
-            "judge by a string, such as 'openai/gpt-4o-mini'"
+            f"the graders or the client cannot be sent to other processes ({error}); give the "
+            "judge as a string, such as 'openai/gpt-4o-mini'"
         ) from error
 
 
 def _require_resumable(graders: Graders, id_column: str | None) -> None:
     if id_column is None:
         raise ConfigurationError(
-            "checkpoint needs id_column, the name of a column with a unique id, as in "
-            "id_column='id'"
+            "checkpoint needs id_column, the name of a column with unique ids, as in id_column='id'"
         )
     if not isinstance(graders, str | Grader) and len(graders) > 1:
         raise ConfigurationError(
-            f"checkpoint takes one grader at a time, not {len(graders)}: Ray keeps ids of rows, "
-            "and a crash between two outcomes of a row would lose one; call it for each grader"
+            f"checkpoint takes one grader at a time, not {len(graders)}: Ray stores row ids, "
+            "and a crash between two outcomes of a row would lose one; call it once per grader"
         )
 
 
 def _require_same_judge(folder: str, opener: GradingSession) -> None:
-    """Reject another judge's checkpoint; note the judge of a new one."""
+    """Reject a checkpoint from a different judge; record the judge in a new checkpoint."""
     told = ("judge", "address", "models", "settings", "graders")
     judged_by = {name: opener.plan.identity[name] for name in told}
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
     store, path = files.FileSystem.from_uri(folder)
-    # Next to the folder: Ray reads everything in it as ids.
+    # Next to the folder, because Ray reads everything inside it as ids.
     path = path.rstrip("/")
     note = f"{path}.judge.json"
     chosen = files.FileSelector(path, allow_not_found=True, recursive=True)
@@ -191,8 +191,8 @@ def _require_same_judge(folder: str, opener: GradingSession) -> None:
             before = json.loads(kept.read())
         if differences := identity_differences(before, judged_by):
             raise ConfigurationError(
-                f"checkpoint {folder!r} is of another run: {'; '.join(differences)}; use the same "
-                "settings to continue it, or name another folder"
+                f"checkpoint {folder!r} belongs to another run: {'; '.join(differences)}; use the "
+                "same settings to resume it, or choose another folder"
             )
         return
     store.create_dir(path.rpartition("/")[0], recursive=True)
@@ -201,7 +201,7 @@ def _require_same_judge(folder: str, opener: GradingSession) -> None:
 
 
 def _address(folder: str | Path) -> str:
-    """Return an absolute path, because workers run in other folders."""
+    """Return an absolute path, because workers run in different folders."""
     if not isinstance(folder, str | Path) or not str(folder):
         raise ConfigurationError(f"checkpoint is {folder!r}; expected a folder, as in 'graded-ids'")
     text = str(folder)

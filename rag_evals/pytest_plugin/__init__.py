@@ -1,7 +1,7 @@
-"""The pytest plugin: a fixture, a marker, two assertions, and a table at the end.
+"""The pytest plugin: a fixture, a marker, two assertions, and a summary table.
 
 pytest loads this package whenever rag_evals is installed, so its modules import only pytest and
-load everything else with the first grading.
+import everything else on the first grading.
 """
 
 import pytest

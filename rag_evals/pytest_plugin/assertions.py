@@ -15,31 +15,31 @@ _WORST_SHOWN = 5
 
 
 class GradedFixture:
-    """The fixture `graded`: call it with a row to grade it.
+    """The fixture `graded`, which is called with a row and grades it.
 
-    Judge and graders come from the test's marker, else from the options; by default they are the
+    The judge and the graders are set by the test's marker, else by the options; they default to the
     embedded judge and faithfulness.
     """
 
     def __repr__(self) -> str:
         return "GradedFixture()"
 
-    # `Any`: fields of a row, checked like those of any other row.
+    # `Any`: row fields, validated like those of any other row.
     def __call__(
         self, row: object = None, /, grader: str | None = None, **fields: Any
     ) -> "Outcome":
-        """Grade one row; the test fails without a score, or with a lower one than its marker asks.
+        """Grade one row; fail the test if there is no score, or one below the marker's `at_least`.
 
         Args:
             row: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
             grader: One of the test's graders; None if it has only one.
-            **fields: Instead of a row: `question=`, `answer=`, `context=`, `reference=`.
+            **fields: Alternative to `row`: `question=`, `answer=`, `context=`, `reference=`.
 
         Returns:
             A scored outcome.
 
         Raises:
-            AssertionError: The row is not scorable, its grading failed, or it scored too little.
+            AssertionError: The row is not scorable, its grading failed, or its score is too low.
             ConfigurationError: The judge or the graders are invalid.
         """
         __tracebackhide__ = True
@@ -49,7 +49,7 @@ class GradedFixture:
 
     # `Any`: as above.
     def outcome(self, row: object = None, /, grader: str | None = None, **fields: Any) -> "Outcome":
-        """Grade one row like a call, and return its outcome even without a score."""
+        """Grade one row as `graded()` does, but return its outcome even without a score."""
         __tracebackhide__ = True
         return _grading(row, grader, fields).outcome
 
@@ -57,17 +57,17 @@ class GradedFixture:
 def assert_faithful(
     case: object, at_least: float | None = None, languages: Collection[str] = ()
 ) -> None:
-    """Fail the test unless the context of a row supports its answer.
+    """Fail the test unless a row's context supports its answer.
 
     Args:
-        case: A row like for `graded`, or an `Outcome`.
-        at_least: Smallest share of supported statements, 0 to 1; None uses the marker's, else 0.9.
-        languages: Languages other than English and Russian in which verdicts of the embedded judge
-        count, such as `["de"]`; `["any"]` for all.
+        case: A row, as for `graded`, or an `Outcome`.
+        at_least: Minimum share of supported statements, 0 to 1; None uses the marker's, else 0.9.
+        languages: Languages other than English and Russian for which to accept verdicts from the
+            embedded judge, such as `["de"]`; `["any"]` for all.
 
     Raises:
-        AssertionError: It lists each unsupported statement with the reason and the nearest chunk;
-        also raised for a row without a score.
+        AssertionError: A statement is unsupported, or the row has no score. The message lists each
+            unsupported statement with the reason and the nearest chunk.
         ConfigurationError: As for `graded`.
     """
     __tracebackhide__ = True
@@ -90,14 +90,14 @@ def assert_scores(
 
     Args:
         run: A run, or its folder.
-        at: Which number is checked: the mean, or the lower end of its 95 % interval.
+        at: Which number to check: the mean, or the lower end of its 95 % interval.
         min_scored: Minimum share of rows with a score; failed rows have none.
-        count: Scores of rows that are not scorable, by reason, as for `Gate`.
-        **at_least: Lowest accepted mean of each grader, such as `faithfulness=0.9`.
+        count: Scores for rows that are not scorable, by reason, as for `Gate`.
+        **at_least: Minimum mean of each grader, such as `faithfulness=0.9`.
 
     Raises:
-        AssertionError: It lists each failed rule and the worst rows.
-        ConfigurationError: No grader is named, one is not in the run, or a number is out of range.
+        AssertionError: A rule failed. The message lists each failed rule and the worst rows.
+        ConfigurationError: No grader is given, one is not in the run, or a number is out of range.
     """
     __tracebackhide__ = True
     try:
@@ -113,7 +113,7 @@ def _grading(row: object, grader: str | None, fields: Mapping[str, object]) -> G
     try:
         return current_test().grade(row, grader, fields)
     except RagEvalsError as error:
-        # The mistake is in the test; our frames would hide its line.
+        # The mistake is in the test, whose line the plugin's own frames would hide.
         raise error.with_traceback(None) from None
 
 
@@ -131,7 +131,7 @@ def _require_score(done: Grading, at_least: float, languages: Collection[str] = 
         return
     done.is_told = True
     head, *rest = done.lines()
-    asked = "" if score is None else f", at least {at_least:g} was asked"
+    asked = "" if score is None else f", expected at least {at_least:g}"
     raise AssertionError("\n".join([f"{head}{asked} (judge: {done.judge})", *rest]))
 
 
@@ -146,11 +146,11 @@ def _missed(
     from rag_evals.run import Gate, Summary, load_run  # noqa: PLC0415
 
     if not at_least:
-        raise ConfigurationError("assert_scores names no grader; expected as in faithfulness=0.9")
+        raise ConfigurationError("assert_scores got no grader; give one, as in faithfulness=0.9")
     found = load_run(run)
     summary = found.summary()
     if summary.unfinished:
-        yield f"the run ended before all of its data was graded: {found.folder}"
+        yield f"the run stopped before all of its data was graded: {found.folder}"
     for name, least in at_least.items():
         if name not in summary.graders:
             raise UnknownNameError.of("grader in the run", name, summary.graders)

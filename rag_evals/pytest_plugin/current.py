@@ -1,4 +1,4 @@
-"""The running test: its judge, its options and its gradings."""
+"""The running test: its judge, options and gradings."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,15 +19,15 @@ _CONCURRENCY = 16
 _TIMEOUT_SECONDS = 120
 
 OPTIONS = {
-    "judge": ("JUDGE", "Default judge of tests. Default: $RAG_EVALS_JUDGE, else embedded."),
-    "graders": ("NAMES", "Default graders of tests, with commas. Default: faithfulness."),
+    "judge": ("JUDGE", "Judge for tests. Default: $RAG_EVALS_JUDGE, else embedded."),
+    "graders": ("NAMES", "Graders for tests, separated by commas. Default: faithfulness."),
     "cache": ("on|off|FILE", "Where to store replies. Default: on, in the user's cache."),
     "concurrency": (
-        "N", f"Largest number of concurrent gradings per process. Default: {_CONCURRENCY}."
+        "N", f"Maximum number of concurrent gradings per process. Default: {_CONCURRENCY}."
     ),
-    "timeout": ("SECONDS", f"Time for all calls of one grading. Default: {_TIMEOUT_SECONDS}."),
+    "timeout": ("SECONDS", f"Time limit for all calls of a grading. Default: {_TIMEOUT_SECONDS}."),
 }  # fmt: skip
-"""Value and help text of each option, by its name after `--rag-evals-`."""
+"""Metavar and help text of each option, keyed by its name without `--rag-evals-`."""
 
 
 class PluginOptions:
@@ -62,7 +62,7 @@ class PluginOptions:
 
 
 class GradedRow(TypedDict):
-    """A graded row, as pytest-xdist can send it."""
+    """A graded row in a form that pytest-xdist can send."""
 
     grader: str
     judge: str
@@ -121,7 +121,7 @@ class OpenJudges:
 
 
 def _names(graders: object) -> tuple[str, ...] | None:
-    """Return the names of graders; None if one is not a name."""
+    """Return the graders' names; None if a grader is not given by name."""
     several = [graders] if isinstance(graders, str) else graders
     if not isinstance(several, Sequence):
         return None
@@ -137,13 +137,13 @@ class CurrentTest:
         self._rows: list[GradedRow] = []
 
     def begin(self) -> None:
-        """Forget an earlier attempt of the same test."""
+        """Discard the results of an earlier attempt at the same test."""
         self._gradings.clear()
         self._rows.clear()
         properties = self._item.user_properties
         properties[:] = [one for one in properties if not one[0].startswith(_PROPERTY)]
 
-    # `Any`: values that a user wrote in the marker; they are checked where they are used.
+    # `Any`: values from the user's marker, validated where they are used.
     def marked(self, name: str) -> Any:
         marker = self._item.get_closest_marker(MARKER)
         return None if marker is None else marker.kwargs.get(name)
@@ -155,8 +155,8 @@ class CurrentTest:
 
         if (row is None) == (not fields):
             raise ConfigurationError(
-                "graded takes one row, or its fields: graded(sample), or graded(answer='...', "
-                "context=['...'])"
+                "graded takes either a row or its fields: graded(sample), or "
+                "graded(answer='...', context=['...'])"
             )
         judge = self.marked("judge")
         session = self._judges.session(judge, self.marked("graders"), grader)
@@ -196,13 +196,13 @@ class CurrentTest:
 
 
 running: list[CurrentTest] = []
-"""The running tests; several if a test runs pytest itself."""
+"""The running tests; more than one if a test itself runs pytest."""
 
 
 def current_test() -> CurrentTest:
     if not running:
         raise ConfigurationError(
-            "no test is running under the plugin rag_evals; call this inside a test, and run "
+            "no test is running with the rag_evals plugin; call this inside a test, and run "
             "pytest without -p no:rag_evals"
         )
     return running[-1]

@@ -1,4 +1,4 @@
-"""The hooks that pytest calls; they use the old wrapper style that every supported version has."""
+"""The hooks called by pytest, with old-style wrappers, which all supported versions accept."""
 
 import math
 from collections.abc import Generator, Iterator, Sequence
@@ -82,7 +82,8 @@ def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
     if marker.args or wrong:
         given = ", ".join([*map(repr, marker.args), *wrong])
         raise pytest.UsageError(
-            f"{item.nodeid}: the marker {MARKER} takes judge=, graders= and at_least=, not {given}"
+            f"{item.nodeid}: the marker {MARKER} accepts judge=, graders= and at_least=, "
+            f"not {given}"
         )
     if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
         raise pytest.UsageError(

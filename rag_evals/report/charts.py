@@ -1,4 +1,4 @@
-"""Small charts as inline SVG; the page's classes set the colours."""
+"""Small charts as inline SVG, coloured by the page's CSS classes."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _bars(
     step = _WIDTH / max(len(bars), 1)
     drawn = []
     for place, ((words, value, name, chosen), label) in enumerate(zip(bars, labels, strict=True)):
-        # A bar for one row among thousands must stay visible.
+        # Even a bar for one row among thousands must be visible.
         height = max(value / top * (_HEIGHT - 24), 2.0) if value else 0.0
         drawn.append(
             f'<g role="button" tabindex="0" aria-label="{escape(words)}" '

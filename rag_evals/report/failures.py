@@ -18,10 +18,10 @@ REPORT_URL = "RAG_EVALS_REPORT_URL"
 """Environment variable with the URL where a build publishes its report."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
-# GitHub shows at most ten warnings of a step.
+# GitHub shows at most ten warnings per step.
 _MOST_WARNINGS = 10
 _MOST_WARNING_CHARS = 2000
-# Looking for the nearest chunk takes a millisecond a statement.
+# Finding the nearest chunk takes a millisecond per statement.
 _MOST_NEAREST = 200
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -56,7 +56,7 @@ def record_lines(record: Record, run: Run | None = None) -> list[str]:
 
 
 def row_link(run: Run, sample_id: str) -> str | None:
-    """Return a link to a row of the published or local report; None without one."""
+    """Return a link to a row in the published or local report; None if there is no report."""
     base = os.environ.get(REPORT_URL)
     if not base and run.folder is not None and (run.folder / "report.html").exists():
         base = str(run.folder / "report.html")
@@ -66,15 +66,15 @@ def row_link(run: Run, sample_id: str) -> str | None:
 def junit_xml(
     run: Run, under: float = 1.0, count: Mapping[str, float] | None = None
 ) -> Iterator[str]:
-    """Write a run as JUnit XML lines: a suite for each grader, a test case for each row.
+    """Return a run as JUnit XML lines: a suite for each grader, with a test case for each row.
 
-    A row with a score under `under` is a failure, a failed grading is an error, and a row that is
+    A row that scores below `under` is a failure, a failed grading is an error, and a row that is
     not scorable is skipped.
 
     Args:
         run: A run.
-        under: Scores under this are failures; with 1, every row that is not perfect.
-        count: What rows without a score count as, by reason.
+        under: Scores below this are failures; with 1, every row that is not perfect.
+        count: Scores for rows that are not scorable, by reason.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<testsuites name="rag-evals">'
@@ -99,7 +99,7 @@ def junit_xml(
 
 
 def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    """Return the worst rows as GitHub warning commands; no text can end or begin a command."""
+    """Return the worst rows as GitHub warning commands, escaped so that no text can forge one."""
     return [
         f"::warning title={_escaped(title, ':,')}::{_escaped(text)}"
         for record in worst_records(run, _MOST_WARNINGS, under)

@@ -1,10 +1,10 @@
 """Turns a run into one HTML file: a template, the page's own style and script, and the rows.
 
-Rows are in one block, so that they can be sorted and searched. Chunks are in blocks of 100 samples,
-unpacked when a row needs them. A block is gzipped JSON in base64.
+Rows are stored in one block, so that they can be sorted and searched. Chunks are stored in blocks
+of 100 samples, which are unpacked when a row needs them. Each block is gzipped JSON in base64.
 
-All data is escaped by the template, or written as text by the script. The content security policy
-allows only this script and this style, by their hashes.
+All data is escaped by the template, or inserted as text by the script. The content security policy
+allows only the page's own script and style, identified by their hashes.
 """
 
 import base64
@@ -45,13 +45,13 @@ from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
 MOST_ROWS = 20_000
-"""Maximum number of outcomes on a page: more do not fit into a browser's memory."""
+"""Maximum number of outcomes on a page; more would not fit in a browser's memory."""
 MOST_SEARCHED = 200
-"""Number of outcomes with marked nearest passages: finding them takes 2 ms per outcome."""
+"""Number of outcomes with marked nearest passages, which take 2 ms per outcome to find."""
 _MOST_COLUMNS = 12
 _READ_FOR_COLUMNS = 100
 _MOST_CELL_CHARS = 80
-# Level 6 takes twice as long to save a tenth.
+# Level 6 takes twice as long and saves only a tenth.
 _LEVEL = 4
 
 
@@ -63,15 +63,15 @@ def report_html(
     links: Sequence[tuple[str, str]] = (),
     note: str = "",
 ) -> str:
-    """Make the report of a run.
+    """Return the HTML report of a run.
 
     Args:
         run: A run folder, or a run.
-        view: Groups, clusters and bands; None is the default view.
+        view: Groups, clusters and bands; None means the default view.
         only: Ids of the rows to show; None shows the lowest `MOST_ROWS` outcomes. The numbers at
-            the top are always those of the whole run.
+            the top always cover the whole run.
         links: Texts and URLs of links to other pages.
-        note: Which part of the rows the page shows.
+        note: A sentence that says which rows the page shows.
 
     Raises:
         DataError: The folder has no run, or a column is not in the data.
@@ -99,13 +99,13 @@ def comparison_html(
     view: View | None = None,
     links: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Make a page that shows two runs side by side.
+    """Return an HTML page that shows two runs side by side.
 
     Args:
-        comparison: What `compare` found.
+        comparison: The result of `compare`.
         baseline: The first run.
         candidate: The second run.
-        view: Bands; None is the default view.
+        view: Bands; None means the default view.
         links: As for `report_html`.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
@@ -126,7 +126,7 @@ def comparison_html(
 
 
 def write_private(path: str | Path, text: str) -> Path:
-    """Write a file that only its owner can read, because it holds user data."""
+    """Write a file that only its owner can read, because it contains user data."""
     path = Path(path)
     with private_file(path) as file:
         file.write(text.encode("utf-8"))
@@ -142,26 +142,26 @@ def write_report(
     bands: Sequence[Band] | None = None,
     language: str = "en",
 ) -> Path:
-    """Write the report of a run as one self-contained HTML file.
+    """Write a run's report as one self-contained HTML file.
 
     Args:
         run: A run folder, or a run in memory.
-        path: Where to write it; None writes `report.html` in the run folder.
-        by: Column of the data to show groups by.
+        path: File to write; None means `report.html` in the run folder.
+        by: Data column to group rows by.
         cluster: Column shared by rows that are not independent.
-        bands: Names and limits; None means high, good, medium and low.
-        language: Of the page: "en" or "ru".
+        bands: Names and limits of the bands; None means high, good, medium and low.
+        language: Language of the page: "en" or "ru".
 
     Returns:
         The path of the report.
 
     Raises:
         DataError: The folder has no run, or a column is not in the data.
-        ConfigurationError: No path for a run in memory, or the file cannot be written.
+        ConfigurationError: A run in memory needs a path, or the file cannot be written.
     """
     stored = load_run(run)
     if path is None and stored.folder is None:
-        raise ConfigurationError("a run in memory has no folder; say where to write the report")
+        raise ConfigurationError("a run in memory has no folder; give the path of the report")
     view = View(by, cluster, DEFAULT_BANDS if bands is None else bands, language)
     target = Path(path) if path is not None else (stored.folder or Path()) / "report.html"
     return write_private(target, report_html(stored, view=view))
@@ -191,7 +191,7 @@ class _PageData:
         for number, run in enumerate(runs):
             self._replies = _replies_by_row(run)
             self._labels = _labels_by_finding(run)
-            # Nearest passages are marked in the lowest rows only.
+            # Mark the nearest passages only in the lowest rows.
             searched = run.lowest_records(MOST_SEARCHED)
             self._searched = frozenset((one["sample_id"], one["grader"]) for one in searched)
             for record in run.records if kept is None else _records(run, kept):
@@ -209,7 +209,7 @@ class _PageData:
             "samples": self._samples,
         }
         starts = range(0, len(self._opened), SAMPLES_IN_BLOCK)
-        # zlib releases the interpreter's lock, so that all cores compress.
+        # zlib releases the GIL, so threads compress on all cores.
         with ThreadPoolExecutor(thread_name_prefix="rag-evals") as pool:
             rows = pool.submit(packed, table)
             blocks = (self._opened[start : start + SAMPLES_IN_BLOCK] for start in starts)
@@ -251,7 +251,7 @@ class _PageData:
         ]
 
     def _place(self, sample: StoredSample) -> int:
-        """Return the sample's index; equal samples of two runs share one."""
+        """Return the sample's index; identical samples in two runs share one."""
         there = self._places.setdefault(sample.sample_id, [])
         for known, place in there:
             if known is sample or known == sample:
@@ -285,7 +285,7 @@ class _PageData:
 
 
 def _records(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    """Yield the outcomes of some rows; a compared run may lack some."""
+    """Yield the outcomes of the given rows; a compared run may lack some of them."""
     for sample_id in ids:
         with suppress(NotInRunError):
             yield from run.row_records(sample_id)
@@ -354,7 +354,7 @@ def _template(name: str) -> Any:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    # Only our own files are markup; everything else is escaped.
+    # Only this package's files are treated as markup; everything else is escaped.
     environment.filters["ours"] = Markup
     return environment.from_string(_asset(name))
 
@@ -394,7 +394,7 @@ def _settings(view: View) -> dict[str, Any]:
 
 
 def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """Describe the bands whose meaning is the same for all graders."""
+    """Return descriptions of the bands whose meaning is the same for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
         if not all(band.is_of(card["numbers"].counted.grader) for card in cards):
@@ -448,7 +448,7 @@ def _about(run: Run, say: Phrases) -> list[str]:
 
 
 def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> list[Any]:
-    """Write a finding as the list that `page.js` reads."""
+    """Convert a finding to the list that `page.js` reads."""
     return [
         finding.text,
         _verdict(finding),
@@ -465,7 +465,7 @@ def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> l
 
 
 def _verdict(finding: Finding) -> str:
-    """Return `s` for supported, `n` for not, `c` for contradicted, `o` for no verdict."""
+    """Return `s` for supported, `n` for not supported, `c` for contradicted, `o` for no verdict."""
     if finding.verdict is None:
         return "o"
     if finding.verdict:
@@ -483,6 +483,6 @@ def _origin(finding: Finding, say: Phrases) -> str:
 
 
 def packed(value: object) -> str:
-    """Return a block of the page: gzipped JSON in base64."""
-    # With a fixed time in the header, the same run gives the same page, byte for byte.
+    """Return a page block: gzipped JSON in base64."""
+    # A fixed time in the gzip header makes pages of the same run identical byte for byte.
     return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

@@ -1,6 +1,6 @@
-"""The page to label: one statement and its passages at a time.
+"""The labelling page, which shows one statement and its passages at a time.
 
-It needs no network: labels go into a file, or to the server of `rag-evals view`.
+It works offline: labels are saved to a file, or by the server of `rag-evals view`.
 """
 
 import math
@@ -23,7 +23,7 @@ from rag_evals.verify import Confidence
 
 _SECONDS_A_DECISION = 15
 _CLIPS = 20
-# Labels of right verdicts change a corrected score too; this also keeps weights small.
+# A minimum, because labels on right verdicts affect a corrected score too. It also bounds weights.
 _SPREAD = 0.02
 
 
@@ -31,11 +31,11 @@ class RowToLabel(NamedTuple):
     """One outcome drawn for labelling.
 
     Attributes:
-        sample_id: The row.
-        grader: The grader whose verdicts people check.
+        sample_id: Id of the row.
+        grader: Grader whose verdicts people check.
         decisions: Number of verdicts to check.
-        weight: How many rows of the run it represents; None if all were equally likely.
-        texts: The statements to ask about; empty for all.
+        weight: Number of rows in the run that it represents; None if all were equally likely.
+        texts: Statements to ask about; empty means all.
     """
 
     sample_id: str
@@ -46,7 +46,7 @@ class RowToLabel(NamedTuple):
 
 
 Focus = Literal["all", "uncertain"]
-"""Whether all rows are equally likely to be drawn, or uncertain verdicts are more likely."""
+"""Whether to draw all rows with equal probability, or rows with uncertain verdicts more often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +59,26 @@ class Labelling:
 def rows_to_label(
     run: Run, decisions: int, *, focus: Focus = "all", seed: int = 0
 ) -> list[RowToLabel]:
-    """Draw outcomes to label, each with the same chance, spread evenly over graders and scores.
+    """Draw outcomes to label with equal probability, spread evenly over graders and scores.
 
     Rows are shuffled, sorted by grader and score, and every k-th row is drawn from a random start
-    (systematic sampling). Each row has the same chance, so corrections are valid, and low, middle
-    and high scores are drawn in proportion. With the focus "uncertain", a row's chance grows with
-    the probability that its verdicts are wrong, which narrows a corrected score most; its weight
-    is one over that chance.
+    (systematic sampling). Each row is equally likely, so corrections are valid, and low, medium and
+    high scores are drawn in proportion. With the focus "uncertain", a row's chance of being drawn
+    grows with the probability that its verdicts are wrong, which narrows the interval of a
+    corrected score most. Its weight is one over that chance.
 
     Args:
-        run: The run; outcomes without a verdict cannot be labelled and are left out.
+        run: The run; outcomes without a verdict cannot be labelled and are skipped.
         decisions: Maximum number of verdicts to check; at least one row is drawn.
-        focus: Which rows are more likely.
-        seed: Same seed, same rows.
+        focus: Which rows are more likely to be drawn.
+        seed: The same seed draws the same rows.
 
     Returns:
-        In the order of the data.
+        The drawn outcomes, in the order of the data.
 
     Raises:
-        ConfigurationError: The run does not say how sure any verdict is.
+        ConfigurationError: The focus is "uncertain", but the run does not say how sure any verdict
+            is.
     """
     rows = [
         (record["grader"], record["score"], record["sample_id"], asked)
@@ -109,8 +110,8 @@ def rows_to_label(
 
 
 def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, float]:
-    """Draw indexes in proportion to `shares`; map each to its weight."""
-    # No index may be drawn twice: limit a share to one step.
+    """Draw indexes with probabilities proportional to `shares`; map each to its weight."""
+    # Limit each share to one step, so that no index is drawn twice.
     for _ in range(_CLIPS):
         step = sum(shares) / count
         shares = [min(one, step) for one in shares]
@@ -121,7 +122,7 @@ def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, f
 
 
 def _doubts(run: Run) -> dict[tuple[str, str], float]:
-    """Estimate how far the labels of each outcome would move a corrected score."""
+    """Estimate how much labels on each outcome would change a corrected score."""
     doubts, confidences = {}, run.confidences()
     for record in run.records:
         known = confidences.get(record["grader"], {})
@@ -133,8 +134,8 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
             doubts[record["sample_id"], record["grader"]] = math.sqrt(wrong_share)
     if not doubts:
         raise ConfigurationError(
-            "the run does not say how sure its verdicts are, so that none is uncertain: they have "
-            "no support between 0 and 1; leave --focus out"
+            "the run does not say how sure its verdicts are (none has a support between 0 and 1), "
+            "so none is known to be uncertain; omit --focus"
         )
     mean = sum(doubts.values()) / len(doubts)
     return defaultdict(lambda: mean, doubts)
@@ -143,7 +144,7 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
 def _wrong(
     finding: Finding, known: Mapping[str, Confidence], chunks: Sequence[str], attempts: int
 ) -> float | None:
-    """Return the chance that a verdict is wrong; None if unknown."""
+    """Return the probability that a verdict is wrong; None if unknown."""
     tuned = known.get(finding.decided_by or "")
     sure = None if tuned is None else tuned.of(finding, chunks, attempts)
     if sure is None and finding.support is not None:

@@ -1,4 +1,4 @@
-"""Prints the output of commands, so that no data controls or colours the terminal."""
+"""Prints the output of commands in such a way that no data can control or colour the terminal."""
 
 import json
 import os
@@ -19,12 +19,12 @@ _WIDTH_OF_A_PIPE = 120
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text, optionally to standard error.
 
-    A closed pipe (`| head`) neither ends the command nor changes its exit code.
+    A closed pipe (`| head`) neither stops the command nor changes its exit code.
     """
     try:
         typer.echo(printable(str(text)), err=err, nl=nl)
     except OSError as error:
-        # If errors cannot be printed, there is still the exit code.
+        # If an error cannot be printed, the exit code still reports it.
         if not (err or isinstance(error, BrokenPipeError)):
             raise
         _send_nowhere(sys.stderr if err else sys.stdout)
@@ -35,11 +35,11 @@ def echo_error(message: object) -> None:
 
 
 def drop_what_cannot_be_written() -> None:
-    """Flush standard output; an error at exit would change the exit code."""
+    """Flush standard output now, because an error at exit would change the exit code."""
     try:
         sys.stdout.flush()
     except AttributeError:
-        return  # Closed before the program began.
+        return  # Closed before the program started.
     except (OSError, ValueError):
         _send_nowhere(sys.stdout)
 
@@ -70,7 +70,7 @@ def show_table(table: Table, *, err: bool = False) -> None:
 
 
 def show_text(text: Text) -> None:
-    """Print coloured text, which must be printable."""
+    """Print coloured text, which must contain only printable characters."""
     _Screen().print(text, soft_wrap=True)
 
 
@@ -82,7 +82,7 @@ class _Screen(Console):
 
 
 def _send_nowhere(stream: TextIO) -> None:
-    # The stream's buffer goes there too, or Python fails at exit.
+    # Discard the stream's buffer too, or Python fails at exit.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,8 +1,8 @@
-"""`rag-evals view`: run folders in the browser, from this machine alone.
+"""`rag-evals view`: run folders in the browser, accessible only from this machine.
 
-The server listens on loopback. Each URL begins with a token that only the user who started it
-knows, and names runs of a fixed list: the server opens no path from a request. Pages are made on
-request; the page of a large run shows some of its rows.
+The server listens on loopback. Each URL begins with a token known only to the user who started the
+server, and identifies runs by name in a fixed list, so no request can specify a path. Pages are
+rendered on request; the page of a large run shows only some of its rows.
 """
 
 import hmac
@@ -40,7 +40,7 @@ class ListedRun(NamedTuple):
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
-    """Return up to 500 run folders by name; `folder` may be a run itself."""
+    """Return up to 500 run folders, keyed by name; `folder` may itself be a run."""
     if (folder / _MANIFEST).is_file():
         return {folder.resolve().name: folder}
     found = sorted(path.parent for path in folder.glob(f"*/{_MANIFEST}"))
@@ -80,7 +80,7 @@ class ViewServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _PageHandler)
         except OSError as error:
             raise ConfigurationError(f"port {port} cannot be used: {error.strerror}") from error
-        # A page stays valid until its run's log or labels change.
+        # A page remains valid until its run's log or labels change.
         self.page = lru_cache(maxsize=16)(self._page)
 
     @property
@@ -163,7 +163,7 @@ class ViewServer(ThreadingHTTPServer):
 
     # `Any`: a request may send anything.
     def save(self, name: str, posted: Any) -> None:
-        """Save one person's labels; the last decision on a finding counts."""
+        """Save one person's labels; the last decision on each finding counts."""
         posted = posted if isinstance(posted, dict) else {}
         annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")
         if not annotator or not isinstance(entries, list):
@@ -188,7 +188,7 @@ class ViewServer(ThreadingHTTPServer):
     def _labels_file(self, name: str, annotator: str) -> Path:
         if not 0 < len(annotator) <= _MOST_NAME:
             raise ConfigurationError(f"a name has 1 to {_MOST_NAME} letters")
-        # All characters but letters and digits are encoded: a name is not a path.
+        # All characters except letters and digits are encoded, so a name cannot act as a path.
         coded = quote(annotator, safe="").replace(".", "%2E").replace("%", "_")
         return self.run_folder(name) / f"labels-{coded}.jsonl"
 
@@ -202,7 +202,7 @@ def _label_key(entry: Any) -> tuple[str, str, int, str]:
 
 
 def _trend(means: Sequence[float | None]) -> str:
-    """Return a line of means as SVG points in a 120 by 24 box."""
+    """Return means as the SVG points of a line in a 120 by 24 box."""
     there = [(place, mean) for place, mean in enumerate(means) if mean is not None]
     step = 112 / max(len(means) - 1, 1)
     return " ".join(f"{4 + place * step:.1f},{22 - mean * 20:.1f}" for place, mean in there)
@@ -228,7 +228,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         origin = urlsplit(
             self.headers.get("Origin") or f"http://{LOOPBACK}:{self.server.server_port}"
         )
-        # Pages of other sites may send requests here, with their own host or origin.
+        # Pages from other sites may send requests here, with their own host or origin.
         is_ours = self.headers.get("Host") in hosts and origin.netloc in hosts
         if not is_ours or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             self._send(
@@ -267,7 +267,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
         body = text.encode("utf-8", "replace")
-        # The rest of a refused request must not be read as the next one.
+        # The rest of a rejected request must not be read as the next one.
         self.close_connection = status is not HTTPStatus.OK
         self.send_response(status)
         for name, value in {

@@ -1,4 +1,4 @@
-"""The numbers of a run for pages, as Markdown and as JSON."""
+"""A run's numbers for pages, as Markdown and as JSON."""
 
 import re
 from collections import defaultdict
@@ -29,10 +29,10 @@ class View:
     """How to show a run.
 
     Attributes:
-        by: Column to group by, or None.
+        by: Column to group rows by, or None.
         cluster: Column shared by rows that are not independent, or None.
-        bands: From highest to lowest.
-        language: Of the page: "en" or "ru".
+        bands: Score bands, from highest to lowest.
+        language: Language of the page: "en" or "ru".
     """
 
     by: str | None = None
@@ -80,7 +80,7 @@ def _numbers(
     groups: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
     labels = {band.name: band.label(view.language, counted.grader) for band in view.bands}
-    # The interval of drawn rows accounts for the draw, not for clusters.
+    # The interval for a sample accounts for the draw, not for clusters.
     clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(
         counted,
@@ -106,7 +106,7 @@ def _groups(
     )
     if not isinstance(design, SampledMean):
         return found
-    # The cheap judge's rows inform the mean of a group too.
+    # The cheap judge's scores also contribute to a group's mean.
     members: defaultdict[str | None, set[str]] = defaultdict(set)
     for row, group in groups.items():
         members[group].add(row)
@@ -297,6 +297,6 @@ def markdown_text(value: object) -> str:
     if len(text) > _MAX_CELL_CHARS:
         text = text[: _MAX_CELL_CHARS - 1] + "…"
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # A mention or link in the data must not work on a build page.
+    # Mentions and links in the data must not be active on a build page.
     text = re.sub(r"([\\`*_{}\[\]|~!#])", r"\\\1", text)
     return text.replace("@", "@\u200b").replace("://", ":\u200b//")

@@ -1,4 +1,4 @@
-"""Shows a run in a terminal: the rows to look at, then the numbers."""
+"""Shows a run in a terminal: the rows worth looking at, then the numbers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def show_run(
 def show_json(
     run: Run, *, count: Mapping[str, float] | None = None, view: View | None = None
 ) -> None:
-    """Print the numbers as one JSON object, and notes on standard error."""
+    """Print the numbers as one JSON object, and notes to standard error."""
     view = view or View()
     summary = run.summary(cluster=view.cluster)
     graders = {name: _grader_json(one, count) for name, one in summary.graders.items()}
@@ -140,7 +140,7 @@ def row_json(run: Run, sample_id: str) -> dict[str, Any]:
 
 
 def _answer(answer: str, findings: Sequence[Finding], say: Phrases) -> Text:
-    """Colour the statements of an answer; red overrides green."""
+    """Return an answer with its statements coloured; red overrides green."""
     shown = [(f"{say.named('fields', 'answer')}: ", "")]
     colours = [""] * len(answer)
     for finding in sorted(findings, key=lambda one: one.counts_against):
@@ -167,7 +167,7 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
             echo(f"[{message['role']}]\n{message['content']}")
         if reply:
             echo(json.dumps(one["reply"], ensure_ascii=False, indent=2))
-    # Without replies, show the prompt's part that is the same for every row.
+    # Without replies, show the part of the prompt that is the same for every row.
     prompts: Mapping[str, str] = {} if kept else run.manifest.get("prompts", {})
     for grader in graders:
         if text := prompts.get(grader):

@@ -145,7 +145,7 @@ BAD: list[tuple[str, str]] = [
     ("grade rows.jsonl --batch --judge openai/m --sample 2", "--batch sends all rows at once"),
     ("batch collect nowhere", "'nowhere' has no batches; `rag-evals grade DATA"),
     ("batch collect rows.jsonl --status", "'rows.jsonl' has no batch"),
-    ("batch collect run --status --wait", "--status only asks"),
+    ("batch collect run --status --wait", "--status sends nothing"),
     ("grade rows.jsonl --judge openai/gpt-4o-mini --out run", "would be paid for twice"),
     ("grade rows.jsonl --judge openai/other --out run --batch", "has a different run"),
 ]

@@ -126,8 +126,8 @@ WRONG_OPTIONS = [
     (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
     (["--junit", "."], "--junit '.' cannot be written"),
     (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would overwrite the data"),
-    (["--junit", "./rows.jsonl", "--json"], "would overwrite the data; name another file"),
-    (["--junit", "out.xml", "--dry-run"], "cannot be used with --junit"),
+    (["--junit", "./rows.jsonl", "--json"], "would overwrite the data; choose another file"),
+    (["--junit", "out.xml", "--dry-run"], "cannot be combined with --junit"),
 ]
 
 

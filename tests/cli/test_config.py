@@ -143,6 +143,6 @@ def test_init_overwrites_nothing(command: Command) -> None:
     ended = command("init")
 
     assert ended.code == 2
-    assert "'rag-evals.toml' exists, and nothing was written" in ended.err
+    assert "'rag-evals.toml' exists, so nothing was written" in ended.err
     assert Path("rag-evals.toml").read_text() == "limit = 1"
     assert not Path("answers.jsonl").exists()

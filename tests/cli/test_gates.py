@@ -118,7 +118,7 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
         (("--count", "empty=0"), "there are: answer_not_covered, empty_answer, empty_context"),
         (
             ("--count", "empty_answer=0", "--count", "empty_answer=1"),
-            "--count empty_answer=0 and empty_answer=1; give one of them",
+            "--count has both empty_answer=0 and empty_answer=1; omit one",
         ),
     ],
 )
@@ -227,7 +227,10 @@ def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
         (("both", "--pair", "strict=mil"), "did you mean 'mild'?"),
         (("strict", "mild", "--pair", "strict"), "'strict' is not BASELINE=CANDIDATE"),
         (("strict", "mild", "--pair", "strict=x"), "no candidate grader 'x'"),
-        (("both", "both", "--pair", "strict=mild", "--pair", "strict=x"), "is paired with 'mild'"),
+        (
+            ("both", "both", "--pair", "strict=mild", "--pair", "strict=x"),
+            "is paired with both 'mild'",
+        ),
         (("both", "both", "--pair", "relevance=mild"), "no baseline grader 'relevance'"),
         (("both", "both", "--count", "x=0"), "there are: answer_not_covered, empty_answer"),
     ],

@@ -87,8 +87,8 @@ def test_a_grader_of_the_working_directory(graders: Path, spec: str) -> None:
         ("house_rules.broken:strict", "No module named 'no_such_library'"),
         ("house_rules.leaves:strict", "SystemExit: goodbye"),
         ("house_rules.length:shirt", "has no 'shirt'; its graders are short"),
-        ("house_rules.length:number", "is a int; expected an instance of a grader"),
-        ("house_rules.length:Length", "expected an instance of a grader"),
+        ("house_rules.length:number", "is a int; expected a grader instance"),
+        ("house_rules.length:Length", "expected a grader instance"),
         ("house_rules/length.py:short", "is not package.module:object"),
         ("house_rules.length:", "is not package.module:object"),
         (":short", "is not package.module:object"),
@@ -111,7 +111,7 @@ def test_a_prompt_file_beside_it_is_refused(graders: Path, command: Command) -> 
     )
 
     assert ended.code == 2
-    assert "leave one out" in ended.err
+    assert "omit one of them" in ended.err
 
 
 def test_changed_code_is_another_run(graders: Path, command: Command) -> None:

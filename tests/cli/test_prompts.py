@@ -105,15 +105,18 @@ PLACING = "---\nresponse_model: chunk_utility\n---\n"
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("{{ context }}{{ answer | truncate(150) }}", "answer does not arrive whole in line 2"),
-        ("{{ context }}{{ answer | upper }}", "answer does not arrive whole in"),
-        ("{{ answer }}{% for c in context %}{{ c[:128] }}{% endfor %}", "context, chunk 0 does"),
-        ("{{ answer }}{{ context[:2] | map('truncate', 120) | join }}", "context, chunk 0 does"),
+        ("{{ context }}{{ answer | truncate(150) }}", "answer is cut or missing in line 2"),
+        ("{{ context }}{{ answer | upper }}", "answer is cut or missing in"),
+        ("{{ answer }}{% for c in context %}{{ c[:128] }}{% endfor %}", "context, chunk 0 is cut"),
+        ("{{ answer }}{{ context[:2] | map('truncate', 120) | join }}", "context, chunk 0 is cut"),
         (
             "{{ answer }}{{ context }}{{ question[:99] }}",
-            "question does not arrive whole in line 2",
+            "question is cut or missing in line 2",
         ),
-        ("{{ context }}{% for s in sentences[:2] %}{{ s }}{% endfor %}", "answer does not arrive"),
+        (
+            "{{ context }}{% for s in sentences[:2] %}{{ s }}{% endfor %}",
+            "answer is cut or missing",
+        ),
     ],
 )
 def test_a_row_that_does_not_arrive_whole_is_no_ok(

@@ -112,4 +112,4 @@ def test_data_unlike_the_labels_end_the_command_where_tuned_is_required(tmp_path
     assert stage["tuned"]["shift"]["is_foreign"] is True
     assert "gate missed: --require-tuned: these data do not look like the labels" in unlike.stderr
     assert isinstance(blind.exception, ConfigurationError)
-    assert "does not contain the supports of its labels" in str(blind.exception)
+    assert "does not contain the support values of its labels" in str(blind.exception)

@@ -150,7 +150,7 @@ def test_out_with_the_ending_of_a_table_is_that_file(name: str) -> None:
     assert len(list(Path("runs").iterdir())) == 1
     before = Path("rows.jsonl").read_bytes()
     for out, message in (
-        ("rows.jsonl", "it is the data"),
+        ("rows.jsonl", "would overwrite the data"),
         ("s3://bucket/run", "expected a local folder"),
     ):
         with pytest.raises(RagEvalsError, match=message):

@@ -221,8 +221,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "more actors than the cluster feeds": (
         {"actors": 25},
         r"25 actors need a cluster of 8.25 CPUs \(0.25 each, and 2 for reading and writing\); Ray "
-        r"reports 8. Take fewer actors, or start Ray with more, as in ray.init\(num_cpus=8\): they "
-        "are only counted",
+        r"reports 8. Use fewer actors, or tell Ray to count more CPUs, as in "
+        r"ray.init\(num_cpus=8\)",
     ),
     "no actor": ({"actors": 0}, "actors is 0; expected at least 1"),
     "a checkpoint without ids": (
@@ -236,8 +236,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
             "graders": ["faithfulness", "abstention"],
             "client": "openai/m",
         },
-        "checkpoint takes one grader at a time, not 2: Ray keeps ids of rows, and a crash "
-        "between two outcomes of a row would lose one; call it for each grader",
+        "checkpoint takes one grader at a time, not 2: Ray stores row ids, and a crash "
+        "between two outcomes of a row would lose one; call it once per grader",
     ),
     "a client that stays here": (
         {"graders": Faithfulness, "client": threading.Lock()},
@@ -290,7 +290,7 @@ def test_a_checkpoint_is_of_one_judge(scripted: Start, tmp_path: Path) -> None:
 
     grade_dataset(ray.data.read_parquet(rows), "faithfulness", other, **options)
     write(first)
-    with pytest.raises(ConfigurationError, match=f"ids' is of another .*{first}.*{other}"):
+    with pytest.raises(ConfigurationError, match=f"ids' belongs to another .*{first}.*{other}"):
         write(other)
     write(first)
 

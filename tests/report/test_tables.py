@@ -97,7 +97,7 @@ def test_a_report_is_private_and_made_where_it_is_wanted(tmp_path: Path) -> None
     written = write_report(stored(), tmp_path / "new" / "r.html", bands=View().bands)
 
     assert written.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(ConfigurationError, match="say where to write"):
+    with pytest.raises(ConfigurationError, match="give the path of the report"):
         write_report(stored())
     with pytest.raises(ConfigurationError, match="cannot be written"):
         write_report(stored(), tmp_path)

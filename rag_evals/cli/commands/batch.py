@@ -23,7 +23,7 @@ from rag_evals.run.engine.batches import (
 
 batch = typer.Typer(
     name="batch",
-    help="Watch and collect the batches of a run that grade --batch began.",
+    help="Watch and collect the batches started by grade --batch.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -39,16 +39,16 @@ _TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")
 @batch.command()
 def collect(
     context: typer.Context,
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
     status: Annotated[
-        bool, typer.Option("--status", help="Only ask the provider for the status of the batches.")
+        bool, typer.Option("--status", help="Only show the status of the batches.")
     ] = False,
     send: Annotated[
         bool,
         typer.Option(
             "--send",
-            help="Then send the missing calls: follow-up calls, calls with wrong replies, and "
-            "calls that a batch lost.",
+            help="Then send the outstanding calls: follow-up calls, re-asks after invalid replies, "
+            "and calls that a batch lost.",
         ),
     ] = False,
     again: Annotated[
@@ -56,14 +56,14 @@ def collect(
         typer.Option("--again", help="Also resend batches that the endpoint no longer has."),
     ] = False,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait and send until no row is pending.")
+        bool, typer.Option("--wait", help="Keep sending and waiting until no row is pending.")
     ] = False,
     json_output: Json = False,
 ) -> None:
     """Fetch the replies of finished batches, and grade the rows that they complete.
 
-    The gates are those of the `grade` command. While a row is pending, the exit code is 4. With
-    --status it is 3 if rows failed.
+    Applies the gates given to `grade --batch`. The exit code is 4 while any row is pending. With
+    --status, it is 3 if rows failed.
 
     [bold]Examples[/bold]
 
@@ -74,7 +74,7 @@ def collect(
     """
     if status:
         if send or again or wait:
-            raise ConfigurationError("--status only asks; leave out --send, --again and --wait")
+            raise ConfigurationError("--status sends nothing; omit --send, --again and --wait")
         _show_states(run, json_output=json_output)
     steps = BatchSteps(send=send or again or wait, wait=wait, again=again)
     grade_again(grade, context, run, steps, json_output=json_output)

@@ -44,14 +44,14 @@ def compare(
         Path | None,
         typer.Argument(
             metavar="[CANDIDATE]",
-            help="Run folder of the candidate. Without it, --pair compares two graders of one run.",
+            help="Run folder of the candidate. If omitted, --pair compares two graders of one run.",
         ),
     ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
             metavar="BASELINE=CANDIDATE",
-            help="Graders to compare if their names differ; no others are compared. Repeatable.",
+            help="Compare graders with different names, and no others. Repeatable.",
         ),
     ] = None,
     by: By = None,
@@ -62,7 +62,7 @@ def compare(
             metavar="MARGIN",
             min=0,
             max=1,
-            help="Exit with 1 if the whole interval of the difference is below minus this.",
+            help="Exit with 1 if the entire interval of the difference is below -MARGIN.",
         ),
     ] = None,
     allow_shorter: Annotated[
@@ -70,15 +70,15 @@ def compare(
         gate_option(
             "--allow-shorter",
             help="Allow shorter answers. By default, --fail-if-worse and --gate also fail if the "
-            "supported statements per row fall by more than this share.",
+            "number of supported statements per row falls by a larger share than MARGIN.",
         ),
     ] = False,
     gate: Annotated[
         float | None,
         gate_option(
             metavar="MARGIN",
-            help="Test whether the candidate loses at most this: passed, failed (1) or not decided "
-            "(4), with the number of rows needed.",
+            help="Test whether the candidate's score is lower by at most this: passed, failed "
+            "(exit code 1) or not decided (4), with the number of rows needed.",
         ),
     ] = None,
     error: GateError = None,
@@ -94,7 +94,7 @@ def compare(
     *,
     output: Output,
 ) -> None:
-    """Compare two runs row by row: the difference, its interval, and whether it could be chance.
+    """Compare two runs row by row: the difference, its interval, and whether chance explains it.
 
     Rows are paired by id. The first run is the baseline, the second the candidate.
 
@@ -168,10 +168,10 @@ def _parse_pairs(texts: Sequence[str]) -> dict[str, str]:
         old, _, new = (part.strip() for part in text.partition("="))
         if not old or not new:
             raise ConfigurationError(
-                f"pair {text!r} is not BASELINE=CANDIDATE, two names of graders, as in strict=mild"
+                f"pair {text!r} is not BASELINE=CANDIDATE, two grader names such as strict=mild"
             )
         if pairs.get(old, new) != new:
-            raise ConfigurationError(f"{old!r} is paired with {pairs[old]!r} and {new!r}")
+            raise ConfigurationError(f"{old!r} is paired with both {pairs[old]!r} and {new!r}")
         pairs[old] = new
     return pairs
 

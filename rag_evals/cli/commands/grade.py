@@ -33,7 +33,7 @@ from rag_evals.run.plan.progress import reporting
 from rag_evals.run.plan.sampling import plan_draw
 
 KINDS = {"grade": GradingCommand}
-"""The command class of each command that has its own."""
+"""Custom command classes, by command."""
 
 
 @flat
@@ -42,8 +42,8 @@ def grade(
     data: Annotated[
         str,
         typer.Argument(
-            help="JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel file, also with .gz or .zst; "
-            "a folder or pattern; - for standard input; an address such as hf://..."
+            help="JSONL, JSON, CSV, TSV, Parquet, Arrow or Excel file, optionally with .gz or "
+            ".zst; a folder or glob pattern; - for standard input; a URL such as hf://..."
         ),
     ],
     chosen: Chosen,
@@ -54,11 +54,11 @@ def grade(
     outputs: Outputs,
     tuned_by: TunedBy,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls, tokens and cost; send nothing.")
+        bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Grade every row of a file, and keep the outcomes in a run folder.
+    """Grade every row of a file, and store the outcomes in a run folder.
 
     To resume an interrupted run, run the same command again.
 
@@ -86,7 +86,7 @@ def grade(
     options["sampling"] = sampling
     options["cache"] = bool(options.get("cache")) and not dry_run
     options["tuned"] = tuned_by.tuned or ()
-    # An earlier run may have read the file already.
+    # An earlier run may already have checked the file.
     folders = folders_of(outputs.folder) or default_folders(Path(data))
     plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
@@ -136,7 +136,7 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     if plan.checked is not None and not quiet:
         announce_columns(plan.checked, data, language=view.language)
     if plan.budget is not None:
-        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows by list price", err=True)
+        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows at list prices", err=True)
     check_group_column(plan, view.by)
     if view.cluster != NOT_CLUSTERED:
         check_group_column(plan, view.cluster, "cluster")
@@ -144,7 +144,7 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
 
 def _show_estimate(plan: Plan, view: View, outputs: Outputs) -> None:
     if plan.batched:
-        # Batch prices apply only to judges that can be asked in a batch.
+        # Batch prices apply only to judges that support batches.
         check_batch_judges(plan)
     estimated = estimate(plan)
     if outputs.json_output:
@@ -163,15 +163,15 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
     others = [name for name, value in asked.items() if value]
     if dry_run and others:
         raise ConfigurationError(
-            f"--dry-run grades nothing and writes nothing, so it cannot be used with "
-            f"{', '.join(others)}; leave one of them out"
+            f"--dry-run grades nothing, so it cannot be combined with "
+            f"{', '.join(others)}; omit one of them"
         )
 
 
 def _carry_out(
     plan: Plan, folder: Path, view: View, batches: Execute | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
-    """Grade, and also return a run that had too many failures, to show it."""
+    """Execute the plan; if it had too many failures, return the run and the error."""
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
         refuse_batches_under_way(folder)

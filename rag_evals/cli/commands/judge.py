@@ -60,13 +60,13 @@ judge = typer.Typer(
 def label(
     run: RunFolder,
     decisions: Annotated[
-        int, typer.Option(min=1, help="Largest number of statements to label.")
+        int, typer.Option(min=1, help="Maximum number of statements to label.")
     ] = 50,
     focus: Annotated[
         Literal["all", "uncertain", "suspicious"],
         typer.Option(help="Prefer rows with uncertain verdicts, or review suspicious labels."),
     ] = "all",
-    seed: Annotated[int, typer.Option(help="Same seed, same rows.")] = 0,
+    seed: Annotated[int, typer.Option(help="The same seed draws the same rows.")] = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -83,12 +83,12 @@ def label(
     *,
     output: Output,
 ) -> None:
-    """Write a page on which people decide whether the passages support an answer.
+    """Write a page where people decide whether the passages support an answer.
 
-    Rows are drawn at random, with low, middle and high scores in their shares. The page saves
-    labels.jsonl; agreement, correct, tune and report find it in the run folder. With --focus
-    uncertain, each label stores the probability of its row, and these commands weight it. With
-    --focus suspicious, decisions replace the most doubtful labels.
+    Rows are drawn at random, with low, medium and high scores in proportion. The page saves
+    labels.jsonl, which agreement, correct, tune and report look for in the run folder. With --focus
+    uncertain, each label stores the weight of its row, which these commands apply. With --focus
+    suspicious, the new decisions replace the most doubtful labels.
 
     [bold]Examples[/bold]
 
@@ -115,7 +115,7 @@ def label(
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
-    """Return the most suspicious fifth of the labels as rows to label again."""
+    """Return the rows of the most suspicious fifth of the labels, to be labelled again."""
     listed, texts = suspicious_labels(run), dict[str, list[str]]()
     for one in listed[: min(decisions, math.ceil(len(listed) / 5))]:
         texts.setdefault(one.sample_id, []).append(one.text)
@@ -135,10 +135,10 @@ def agreement(
     *,
     output: Output,
 ) -> None:
-    """Measure how well the verdicts of a run agree with people's labels.
+    """Measure how well a run's verdicts agree with people's labels.
 
-    Labels come from a report's export, a labelled file or columns of the data. Each file counts as
-    one person.
+    Labels come from a file saved by a label page, another labelled file, or columns of the data.
+    Each file counts as one person.
 
     [bold]Examples[/bold]
 
@@ -161,9 +161,9 @@ def correct(
     threshold: Threshold = 1.0,
     json_output: Json = False,
 ) -> None:
-    """Correct the numbers of a run with labels of a random sample of its rows.
+    """Correct a run's numbers with labels for a random sample of its rows.
 
-    The labelled rows must be a random sample, as `rag-evals judge label` draws it.
+    The labelled rows must be a random sample, such as the one that `rag-evals judge label` draws.
 
     [bold]Example[/bold]
 
@@ -182,13 +182,13 @@ def tune(
     labels: LabelOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --tuned."),
+        typer.Option("--out", "-o", metavar="FILE", help="File to write, for use with --tuned."),
     ] = None,
     max_error: Annotated[
         float,
         typer.Option(
             metavar="SHARE",
-            help="Largest share of wrong verdicts where a cascade relies on it alone.",
+            help="Maximum share of wrong verdicts where a cascade relies on this verifier alone.",
         ),
     ] = 0.05,
     *,
@@ -196,8 +196,8 @@ def tune(
 ) -> None:
     """Tune the run's last verifier with labels, and write a file for --tuned.
 
-    Calibrates the support, chooses the threshold, and finds when a cascade can rely on this
-    verifier alone. Needs 30 labels; 200 are better.
+    Calibrates support values, chooses the threshold, and determines when a cascade can rely on
+    this verifier alone. Needs at least 30 labels; 200 are better.
 
     [bold]Examples[/bold]
 
@@ -219,26 +219,26 @@ def teach(
     labels: LabelOptions,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write it, for --prompt."),
+        typer.Option("--out", "-o", metavar="FILE", help="File to write, for use with --prompt."),
     ] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Prompt file of the run. Default: the shipped one."),
+        typer.Option(metavar="FILE", help="Prompt file used by the run. Default: the shipped one."),
     ] = None,
     budget: Annotated[
-        int | None, typer.Option(min=1, help="Most calls. Default: 10 for each label.")
+        int | None, typer.Option(min=1, help="Maximum number of calls. Default: 10 per label.")
     ] = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Write the prompt even if no gain is proved.")
+        bool, typer.Option("--anyway", help="Write the prompt even if the gain is not significant.")
     ] = False,
     *,
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Teach the judge of a run with labels: add examples to its prompt, and measure the gain.
+    """Teach a run's judge from labels: add examples to its prompt, and measure the gain.
 
-    Asks the judge about each labelled row again, with examples of other questions. Writes nothing
-    and exits with 1 if the interval of the gain includes 0. Needs 30 labelled rows.
+    Calls the judge again for each labelled row, with examples from other questions. If the interval
+    of the gain includes 0, writes nothing and exits with 1. Needs at least 30 labelled rows.
 
     [bold]Example[/bold]
 
@@ -248,7 +248,7 @@ def teach(
     teaching = prepare_teaching(
         open_run(run), **labels.arguments(), prompt=prompt, budget=budget, **options
     )
-    echo(f"{teaching.calls} rows to ask {teaching.judge} about", err=True)
+    echo(f"{teaching.calls} calls to {teaching.judge}", err=True)
     lesson = teaching.learn()
     output.result(lesson.receipt, lesson.receipt)
     if not lesson.receipt.proved and not anyway:
@@ -267,10 +267,10 @@ def attack(
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Attack your judge and prompt, and see how often prompt injection works.
+    """Attack your judge and prompt, and see how often prompt injection succeeds.
 
-    Each attack is a wrong answer with a text in a chunk or the answer that asks for a better
-    grade. It is sent twice, with and without our hardening: two calls.
+    Each attack is a wrong answer with an injected text, in a chunk or in the answer, that asks for
+    a better grade. It takes two calls, one with and one without prompt hardening.
 
     [bold]Examples[/bold]
 
@@ -280,7 +280,7 @@ def attack(
     """
     (grader, *others), asked = chosen.graders_and_judge()
     if others:
-        raise ConfigurationError("one grader is attacked at a time; give --grader at most once")
+        raise ConfigurationError("one grader is attacked at a time; give only one --grader")
     if not isinstance(grader, JudgedGrader):
         raise ConfigurationError(f"grader {grader.name!r} has no prompt of its own to attack")
     options["progress"] = not output.quiet
@@ -298,21 +298,21 @@ def exam(
     out: OutFolder = None,
     against: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Run folder of an earlier exam, for a comparison."),
+        typer.Option(metavar="RUN", help="Run folder of an earlier exam to compare with."),
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 if a smaller share of the pairs is right."),
+        typer.Option(min=0, max=1, help="Exit with 1 if the share of right pairs is below this."),
     ] = None,
     threshold: Threshold = 1.0,
     *,
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Examine a judge and a prompt with 200 pairs of answers; no labels are needed.
+    """Examine a judge and a prompt with 200 pairs of answers; no labels needed.
 
-    The answers of a pair differ in one detail, and only one is supported. A pair is right if the
-    judge decides both correctly. 14 skills, English and Russian; 400 calls.
+    The answers in a pair differ in one detail, and only one answer is supported. A pair is right if
+    the judge decides both correctly. Covers 14 skills in English and Russian, with 400 calls.
 
     [bold]Examples[/bold]
 
@@ -322,7 +322,7 @@ def exam(
     """
     (grader, *others), asked = chosen.graders_and_judge()
     if others:
-        raise ConfigurationError("one grader is examined at a time; give --grader at most once")
+        raise ConfigurationError("one grader is examined at a time; give only one --grader")
     earlier = None if against is None else ExamReport.of(open_run(against), threshold=threshold)
     options["progress"] = not output.quiet
     report = analysis.exam(grader, asked, out=out, threshold=threshold, **options)
@@ -378,7 +378,7 @@ def _show(report: AttackReport) -> None:
     for name, words in (
         ("won", "won despite hardening"),
         ("failed", "could not be graded, and are not counted"),
-        ("no_room", "not counted: the score is high without the attack, too"),
+        ("no_room", "not counted: the score is high even without the attack"),
     ):
         if numbers[name]:
             echo(f"{len(numbers[name])} {words}: {', '.join(numbers[name])}")

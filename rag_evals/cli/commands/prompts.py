@@ -39,7 +39,7 @@ prompts = typer.Typer(
 )
 
 Entry = Mapping[str, str | bool | Sequence[str]]
-"""A row of a list: its cells by column title; the name comes first."""
+"""A table row: its cells keyed by column title, the name first."""
 
 
 _ROW = {
@@ -57,19 +57,19 @@ def show(
         list[str] | None,
         typer.Argument(
             metavar="[NAME|WORD]...",
-            help="Name of a shipped prompt (ru/NAME in Russian), or words to search for.",
+            help="Name of a shipped prompt (ru/NAME for Russian), or words to search for.",
         ),
     ] = None,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="DIR", help="Copy the file to this folder, to edit it."),
+        typer.Option("--to", metavar="DIR", help="Copy the file to this folder for editing."),
     ] = None,
     *,
     output: Output,
 ) -> None:
     """Print or copy a shipped prompt; without a name, list the prompts.
 
-    Use a copy with --prompt, and its folder with --prompts.
+    To use an edited copy, pass the file with --prompt, or its folder with --prompts.
 
     [bold]Examples[/bold]
 
@@ -106,7 +106,7 @@ def show(
 
 def _copy(source: str, target: Path, output: Output) -> None:
     if target.exists():
-        raise ConfigurationError(f"{str(target)!r} exists; remove it, or copy to another folder")
+        raise ConfigurationError(f"{str(target)!r} exists; remove it, or use another folder")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(source, encoding="utf-8")
@@ -126,10 +126,11 @@ def check(
         ),
     ],
     grader: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Response model, if the file names none.")
+        str | None, typer.Option(metavar="NAME", help="Response model if the file has none.")
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Preview its longest row. Default: our row.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Preview its longest row, not a built-in one."),
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
@@ -138,9 +139,9 @@ def check(
 ) -> None:
     """Check a prompt file without sending anything.
 
-    Checks the syntax, the variables, the response model, the criteria and the examples, counts
-    tokens, and shows what a judge would read for one row (with --data, the longest). The exit code
-    is 0 if the prompt can grade, else 2, also if a field of the row is cut.
+    Checks the syntax, variables, response model, criteria and examples, counts tokens, and shows
+    what a judge would read for one row (with --data, the longest). The exit code is 0 if the prompt
+    can be used for grading, else 2. It is also 2 if a field of the row is cut.
 
     [bold]Examples[/bold]
 
@@ -174,7 +175,7 @@ def _show_facts(
     for name, is_whole in shares.items():
         is_needed = name.partition(",")[0] in made.requires
         if is_whole is False or (is_needed and not is_whole):
-            raise PromptError(f"{file}: {name} does not arrive whole in {place}")
+            raise PromptError(f"{file}: {name} is cut or missing in {place}")
     if not output.json_output:
         echo(f"\n{file}: ok")
         output.offer_next("grade", "DATA", "--prompt", file)
@@ -222,7 +223,7 @@ def _facts(
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
     """Return the file's longest gradable row, or a built-in row, and where it comes from."""
     if data is None:
-        return Sample(**_ROW), "our own; --data FILE takes yours"  # type: ignore[arg-type]  # fields
+        return Sample(**_ROW), "the built-in row (--data FILE for yours)"  # type: ignore[arg-type]  # fields
     columns = ColumnMap()
     longest, count = (False, -1, Sample(), ""), 0
     for count, row in enumerate(read_rows(data), 1):  # noqa: B007 - it is read after the loop
@@ -281,12 +282,12 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
 def graders(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORD]...", help="Only graders that contain every word."),
+        typer.Argument(metavar="[WORD]...", help="Only show graders that match every word."),
     ] = None,
     *,
     output: Output,
 ) -> None:
-    """List the graders: what they measure, what a row must have, and which run without a model.
+    """List the graders: what they measure, which fields they need, and which run without a model.
 
     [bold]Examples[/bold]
 

@@ -44,7 +44,7 @@ def report(
         ),
     ] = None,
     output_format: Annotated[
-        Literal["html", "md"], typer.Option("--format", help="Page or Markdown.")
+        Literal["html", "md"], typer.Option("--format", help="HTML page or Markdown.")
     ] = "html",
     by: By = None,
     cluster: Cluster = None,
@@ -54,7 +54,7 @@ def report(
 ) -> None:
     """Show a run: scores with their intervals, bands, and every row with its evidence.
 
-    The HTML page is one file that needs no network. It contains the data of the run.
+    The HTML page is a single file that works offline. It contains the run's data.
 
     [bold]Examples[/bold]
 
@@ -81,9 +81,9 @@ def report(
 
 def show(
     run: RunFolder,
-    row: Annotated[str, typer.Argument(metavar="ROW", help="Id of the row.")],
+    row: Annotated[str, typer.Argument(metavar="ROW", help="Row id.")],
     prompt: Annotated[
-        bool, typer.Option("--prompt", help="Also print what the judge was sent.")
+        bool, typer.Option("--prompt", help="Also print the prompt sent to the judge.")
     ] = False,
     reply: Annotated[
         bool, typer.Option("--reply", help="Also print the judge's reply; needs --keep-replies.")
@@ -91,7 +91,7 @@ def show(
     language: ReaderLanguage = None,
     json_output: Json = False,
 ) -> None:
-    """Show one row of a run: the answer, each verdict, why, and the passage to check it at.
+    """Show one row of a run: the answer, and each verdict with its reason and evidence.
 
     [bold]Examples[/bold]
 
@@ -108,18 +108,18 @@ def show(
 
 def view(
     run: Annotated[
-        Path, typer.Argument(metavar="[RUN|FOLDER]", help="Run folder, or a folder of them.")
+        Path, typer.Argument(metavar="[RUN|FOLDER]", help="A run folder, or a folder of runs.")
     ] = Path("runs"),
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="0 picks a free port.")] = 0,
     no_open: Annotated[
-        bool, typer.Option("--no-open", help="Print the address; open no browser.")
+        bool, typer.Option("--no-open", help="Print the address without opening a browser.")
     ] = False,
     language: ReaderLanguage = None,
     json_output: Json = False,
 ) -> None:
-    """Look at runs in the browser: a list, scores over time, rows, comparisons, labels.
+    """View runs in the browser: a list, scores over time, rows, comparisons and labels.
 
-    Pages are served only on this machine, at an address with a token. Stop it with Ctrl-C.
+    Pages are served only on this machine, at an address with a token. Press Ctrl-C to stop.
 
     [bold]Examples[/bold]
 
@@ -138,25 +138,23 @@ def view(
 def export(
     run: RunFolder,
     to: Annotated[
-        Path, typer.Option("--to", metavar="FILE", help="A .xlsx, .csv, .parquet or .jsonl file.")
+        Path, typer.Option("--to", metavar="FILE", help=".xlsx, .csv, .parquet or .jsonl file.")
     ],
     shape: Annotated[
         Literal["wide", "long"],
-        typer.Option(help="A table row per sample (wide) or finding (long)."),
+        typer.Option(help="One table row per sample (wide) or per finding (long)."),
     ] = "wide",
     language: ReaderLanguage = None,
-    decimal: Annotated[
-        str, typer.Option(metavar=".|,", help="Sign before the fraction in CSV.")
-    ] = ".",
+    decimal: Annotated[str, typer.Option(metavar=".|,", help="Decimal separator in CSV.")] = ".",
     delimiter: Annotated[
         str | None,
-        typer.Option(help="Delimiter of CSV. Default: a comma, or ; with --decimal ,"),
+        typer.Option(help="CSV delimiter. Default: a comma, or ; with --decimal ,"),
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Write a run as a table: the data's own columns, scores, bands, and what is unsupported.
+    """Export a run as a table: the data's columns, scores, bands, and unsupported parts.
 
-    Excel opens the CSV as it is; no cell is a formula.
+    Excel opens the CSV directly, and treats no cell as a formula.
 
     [bold]Examples[/bold]
 
@@ -174,14 +172,14 @@ def export(
 def merge(
     parts: Annotated[
         list[Path],
-        typer.Argument(help="Run folders, or files and folders of outcome rows such as Parquet."),
+        typer.Argument(help="Run folders, or files or folders of outcome rows, such as Parquet."),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the run.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the merged run.")],
     cluster: Cluster = None,
     *,
     output: Output,
 ) -> None:
-    """Merge parts of a run, so that report, compare and correct work on the whole run.
+    """Merge the parts of a run, so that report, compare and correct cover the whole run.
 
     All parts must have the same graders and the same judge.
 

@@ -20,17 +20,17 @@ _ROWS = 6
 _PROMPT = "score_faithfulness"
 
 _CONFIG = """\
-# Options of `rag-evals grade`, by the names that they have on the command line, which wins.
-# `rag-evals grade --help-all` shows them all.
+# Options of `rag-evals grade`, named as on the command line, which takes precedence.
+# `rag-evals grade --help-all` lists them.
 
 data = "answers.jsonl"
 judge = "embedded"
 
-# A model as the judge, with your prompt; it needs OPENAI_API_KEY.
+# To use a model as the judge, with your prompts (needs OPENAI_API_KEY):
 # judge = "openai/gpt-4o-mini"
 # prompts = ["prompts"]
 
-# What a build asks; `rag-evals grade` exits with 1 where it is missed.
+# The gate for builds; `rag-evals grade` exits with 1 if it is missed.
 fail_under = 0.4
 at = "mean"
 """
@@ -92,7 +92,7 @@ def demo(
 @flat
 def init(
     folder: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="Folder to set up. Default: this one.")
+        Path, typer.Argument(metavar="[DIR]", help="Folder to set up. Default: the current one.")
     ] = Path(),
     *,
     output: Output,
@@ -107,7 +107,7 @@ def init(
     for path in files:
         if path.exists():
             raise ConfigurationError(
-                f"{str(path)!r} exists, and nothing was written; remove it, or name another folder"
+                f"{str(path)!r} exists, so nothing was written; remove it, or use another folder"
             )
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

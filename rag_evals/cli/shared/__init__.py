@@ -1,1 +1,1 @@
-"""What commands have in common: options, and what they choose and show."""
+"""Code shared by commands: options, the config file, graders, gates, runs and exit codes."""

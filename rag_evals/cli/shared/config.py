@@ -1,7 +1,7 @@
 """The config file of a command: `rag-evals.toml`, or `[tool.rag-evals]` in `pyproject.toml`.
 
-The file nearest to the working directory, or above it, is used. Its keys are the names of the
-options of `grade`; the command line overrides it.
+The file is looked up in the working directory and then in its parents. Its keys are the option
+names of `grade`; the command line overrides them.
 """
 
 import os
@@ -30,7 +30,7 @@ _PROJECT_FILE = "pyproject.toml"
 _TABLE = "[tool.rag-evals]"
 
 _IN_PYTHON: Mapping[str, str] = {"graders": "grader", "columns": "column"}
-"""Python names of options, and their names on the command line, where they are repeated."""
+"""Python names of repeatable options, mapped to their names on the command line."""
 
 _OF_ENDPOINTS = {"settings", *ASKING_OPTIONS}
 _OF_GRADE = frozenset({"data", "out", "by", "cluster"})
@@ -48,7 +48,7 @@ RARE = frozenset(
     "prompts reasks repeat require_tuned row_under rpm settings sheet timeout tpm tuned "
     "verifier".split()
 )
-"""Options that only `--help-all` shows."""
+"""Options shown only by `--help-all`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Config:
 
     @property
     def name(self) -> str:
-        """The path, with the table's name for `pyproject.toml`."""
+        """The relative path; for `pyproject.toml`, also the name of the table."""
         path = os.path.relpath(self.path)
         return f"{path} {_TABLE}" if self.path.name == _PROJECT_FILE else path
 
@@ -83,9 +83,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 class GradingCommand(TyperCommand):
-    """Reads the config file; its help leaves out rare options."""
+    """A command that reads the config file, and whose help omits rare options."""
 
-    # Any: the base class takes types that typer does not export.
+    # Any: the base class uses types that typer does not export.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         config = None if ctx.resilient_parsing else find_config(Path.cwd())
         if config is not None:
@@ -98,7 +98,7 @@ class GradingCommand(TyperCommand):
         return rest
 
     def _leave_out_idle(self, ctx: Any) -> None:
-        """Drop endpoint options from the file if the judge needs no endpoint."""
+        """Ignore the file's endpoint options if the judge does not use an endpoint."""
         judge = ctx.params.get("judge") or default_judge()
         others = ctx.params.get("verifier") or judge
         judges = [one.strip() for one in f"{judge}>{others}".split(">")]
@@ -131,7 +131,7 @@ class GradingCommand(TyperCommand):
 
 
 def _value(config: Config, option: Any, value: Any) -> Any:
-    """Return a value as on the command line, which converts its type."""
+    """Return a config value in the form of a command line value; typer converts its type."""
     if isinstance(value, Mapping):
         value = [f"{name}={one}" for name, one in value.items()]
     values = value if isinstance(value, list) else [value]

@@ -14,9 +14,9 @@ GATE_MISSED = 1
 USAGE_ERROR = 2
 TOO_MANY_FAILURES = 3
 NOT_DECIDED = 4
-# EX_SOFTWARE of sysexits.h: an error inside the program.
+# EX_SOFTWARE in sysexits.h: an internal error.
 CRASH = 70
-# The convention of shells: 128 plus the number of the signal.
+# The shell convention: 128 plus the signal number.
 INTERRUPTED = 130
 
 _DEBUG = "--debug"
@@ -33,11 +33,11 @@ def without_debug(words: list[str]) -> tuple[list[str], bool]:
 
 
 def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
-    """Run a command and return its exit code; print an error as one line."""
+    """Run a command and return its exit code; print any error on one line."""
     try:
         code = command()
     except SystemExit as stop:
-        # rich exits with 1 if the reader of the help (`| head`) has closed the pipe.
+        # rich exits with 1 if the pipe that reads the help (`| head`) is closed.
         if isinstance(stop.__context__, BrokenPipeError):
             return DONE
         raise
@@ -49,7 +49,7 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
             traceback.print_exception(error)
         message, code = _last_words(error)
         drop_what_cannot_be_written()
-        # Without a command typer shows its help and has no message.
+        # Without a command, typer shows its help, and the error has no message.
         if message:
             echo_error(message)
         return code
@@ -64,7 +64,7 @@ def _last_words(error: Exception) -> tuple[str, int]:
     if isinstance(error, _UsageError):
         return error.format_message(), USAGE_ERROR
     if isinstance(error, OSError):
-        # A problem of the machine, such as a full disk.
+        # A problem with the machine, such as a full disk.
         place = "" if error.filename is None else f"{str(error.filename)!r}: "
         return f"{place}{error.strerror or error}", USAGE_ERROR
     if isinstance(error, MemoryError):

@@ -1,4 +1,4 @@
-"""Gates, samples and batches: the options of `grade` that choose rows and decide its exit code.
+"""Gates, samples and batches: options of `grade` that select rows and determine the exit code.
 
 `grade --batch` stores its options in the run folder; `rag-evals batch collect` runs the same
 command again in the same working directory, with different steps.
@@ -41,12 +41,12 @@ from rag_evals.run.engine.batches import (
 )
 from rag_evals.run.plan.options import parse_share
 
-gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 when it is missed")
-_draw_option = partial(typer.Option, rich_help_panel="Not every row: grade fewer of them")
+gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 if missed")
+_draw_option = partial(typer.Option, rich_help_panel="Grade only some of the rows")
 
 GateError = Annotated[
     float | None,
-    gate_option("--error", help="Chance that --gate decides wrongly. Default: 0.05."),
+    gate_option("--error", help="Probability that --gate decides wrongly. Default: 0.05."),
 ]
 
 MinScored = Annotated[
@@ -71,14 +71,14 @@ Counts = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The verdicts of gates, as lines to print and an exit code."""
+    """Gate verdicts: lines to print, and an exit code."""
 
     lines: tuple[str, ...] = ()
     code: int = DONE
 
     @classmethod
     def missed(cls, missed: Sequence[Missed], asked: str, say: Phrases) -> "GateResult":
-        """Return a line per failed rule; if none failed, a line that `asked` passed."""
+        """Return one line per failed rule, or one saying that `asked` passed."""
         lines = tuple(say("gate.missed", told=each.line(say)) for each in missed)
         return cls(lines or (say("gate.passed", told=asked),), GATE_MISSED if missed else DONE)
 
@@ -127,13 +127,13 @@ class Gates:
         float | None,
         gate_option(
             metavar="MEAN",
-            help="Test whether the mean of each grader is above this: passed, failed (1) or not "
-            "decided (4), with the number of rows needed.",
+            help="Test whether each grader's mean is above this: passed, failed (exit code 1) or "
+            "not decided (4), with the number of rows needed.",
         ),
     ] = None
     error: GateError = None
     fail_under: Annotated[
-        float | None, gate_option(min=0, max=1, help="Lowest accepted mean score of each grader.")
+        float | None, gate_option(min=0, max=1, help="Minimum mean score of each grader.")
     ] = None
     at: Annotated[
         GateAt | None,
@@ -204,8 +204,8 @@ class Draws:
         str | None,
         _draw_option(
             metavar="MONEY",
-            help="The same with as many rows as this pays for by list price, such as 5usd; no call "
-            "is made once it is spent.",
+            help="Like --sample, with as many rows as this pays for at list prices, such as 5usd; "
+            "no calls are made once it is spent.",
         ),
     ] = None
 
@@ -233,7 +233,7 @@ def parse_counts(texts: Sequence[str] | None) -> dict[str, float]:
             ) from None
         if reason in counts and counts[reason] != number:
             raise ConfigurationError(
-                f"--count {reason}={counts[reason]:g} and {reason}={number:g}; give one of them"
+                f"--count has both {reason}={counts[reason]:g} and {reason}={number:g}; omit one"
             )
         counts[reason] = number
     require_counts(counts)
@@ -263,7 +263,7 @@ _PATH = "path"
 
 
 Execute = Callable[..., Coroutine[Any, Any, Run]]
-"""Carries out a plan: takes it, and `out` and `progress` by keyword."""
+"""Executes a plan; called with the plan, and with `out` and `progress` by keyword."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ class Batches:
         bool,
         typer.Option(
             "--batch",
-            help="Send all calls of the judge as a batch, at half the price, and exit; "
+            help="Send all judge calls as a batch, at half the price, and exit; "
             "`rag-evals batch collect` fetches the replies.",
         ),
     ] = False
@@ -287,13 +287,13 @@ class Batches:
             return None
         if sampling is not None:
             raise ConfigurationError(
-                "--batch sends all rows at once, so it cannot be used with --stop-early, --sample "
-                "or --budget; --limit grades the first rows"
+                "--batch sends all rows at once, so it cannot be combined with --stop-early, "
+                "--sample or --budget; to grade only the first rows, use --limit"
             )
         if context.params.get("data") == "-":
             raise ConfigurationError(
                 "--batch reads the data again later, but standard input can be read only once; "
-                "write it to a file"
+                "write the data to a file"
             )
         steps, command = _steps.get(), None
         if steps is None:
@@ -305,12 +305,12 @@ class Batches:
 
 
 def refuse_batches_under_way(folder: Path) -> None:
-    """Reject direct calls that a pending batch has already paid for."""
+    """Reject direct calls if their requests are already in a pending batch."""
     if parts := parts_under_way(folder):
         raise ConfigurationError(
             f"{sum(part.requests for part in parts)} requests of {str(folder)!r} are in a pending "
-            f"batch, and would be paid for twice; `rag-evals batch collect {folder}` fetches "
-            "them, --restart starts again"
+            f"batch, and would be paid for twice; run `rag-evals batch collect {folder}` to fetch "
+            "their replies, or use --restart to start over"
         )
 
 

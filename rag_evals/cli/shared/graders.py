@@ -1,4 +1,4 @@
-"""The options that choose the graders and the judge, and tune the judge."""
+"""Options that select the graders and the judge, and tune the judge."""
 
 import os
 import sys
@@ -26,17 +26,17 @@ from rag_evals.score_faithfulness_two_step import TwoStepFaithfulness
 from rag_evals.text import one_line
 from rag_evals.verify import verifier_from_string
 
-_tuned_option = partial(typer.Option, rich_help_panel="Tuned by labels")
+_tuned_option = partial(typer.Option, rich_help_panel="Tuning with labels")
 
 PromptFolders = Annotated[
     list[Path] | None,
     typer.Option(
-        metavar="DIR", help="Folder of your prompts; it comes first. Also $RAG_EVALS_PROMPTS."
+        metavar="DIR", help="Folder with your prompts, searched first. Also $RAG_EVALS_PROMPTS."
     ),
 ]
 LanguageCode = Annotated[
     str | None,
-    typer.Option(metavar="CODE", help="Language of rows that name none, such as ru."),
+    typer.Option(metavar="CODE", help="Language of rows that do not specify one, such as ru."),
 ]
 
 
@@ -46,8 +46,8 @@ class Chosen:
         str | None,
         typer.Option(
             metavar="embedded|PROVIDER/MODEL|hf:MODEL|A>B",
-            help="The judge; embedded@strict and embedded@0.8 set a threshold, "
-            "decisions:PROVIDER/MODEL is a decision model. "
+            help="The judge. embedded@strict and embedded@0.8 set a threshold; "
+            "decisions:PROVIDER/MODEL selects a decision model. "
             "Default: $RAG_EVALS_JUDGE, else embedded.",
         ),
     ] = None
@@ -68,8 +68,8 @@ class Chosen:
         str | None,
         typer.Option(
             metavar="CODE",
-            help="Language of rows that name none, such as ru. If it is en or ru, it is also the "
-            "language of the output, unless $RAG_EVALS_LANGUAGE is set.",
+            help="Language of rows that do not specify one, such as ru. If en or ru, it is also "
+            "the language of the output, unless $RAG_EVALS_LANGUAGE is set.",
         ),
     ] = None
     verifier: Annotated[
@@ -97,7 +97,7 @@ class Chosen:
             if found == given:
                 raise ConfigurationError(
                     f"--verifier {self.verifier!r} is for --grader faithfulness_two_step; no other "
-                    "grader uses one"
+                    "grader uses a verifier"
                 )
         judge = self.judge or default_judge()
         for one in found:
@@ -105,7 +105,7 @@ class Chosen:
             if receipt and receipt.get("judge") != judge:
                 echo(
                     f"{self.prompt}: its gain was measured with {receipt.get('judge')}, not with "
-                    f"{judge}; teach this judge to measure its gain",
+                    f"{judge}; run `rag-evals judge teach` with this judge to measure its gain",
                     err=True,
                 )
         return found, judge
@@ -118,7 +118,7 @@ def _find_graders(
     language: str | None = None,
 ) -> list[Grader[Any]]:
     places = search_folders(folders)
-    # No shipped grader has a colon in its name.
+    # No shipped grader's name contains a colon.
     if prompt is None:
         graders = [
             _own_grader(name) if ":" in name else grader_named(name, places)
@@ -126,14 +126,15 @@ def _find_graders(
         ]
     elif any(":" in name for name in names):
         raise typer.BadParameter(
-            f"--prompt makes a grader of a file, and {names[0]!r} is one already; leave one out"
+            f"--prompt makes a grader from a file, but {names[0]!r} already is one; omit "
+            "one of them"
         )
     elif len(names) > 1:
-        raise typer.BadParameter("one prompt file makes one grader; give --grader at most once")
+        raise typer.BadParameter("a prompt file defines one grader; give only one --grader")
     elif names and names[0] in GRADERS and names[0] not in PROMPTED:
         raise typer.BadParameter(
-            f"grader {names[0]!r} has more than one prompt; give a folder with its prompts by "
-            "--prompts, or leave --prompt out"
+            f"grader {names[0]!r} has more than one prompt; pass a folder with its prompts to "
+            "--prompts, or omit --prompt"
         )
     else:
         fallback = names[0] if names else None
@@ -144,12 +145,12 @@ def _find_graders(
 
 
 def _own_grader(spec: str) -> Grader[Any]:
-    """Import a grader from `package.module:object`; the working directory comes first."""
+    """Import a grader from `package.module:object`; search the working directory first."""
     module_name, _, path = spec.partition(":")
     if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
         raise ConfigurationError(
-            f"grader {spec!r} is not package.module:object, as in my_graders:Strict; the module is "
-            "written as in an import, without .py and with dots for folders"
+            f"grader {spec!r} is not package.module:object, as in my_graders:Strict; write the "
+            "module as in an import, without .py and with dots between folders"
         )
     module = _import_module(module_name, spec)
     found: Any = module
@@ -163,8 +164,8 @@ def _own_grader(spec: str) -> Grader[Any]:
         found = getattr(found, part)
     if not isinstance(found, Grader):
         raise ConfigurationError(
-            f"grader {spec!r} is a {type(found).__name__}; expected an instance of a grader, such "
-            "as ContextEvaluation(prompt=..., response_model=...)"
+            f"grader {spec!r} is a {type(found).__name__}; expected a grader instance, such as "
+            "ContextEvaluation(prompt=..., response_model=...)"
         )
     return found.with_source(_source_hash(module, found))
 
@@ -176,16 +177,16 @@ def _import_module(name: str, spec: str) -> ModuleType:
         return import_module(name)
     except RagEvalsError as error:
         raise ConfigurationError(f"grader {spec!r}: {error}") from error
-    # A user's module can raise anything when it is imported, also SystemExit.
+    # A user's module can raise anything when imported, even SystemExit.
     except (Exception, SystemExit) as error:
         missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " ")
-        place = f"; looked in {here} and where Python finds modules" if missing else ""
+        place = f"; looked in {here} and on Python's module search path" if missing else ""
         raise ConfigurationError(
             f"grader {spec!r}: the module {name!r} cannot be imported: "
             f"{type(error).__name__}: {one_line(str(error))}{place}"
         ) from error
     finally:
-        # Later imports of the module still work, but the folder no longer hides other modules.
+        # The module's later imports still work, but the folder no longer shadows other modules.
         sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)
@@ -209,35 +210,35 @@ class TunedBy:
         list[Path] | None,
         _tuned_option(
             metavar="FILE",
-            help="File of `rag-evals judge tune` for the judge or a cascade's stage; repeatable.",
+            help="File from `rag-evals judge tune` for the judge or a cascade stage; repeatable.",
         ),
     ] = None
     require_tuned: Annotated[
         bool,
         _tuned_option(
             "--require-tuned",
-            help="Reject verifiers that are not tuned, and exit with 1 if the data do not look "
-            "like the labels.",
+            help="Reject untuned verifiers, and exit with 1 if the data do not look like the "
+            "labels.",
         ),
     ] = False
 
     def check(self, plan: Plan) -> None:
         for grader in plan.graders if self.require_tuned else ():
             stages = grader.stages
-            # The last stage of a cascade may be a judge with a support of 0 or 1: nothing to tune.
+            # A cascade's last stage may be a judge whose support is 0 or 1: nothing to tune.
             loose = [one["name"] for one in stages if one["tuned"] is None and one["has_support"]]
             if loose or not stages:
                 who = ", ".join(map(repr, loose)) or f"the judge of {grader.name!r}"
                 raise ConfigurationError(
-                    f"--require-tuned: {who} was not tuned by labels; run "
+                    f"--require-tuned: {who} was not tuned with labels; run "
                     "`rag-evals judge tune`, and pass its file with --tuned"
                 )
             blind = [one["name"] for one in stages if one["tuned"] and not one["tuned"]["spread"]]
             if blind:
                 raise ConfigurationError(
                     f"--require-tuned: the tuned file of {', '.join(map(repr, blind))} does not "
-                    "contain the supports of its labels, so the data cannot be compared with them; "
-                    "run `rag-evals judge tune` again"
+                    "contain the support values of its labels, so the data cannot be compared with "
+                    "them; run `rag-evals judge tune` again"
                 )
 
     def foreign(self, run: Run, say: Phrases) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
 """Options that several commands share.
 
 A command receives a group of options as one object: `@flat` replaces a parameter whose type is a
-dataclass with the fields of that class, and `**options: Unpack[RunOptions]` with options of a run.
+dataclass with the fields of that class, and `**options: Unpack[RunOptions]` with run options.
 
-`--language` of commands that show a run (`report`, `export`, `judge label`) is the language of the
-reader. For commands that grade it is the language of the rows, and of the output unless
+In commands that show a run (`report`, `export`, `judge label`), `--language` is the language of the
+reader. In commands that grade, it is the language of the rows, and also of the output unless
 RAG_EVALS_LANGUAGE is set.
 """
 
@@ -56,7 +56,7 @@ OutFolderOrTable = Annotated[
 ]
 
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Show neither progress nor the next command.")
+    bool, typer.Option("--quiet", "-q", help="Hide progress and the suggested next command.")
 ]
 
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
@@ -64,20 +64,21 @@ Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 
 By = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Also show each group of rows by this column.")
+    str | None,
+    typer.Option(metavar="COLUMN", help="Also show results by group, using this column."),
 ]
 
 Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN|none",
-        help="Column that dependent rows share, or none for independent rows. Default: question, "
-        "else context, if more than 5 % of the rows share it.",
+        help="Column with the same value in dependent rows, or none if all rows are independent. "
+        "Default: question, else context, if more than 5 % of the rows share it.",
     ),
 ]
 
 Threshold = Annotated[
-    float, typer.Option(min=0, max=1, help="Score from which a row counts as right.")
+    float, typer.Option(min=0, max=1, help="Minimum score for a row to count as right.")
 ]
 
 
@@ -87,15 +88,15 @@ class LabelOptions:
         list[str] | None,
         typer.Argument(
             metavar="[LABELS]...",
-            help="Labels from people: files or columns of the data. Default: the columns label and "
+            help="People's labels: files, or columns of the data. Default: the columns label and "
             "statements.",
         ),
     ] = None
     grader: Annotated[
-        str | None, typer.Option("--grader", metavar="NAME", help="The only grader to take.")
+        str | None, typer.Option("--grader", metavar="NAME", help="Use only this grader.")
     ] = None
     label_column: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column of a labels file that holds the label.")
+        str, typer.Option(metavar="COLUMN", help="Column of a labels file that contains the label.")
     ] = "label"
 
     # Any: the arguments have different types.
@@ -107,7 +108,7 @@ class LabelOptions:
 class RowFile:
     column: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD=SOURCE", help="Column of a field; may be repeated."),
+        typer.Option(metavar="FIELD=SOURCE", help="Column to use for a field; repeatable."),
     ] = None
     sheet: Annotated[str | None, _file_option(help="Sheet of an Excel file.")] = None
     encoding: Annotated[
@@ -130,8 +131,8 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Setting of the judge: temperature (default 0), max_tokens, seed, top_p, "
-            "reasoning_effort or window; may be repeated.",
+            help="Judge setting: temperature (default 0), max_tokens, seed, top_p, "
+            "reasoning_effort or window; repeatable.",
         ),
     ),
     "cache": (bool, _limit_option("--cache/--no-cache", help="Use stored replies.")),
@@ -139,7 +140,7 @@ _SPELLED: Mapping[str, tuple[Any, Any]] = {
     "keep_replies": (bool, typer.Option("--keep-replies", help=OPTIONS["keep_replies"].help)),
     "max_failures": (str, _limit_option(metavar="N|N%", help=OPTIONS["max_failures"].help)),
 }
-"""Options of a run with their own form on the command line."""
+"""Run options that have a special form on the command line."""
 
 _DEFAULTS: Mapping[str, Any] = {"cache": True}
 OF_A_RUN = (
@@ -184,7 +185,7 @@ def flat(
 
 
 SHOWS_ALL = "rag_evals.shows_all"
-"""Key in the context of a command that was called with `--help-all`."""
+"""Key in a command's context, set if it was called with `--help-all`."""
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
@@ -262,6 +263,6 @@ def _own() -> str | None:
     named = os.environ.get(LANGUAGE_VARIABLE)
     if named and named not in LANGUAGES:
         raise ConfigurationError(
-            f"{LANGUAGE_VARIABLE}={named!r} cannot be shown; there are {', '.join(LANGUAGES)}"
+            f"{LANGUAGE_VARIABLE}={named!r} is not supported; expected {' or '.join(LANGUAGES)}"
         )
     return named or None

@@ -1,4 +1,4 @@
-"""Carrying out and opening runs, and their outputs: tables, pages and files for a build."""
+"""Executing and opening runs, and writing their outputs: tables, pages and files for a build."""
 
 import os
 from collections.abc import Coroutine, Mapping
@@ -38,7 +38,7 @@ _build_option = partial(typer.Option, rich_help_panel="For a build")
 _ANYTHING_WRONG = 1.0
 _ON_GITHUB = "GITHUB_ACTIONS"
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-# GitHub rejects a step summary above 1 MiB as a whole.
+# GitHub discards a step summary larger than 1 MiB.
 _MOST_BYTES = 1_000_000
 
 
@@ -50,12 +50,12 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
             f"{error}; finished rows are stored in {folder}. Run the same command to continue.",
             err=True,
         )
-        # The convention of shells: 128 plus the number of the signal.
+        # The shell convention: 128 plus the signal number.
         raise typer.Exit(128 + error.signal_number) from None
 
 
 def open_run(folder: Path) -> Run:
-    """Open a run, and print to standard error what its numbers leave out."""
+    """Open a run, and print its notes to standard error."""
     stored = load_run(folder)
     for note in stored.notes():
         echo(f"{folder}: {note}", err=True)
@@ -68,9 +68,9 @@ _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-eva
 
 
 def _remove_earlier(junit: Path | None) -> Path | None:
-    """Remove the file of an earlier build, which would be read if this one ends with an error.
+    """Remove an earlier build's file, which would be taken for this build's if this one fails.
 
-    Only a file that `--junit` wrote is removed, because the option may name the data by mistake.
+    Only a file written by `--junit` is removed, in case the option points to the data by mistake.
     """
     if junit is not None and junit.is_file():
         with junit.open("rb") as file:
@@ -91,7 +91,7 @@ class Outputs(Output):
         Path | None,
         _build_option(
             metavar="FILE",
-            # Eager: runs before another option can be rejected.
+            # Eager, to run before another option can be rejected.
             is_eager=True,
             callback=_remove_earlier,
             help="Write a JUnit file with a test case for each row.",
@@ -101,15 +101,15 @@ class Outputs(Output):
         str | None,
         _build_option(
             metavar="SCORE",
-            help="Rows below this are failures in the JUnit file and warnings on GitHub. "
-            "Default: 1, every row with a problem.",
+            help="Rows with a lower score are failures in the JUnit file and warnings on GitHub. "
+            "Default: 1, which includes every row with a problem.",
         ),
     ] = None
     out: OutFolderOrTable = None
 
     @property
     def table(self) -> Path | None:
-        """The file named by `--out`; None for a folder."""
+        """The file given by `--out`; None if it is a folder."""
         out = self.out
         return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
 
@@ -124,7 +124,7 @@ class Outputs(Output):
             _check_file(self.junit, data, dry_run=dry_run)
         if self.table is not None and self.table.resolve() == Path(data).resolve():
             raise ConfigurationError(
-                f"--out {str(self.table)!r} cannot be used: it is the data; name another file"
+                f"--out {str(self.table)!r} would overwrite the data; choose another file"
             )
         self._under()
 
@@ -165,14 +165,14 @@ class Outputs(Output):
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:
-            # A build would show the finished rows as if they were all rows.
+            # A build would show the finished rows as if they were all of the rows.
             echo(say("terminal.build_waits"), err=True)
             return
         if self.junit is not None:
             with self.junit.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in junit_xml(run, self._under(), count))
             echo(say("terminal.junit", path=self.junit), err=self.json_output)
-        # GitHub reads its commands from both streams.
+        # GitHub reads workflow commands from both streams.
         for line in build_warnings(run, self._under()) if _warns() else ():
             echo(line, err=True)
 
@@ -190,15 +190,15 @@ def _warns() -> bool:
 def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
     if dry_run:
         raise ConfigurationError(
-            "--dry-run grades nothing, so it cannot be used with --junit; leave one of them out"
+            "--dry-run grades nothing, so it cannot be combined with --junit; omit one of them"
         )
     if junit.is_dir() or not junit.parent.is_dir():
         raise ConfigurationError(
-            f"--junit {str(junit)!r} cannot be written; expected a file in a folder that exists"
+            f"--junit {str(junit)!r} cannot be written; expected a file in an existing folder"
         )
     if os.path.realpath(junit) == os.path.realpath(data):
         raise ConfigurationError(
-            f"--junit {str(junit)!r} would overwrite the data; name another file"
+            f"--junit {str(junit)!r} would overwrite the data; choose another file"
         )
 
 
@@ -228,7 +228,7 @@ def _show_groups(run: Run, view: View, *, on_stderr: bool) -> None:
 def append_step_summary(
     shown: Run | Comparison, view: View | None = None, result: GateResult | None = None
 ) -> None:
-    """Append to the step summary of GitHub Actions; elsewhere, do nothing."""
+    """Append to the GitHub Actions step summary; outside GitHub Actions, do nothing."""
     target = os.environ.get(_SUMMARY)
     if not target:
         return

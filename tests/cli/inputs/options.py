@@ -249,7 +249,7 @@ PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
         ("grade", "d.jsonl", "--out", "d.jsonl"),
         _DATA,
         2,
-        "cannot be used",
+        "would overwrite the data",
     ),
     ("a run in a file", ("grade", "d.jsonl", "--out", "d.jsonl/run"), _DATA, 2, "cannot be used"),
     (

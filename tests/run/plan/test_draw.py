@@ -295,7 +295,7 @@ def test_a_budget_ends_the_run_when_it_is_spent(command: Command, scripted: Star
     budget = run.manifest["budget"]
 
     assert ended.code == 0
-    assert "--budget $0.06 pays for 200 rows by list price" in ended.err
+    assert "--budget $0.06 pays for 200 rows at list prices" in ended.err
     assert 20 <= len(run) == len(judge.requests) == budget["rows"] < 45
     assert 0.05 < budget["spent_usd"] <= 0.07
     assert f"{len(run)} of 200 drawn rows" in ended.out
