@@ -2,7 +2,7 @@
 # ruff: noqa: E501
 """An answer's claims, and the reasons why some of its sentences claim nothing.
 
-In languages other than English and Russian, nearly every sentence is a claim.
+In languages other than English and Russian, nearly every sentence counts as a claim.
 """
 
 import json
@@ -20,9 +20,9 @@ from rag_evals.embedded.sources import (
 )
 from rag_evals.text import Span, split_sentences
 
-# Parts of an answer that are not sentences: code, headings, tables, lists of references.
+# Parts of an answer that are not sentences: code, headings, tables and reference lists.
 
-# The marks before a heading: "## " in "## Opening hours".
+# Heading marks, such as "## " in "## Opening hours".
 _HEADING_BEFORE = re.compile(r"^[ \t>]*#{1,6}[ \t]+$")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 # The line "|---|---|" below the header row of a table.
@@ -36,7 +36,7 @@ _REFERENCES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _MARKER = r"[ \t>]*(?:(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+)?(?:\[\^?\d{1,3}\]:?[ \t]*)?"
-# A single entry anywhere: a URL, or author, year in brackets and title.
+# A single entry anywhere: a URL, or an author, a year in parentheses and a title.
 _ENTRY = re.compile(
     rf"^{_MARKER}(?:(?:<?https?://|www\.)\S+[ \t]*$|(?:retrieved|accessed|available|доступно|режим доступа)(?:[ \t]+\w+)?:?[ \t]+(?:from[ \t]+)?(?:https?://|www\.)\S+[ \t]*$"
     r"|\[\^\w{1,10}\]:[ \t][^\n]*$"
@@ -47,7 +47,7 @@ _ENTRY = re.compile(
     r"|[^\n]{3,120}(?:19|20)\d\d[^\n]{0,40}(?:https?://|www\.)\S+[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
-# A cheap test: a text without any of these words and without a year has no entry.
+# A quick check: a text with neither a year nor any of these words contains no entries.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ITEM = re.compile(rf"{_MARKER}(?=\S)")
@@ -56,7 +56,7 @@ _LONGEST_ENTRY = 400
 
 
 def reference_places(answer: str) -> list[tuple[int, int]]:
-    """Return the positions (start, end) of the entries of a list of references.
+    """Return the offsets (start, end) of the entries in a reference list.
 
     An entry is a line that looks like one, or a list item below a heading such as "References:".
     """
@@ -76,7 +76,7 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
 
 
 def is_heading(answer: str, span: Span) -> bool:
-    """True if a sentence is a heading or the header row of a table."""
+    """True if a sentence is a heading or a table header row."""
     if len(span.text) > _LONGEST_HEADING:
         return False
     line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
@@ -89,9 +89,9 @@ def is_heading(answer: str, span: Span) -> bool:
     if is_item:
         return False
     if _BOLD_LINE.match(span.text):
-        # "**It opened in 1907.**" is a sentence, "**Opening hours:**" is not.
+        # "**It opened in 1907.**" is a sentence; "**Opening hours:**" is not.
         return not _ENDS_SENTENCE.search(span.text)
-    # A short line without a full stop, each word capitalized, is a title.
+    # A short line with every word capitalized and no full stop is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
         is_line
@@ -102,14 +102,14 @@ def is_heading(answer: str, span: Span) -> bool:
     )
 
 
-# Data in an answer: JSON, tables and lines such as "City: Paris" are read as pairs.
+# Data in an answer: JSON, tables and lines such as "City: Paris" are read as key-value pairs.
 #
-# Sources need not use the word that an answer chose as a key ("city").
+# Sources need not contain the word that an answer uses as a key ("city").
 
 _FENCED = re.compile(
     r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
 )
-# "city": "Paris", or an item of a list.
+# "city": "Paris", or a list item.
 _VALUE = re.compile(
     r'(?:"(?P<key>(?:[^"\\]|\\.)*)"\s*:\s*)?(?P<value>"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[])'
 )
@@ -117,16 +117,16 @@ _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
-# JSON keys for the answer's confidence and citations, which claim nothing.
+# JSON keys for the answer's confidence and citations, whose values claim nothing.
 _BY_PRODUCTS = frozenset("confidence source sources citations references".split())
-# "City: Paris"; a long value is a sentence with a title before it.
+# "City: Paris"; a longer value is a sentence that follows a title.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
 _MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
 _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
 
 
 class DataClaim(NamedTuple):
-    """A JSON value or a table row, and its claim, "" if there is none."""
+    """A JSON value or a table row, with its claim ("" if there is none)."""
 
     span: Span
     claim: str
@@ -143,7 +143,7 @@ def pair_of(claim: str) -> tuple[str, str] | None:
 
 
 def json_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the values of JSON, if the answer or a fenced block of it is JSON."""
+    """Yield the JSON values, if the answer or a fenced block in it is JSON."""
     bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
     for start, end in bodies or [(0, len(answer))]:
         body = answer[start:end]
@@ -157,7 +157,7 @@ def json_claims(answer: str) -> Iterator[DataClaim]:
 
 
 def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
-    """Yield each value with its key and, in a list of objects, the first string of its object."""
+    """Yield each value with its key and, in a list of objects, the first string in its object."""
     listed_under, owner = "", None
     for found in _VALUE.finditer(answer, start, end):
         key = found["key"]
@@ -191,7 +191,7 @@ def _small(key: str) -> str:
 
 
 def table_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the rows of tables, each with the names of its columns."""
+    """Yield table rows, each with its column names."""
     head: list[str] | None = None
     before: re.Match[str] | None = None
     for line in _ROW.finditer(answer) if "|" in answer and "--" in answer else ():
@@ -255,7 +255,7 @@ _SORRY = re.compile(
     r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
     re.IGNORECASE,
 )
-# Prose in a fenced block, and the signs of an entry in a list of sources.
+# Prose inside a fenced block, and signs of an entry in a list of sources.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
     r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE
@@ -269,9 +269,9 @@ NoClaim = Literal[
     "question", "heading", "about_sources", "talk", "announcement", "references", "code", "no_words"
 ]
 """Why a sentence claims nothing. "about_sources" is only about the passages ("See passage 2."), "talk"
-is politeness or advice to ask someone, "announcement" introduces a list or a step, "heading" is a
-title or a table header, "references" is an entry in a list of sources, "code" is in a fenced
-block."""
+is politeness or advice to consult someone, "announcement" introduces a list or a step, "heading" is
+a title or a table header, "references" is an entry in a list of sources, and "code" is inside a
+fenced block."""
 
 
 class PreparedStatement(NamedTuple):
@@ -279,10 +279,10 @@ class PreparedStatement(NamedTuple):
 
     Attributes:
         start: Index of its first character in the answer.
-        end: Index after its last character; `answer[start:end] == text`.
+        end: Index just past its last character; `answer[start:end] == text`.
         text: The sentence as written in the answer.
-        claim: The text without lead, emphasis and citation marks.
-        no_claim: The reason why the sentence claims nothing; None if it makes a claim.
+        claim: The text without its lead, emphasis and citation marks.
+        no_claim: Why the sentence claims nothing; None if it makes a claim.
     """
 
     start: int
@@ -314,17 +314,17 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
             reason = "heading"
         reason = reason or no_claim_reason(claim)
         if not claim.endswith(".") and (pair := pair_of(claim)):
-            # A capital would make a name of the key in "City: Paris".
+            # A capital letter would make the key in "City: Paris" look like a name.
             claim = f"{_small(pair[0])}: {pair[1]}"
         prepared.append(PreparedStatement(*span, claim, reason))
     if len(prepared) == 1 and prepared[0].no_claim == "heading" and answer.lstrip()[0] in "*_":
-        # "**No**" is the whole answer.
+        # A lone "**No**" is an answer, not a heading.
         return [prepared[0]._replace(no_claim=None)]
     return sorted(prepared) if data else prepared
 
 
 def _is_said(claim: str) -> bool:
-    """True if what looks like a title or an entry of a list of sources is a sentence."""
+    """True if a supposed title or entry in a list of sources is in fact a sentence."""
     return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
 
 

@@ -1,6 +1,6 @@
 """Contradictions between a statement and a sentence.
 
-Examples read: statement | sentence → result.
+Examples have the form: statement | sentence → result.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,8 +32,8 @@ class Clash(NamedTuple):
         kind: "number", "name", "opposite", "unit", "negation_added", "negation_dropped",
             "quantifier", "order" or "hedge".
         ours: The statement's word; empty if there is none to show.
-        theirs: The sentence's word instead of it.
-        keys: The statement's contradicting words; the clash counts in full if all others agree.
+        theirs: The word that the sentence contains instead.
+        keys: The statement's contradicting words; the clash counts in full if the others agree.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class StatementComparison:
     @property
     def clashes(self) -> list[Clash]:
         if self._clashes is None:
-            # A sentence that lacks more words is about something else.
+            # A sentence that lacks more words than this is about something else.
             is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
             self._clashes = list(self._find_clashes(self.evidence.sentence)) if is_close else []
         return self._clashes
@@ -174,7 +174,7 @@ def _align(ours: Sentence, theirs: Sentence, weights: Mapping[str, float]) -> li
 
 
 _SAME_AMOUNT = 4
-# Amounts in the smallest unit of their kind.
+# Each unit's base unit and conversion factor.
 _BASE = {
     "km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001),
     "t": ("g", 1e6), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
@@ -184,7 +184,7 @@ _BASE = {
 
 
 def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
-    """Yield value, kind of unit ("" if it cannot be converted) and key of each number."""
+    """Yield the value, base unit ("" if it cannot be converted) and key of each number."""
     before, kind_before, last = 0.0, "", -_SAME_AMOUNT
     for position, unit in figures_in(sentence).items():
         key = sentence.keys[position]
@@ -200,7 +200,7 @@ def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
 
 
 def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Pair missing numbers and months with others next to the same words.
+    """Pair each missing number or month with a different one next to the same words.
 
     "It opened in 1923." | "It opened in 1889." → 1923, 1889
     """
@@ -208,7 +208,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
     mine, others = figures_in(ours), figures_in(theirs)
     if not mine or not others:
         return
-    # "House 2, street 2" | "House 2, street 3": each "2" pairs with one other number only.
+    # "House 2, street 2" | "House 2, street 3": each "2" pairs with only one other number.
     said = theirs.keys
     free = [
         j for j in others
@@ -242,7 +242,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
 
 
 def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a different name between the shared words around a missing name.
+    """Find a different name in the place of a missing one, between the same shared words.
 
     "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
     """
@@ -268,7 +268,7 @@ def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Cl
                 break
 
 
-# Opposites ("rise", "fall"), and converses that mean the same with swapped sides ("buy", "sell").
+# Opposites ("rise", "fall"), and converses, which agree if their sides are swapped ("buy", "sell").
 
 
 def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozenset[str]]:
@@ -321,7 +321,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface
                 yield Clash("opposite", *shown, frozenset((key,)))
             continue
-        # Opposites contradict only if both have a shared word next to them.
+        # Opposites contradict each other only if the same word is near both.
         if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
             theirs.sequence, j, 2 * _OPPOSITE_REACH
         ):
@@ -361,7 +361,7 @@ def _is_passive(sentence: Sentence, position: int) -> bool:
 
 
 def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find swapped names of a relation, and swapped values.
+    """Find relations whose names are swapped, and swapped values.
 
     "Rome beat Carthage." | "Carthage beat Rome." and
     "A has 3 pages, B has 5." | "A has 5 pages, B has 3."
@@ -388,7 +388,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """True if the same words link a relation to the names around it; "X is by Y" means "Y's X"."""
+    """True if both texts link a relation to its names the same way; "X is by Y" means "Y's X"."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):
@@ -402,7 +402,7 @@ def _is_plain_relation(
         told.append((stops, {w.key for w in inside if w.kind != "stop"}))
     if told[0][0] != told[1][0] or not told[0][1] <= told[1][1]:
         return False
-    # Russian marks roles by case, so order matters only where both cases look alike.
+    # Russian marks roles by case, so word order matters only if both cases look alike.
     return all(
         word.surface[0] < "А"
         or word.surface != theirs.sequence[theirs.where[word.key]].surface
@@ -416,17 +416,17 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 
 
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a value that belongs to something else in the sentence.
+    """Find a value that the sentence assigns to something else.
 
-    In the sentence, the statement's words around the value are in another clause, next to another
-    value of the same kind: a number, a name or an opposite.
+    In the sentence, the words that surround the value in the statement are in another clause, next
+    to another value of the same kind: a number, a name or an opposite.
     """
     ours = compared.statement
     values = _values(ours, theirs)
     clauses = clauses_in(theirs) if values else []
     if not values or not 0 < clauses[-1] < _MOST_CLAUSES:
         return
-    # A bit mask of clauses for each key.
+    # For each key, a bit mask of the clauses that contain it.
     places: dict[str, int] = {}
     for key, clause in zip(theirs.keys, clauses, strict=True):
         places[key] = places.get(key, 0) | 1 << clause
@@ -436,7 +436,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
         there = reduce(or_, [places[other] for other in beside if not places[other] & here], 0)
         if not there or not all(places[other] & ~here for other in beside):
             continue
-        # Only clauses with a common word are compared.
+        # Only clauses that share a word are compared.
         if clauses[-1] > 1 and not any(one & here and one & there for one in places.values()):
             continue
         at = [n for n, other in enumerate(theirs.keys) if other == key]
@@ -456,7 +456,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
 
 
 def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
-    """Return the shared values, each with all values of its kind in the sentence."""
+    """Return the shared values, each with all values of the same kind in the sentence."""
     table, named = opposites(), names_in(theirs)
     figures = {theirs.keys[j] for j in figures_in(theirs)}
     mine = {ours.keys[i] for i in figures_in(ours)}
@@ -476,7 +476,7 @@ def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
 def _beside_value(
     compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, int]
 ) -> list[str]:
-    """Return the shared words in the value's clause of the statement, without the value itself."""
+    """Return the shared words in the statement's clause around the value, except the value."""
     ours, clauses = compared.statement, clauses_in(compared.statement)
     at, figures = ours.where[key], figures_in(ours)
     return [
@@ -487,7 +487,7 @@ def _beside_value(
     ]
 
 
-# Negations, quantifiers and hedges that only one side has.
+# Negations, quantifiers and hedges found on only one side.
 
 _SCOPE = 4
 _TARGET_REACH = 3
@@ -497,7 +497,7 @@ _HALF_HEDGES = frozenset("can often sometimes typically можно иногда 
 # A purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-# Quantifiers that contradict each other: many are some, but some need not be many.
+# Quantifiers that each one contradicts: "many" implies "some", but not the other way around.
 _RIVALS = {
     "all": _AMOUNTS - {"all"} | {"not all"},
     "most": frozenset(("half", "some", "few", "none")),
@@ -510,7 +510,7 @@ _RIVALS = {
     "over": frozenset(("under",)),
     "under": frozenset(("over",)),
 }
-# "At least five" means "over", "up to five" means "under".
+# "At least five" means "over"; "up to five" means "under".
 _PHRASES = {
     ("at", "least"): "over", ("more", "than"): "over", ("at", "most"): "under",
     ("up", "to"): "under", ("fewer", "than"): "under", ("less", "than"): "under",
@@ -524,7 +524,7 @@ _IN_PHRASES = frozenset(map(stem, "than least most up менее более".spl
 def _denied(sentence: Sentence, language: str) -> list[str]:
     """Return the key of the next content word after each negation.
 
-    "Do not use a hose." negates the hose too: after "use", the next word counts as well.
+    "Do not use a hose." also negates "hose": after "use", the next word counts too.
     """
     targets: list[str] = []
     sequence = sentence.sequence
@@ -564,7 +564,8 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         return
     for key in _denied(theirs, language):
         if key in ours.where and _is_denied(theirs, key, language):
-            # "A hose is effective." | "Do not use a hose.": "effective" may differ.
+            # "A hose is effective." | "Do not use a hose.": "effective" is part of the
+            # contradiction.
             at = ours.where[key]
             beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
             own_words = [other for other in beside if other not in theirs.where]
@@ -577,7 +578,7 @@ def _may_quantify(sentence: Sentence) -> bool:
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return each quantifier's group, its surface and the key of the word after it."""
+    """Return each quantifier's group and surface, and the key of the word after it."""
     found: list[tuple[str, str, str]] = []
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
@@ -615,7 +616,7 @@ def _quantifiers(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
 
 
 def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
-    """Find what the statement presents as a fact and the sentence only as a possibility."""
+    """Find a possibility in the sentence that the statement presents as a fact."""
     if any(word.low in _HALF_HEDGES for word in ours.sequence):
         return
     sequence = theirs.sequence

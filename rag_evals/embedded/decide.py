@@ -1,4 +1,4 @@
-"""Verdicts: a claim is read, looked up, compared with the sentences found, and explained."""
+"""Verdicts: interpret a claim, find evidence, compare the two, and explain the result."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _MOST_WORDS = 5
 def compare_with(
     model: Model, text: str, chunks: Sequence[Passage]
 ) -> Iterator[StatementComparison]:
-    """Compare a statement with the sentences that share most words with it, best first.
+    """Compare a statement with the sentences that share the most words with it, best first.
 
     If all of them contradict it, the other chunks are searched too, so that a contradicting chunk
     never hides a supporting one.
@@ -66,7 +66,7 @@ def compare_with(
         return
     clashing = set[str]().union(*[clash.keys for one in compared for clash in one.clashes])
     others = find_evidence(statement, weights, chunks, seen)
-    # A chunk that shares fewer words cannot confirm the contradicting ones.
+    # Chunks that share far fewer words cannot confirm the contradicting words.
     if others.best and others.best[0].cover < _LEAST_RIVAL * found.best[0].cover:
         others.wide.difference_update(clashing)
     others.wide.update(found.wide - clashing)
@@ -86,7 +86,7 @@ def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
-    """Drop sentences about something else if another differs from the statement in one point only.
+    """Drop sentences about other subjects if one differs from the statement in only one point.
 
     "The car is red." | "The house is red. The car is blue." → only the second
     """
@@ -100,7 +100,7 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
-    """Explain a verdict in one line, in Russian for a statement in Cyrillic, else in English."""
+    """Explain a verdict in one line: in Russian for a Cyrillic statement, otherwise in English."""
     text = compared.statement.span.text
     place = _say(text, "chunk", id=compared.evidence.chunk_id)
     findings = [] if is_supported else _findings(compared, place, chunks)
@@ -159,7 +159,7 @@ _LEAST_RIVAL = 0.8
 _LEAST_EQUAL = 0.8
 _LEAST_JOINING = 0.15
 _SURELY_SAID = "strict"
-# Unclear claims get at most this share of the threshold.
+# The support of an unclear claim is at most this share of the threshold.
 _UNSURE = 0.9
 _MENTIONED = 0.99
 _NEAR_COPY = 0.8
@@ -167,7 +167,7 @@ _LEAST_LEAD = 0.2
 _LONGEST_SHOWN = 120
 # Matches "The game", but not "The Eiffel Tower".
 _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
-# "city: Paris": sources seldom use the word of the key.
+# The weight of the key in "city: Paris" is reduced, because sources seldom contain it.
 _OF_KEY = 0.2
 # Multiplies the odds of a claim with an unresolved pronoun; set by hand.
 _PRONOUN_ODDS = 0.9
@@ -208,7 +208,7 @@ class _Decision:
         return read_as(Verdict(_UNSURE * self.threshold, False, (), why, (rival,)), reading.text)
 
     def _said_otherwise(self, reading: Reading) -> Evidence | None:
-        """Find a sentence that shares more words with the question but has another answer.
+        """Find a sentence that shares more words with the question but gives a different answer.
 
         "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
         Louvre Pyramid was completed in 1989." → the second
@@ -230,7 +230,7 @@ class _Decision:
         return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
-        """Decide a "no": supported if a sentence contradicts what was asked and agrees otherwise.
+        """Decide a "no": supported if a sentence contradicts the question but agrees otherwise.
 
         "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
         """
@@ -240,7 +240,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # Words that do not contradict count as if the sentence contained them.
+                # Only the words that do not contradict count, in the three main features alike.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -257,10 +257,10 @@ class _Decision:
         return read_as(Verdict(best, True, ids, why, evidence), text)
 
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
-        """True if the evidence, or a sentence that it depends on, names the antecedent.
+        """True if the evidence, or a sentence that it depends on, mentions the antecedent.
 
-        "It" and "The game" depend on the text before them, in the previous chunk if they begin a
-        chunk. If the first chunk begins with a pronoun, it may mean anything.
+        "It" and "The game" depend on the preceding text, which is in the previous chunk if they
+        begin a chunk. A pronoun at the start of the first chunk may refer to anything.
         """
         wanted = _keys(antecedent)
         for place in verdict.evidence:
@@ -297,7 +297,7 @@ class _Decision:
         )
 
     def _is_copied(self, text: str) -> bool:
-        """True if a sentence of a chunk has these words and hardly any others."""
+        """True if a sentence in a chunk contains these words and hardly any others."""
         ours = read_statement(text).where.keys()
         return " " in text.strip() and any(
             2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
@@ -326,23 +326,23 @@ def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage
     support = said.support
     named = [word for word in words(topic) if word.kind == "word"]
     if named and all(word.is_capital for word in named):
-        # A chunk with the name mentions it.
+        # A chunk that contains the name mentions the topic.
         keys = {word.key for word in named}
         support = _MENTIONED if any(keys <= one.masks.keys() for one in chunks) else 1 - _MENTIONED
-    # Chunks may have the words of a topic without answering it: the claim reaches the balanced
-    # threshold when the topic falls below the strict one.
+    # Chunks may contain a topic's words without covering the topic, so the claim reaches the
+    # balanced threshold when the topic falls below the strict one.
     limits = [log_odds(model.thresholds[name]) for name in ("balanced", _SURELY_SAID)]
     support = probability(sum(limits) - log_odds(support))
     is_supported = support >= threshold
     place = _say(text, "chunk", id=said.evidence[0].chunk_id) if said.evidence else ""
     name = "left_out" if is_supported else "not_left_out"
     why = _say(text, name, topic=topic, place=place)
-    # No chunk shows that something is missing.
+    # No chunk can be cited for an absence.
     return Verdict(support, is_supported, (), why, () if is_supported else said.evidence)
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
-    """Return the chunks of the best comparison, then those with nearly the same support."""
+    """Return the chunks from the best comparison, then those with nearly the same support."""
     best, highest = max(readings, key=lambda reading: reading[1])
     others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
     return tuple(dict.fromkeys([*best, *others]))
@@ -351,11 +351,11 @@ def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, 
 def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
     found: list[StatementComparison] = []
     supports: list[float] = []
-    # A contradiction never scores below silence.
+    # A contradicted statement never scores lower than one without any evidence.
     support = silence = model.support(())
     for one in compare_with(model, text, chunks):
         shared = shared_features(one)
-        # Clashes only lower the support, so sentences that cannot be cited anyway are skipped.
+        # Clashes only lower the support, so skip sentences that cannot be cited even without them.
         if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
             continue
         found.append(one)
@@ -366,7 +366,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
         is_empty = not model.key_weights(statement, language_in(statement))
         return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
     is_supported = support >= threshold
-    # For an unsupported statement, the nearest sentence gives the best explanation.
+    # For an unsupported statement, the closest sentence gives the best explanation.
     best = found[supports.index(max(supports))] if is_supported else found[0]
     cited: tuple[int, ...] = ()
     evidence = evidence_for(best)
@@ -384,7 +384,7 @@ def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:
-    """Return the compared sentence, and others that supply many of its missing words."""
+    """Return the compared sentence, and others that contain many of the words it lacks."""
     weights, lost = compared.weights, compared.lost
     least = _LEAST_JOINING * sum(weights.values())
     places = [compared.evidence]

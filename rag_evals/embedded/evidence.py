@@ -1,4 +1,4 @@
-"""Passages at which a reader can check a finding, found when it is shown, not when it is graded."""
+"""Passages where a reader can check a finding, looked up for display and not during grading."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from rag_evals.embedded.verifier import EmbeddedVerifier
 from rag_evals.text import split_sentences
 
 _WITH_TEXT = ("statement", "reference", "citation")
-# Of a longer context only the beginning is compared.
+# Only this many sentences of a context are compared.
 _MOST_COMPARED = 2_000
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Find the passages at which a reader can check a finding, best first.
+    """Find the passages where a reader can check a finding, best first.
 
-    These are the judge's quotes. If there are none, the embedded judge chooses sentences from the
+    The judge's quotes come first. If there are none, the embedded judge selects sentences from the
     cited chunks, or from all chunks if none are cited.
     """
     quoted = quoted_passages(finding, chunks)
@@ -27,7 +27,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
         cited = []
     places = cited or range(len(chunks))
     (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
-    # The reason names chunk ids, which are right only if all chunks were compared.
+    # The reason contains chunk ids, which are correct only if all chunks were compared.
     is_said = finding.verdict or verdict.is_supported or verdict.reason == finding.reasoning
     differs = "" if cited or is_said else verdict.reason
     found = verdict.evidence[:3] or _most_similar(finding.text, [chunks[one] for one in places])
@@ -40,7 +40,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
 
 
 def _most_similar(text: str, chunks: Sequence[str]) -> list[Evidence]:
-    """Return the sentence with the largest share of equal trigrams of letters (Dice)."""
+    """Return the sentence with the largest share of matching character trigrams (Dice)."""
     own = _trigrams(text)
     sentences = [
         Evidence(place, one.start, one.end, one.text)
@@ -63,13 +63,13 @@ def _trigrams(text: str) -> Counter[str]:
 def evidence_words(
     finding: Finding, chunks: Sequence[str], say: Phrases | None = None, most: int = 300
 ) -> list[str]:
-    """Return at most two lines: the passage for a finding, and what differs there.
+    """Return at most two lines: the passage for a finding, and how the two differ.
 
     Args:
-        finding: A finding of any grader.
-        chunks: The texts of the context.
+        finding: A finding from any grader.
+        chunks: The texts of the context chunks.
         say: Phrases in the reader's language; None means English.
-        most: Maximum number of characters of the passage.
+        most: Maximum length of the passage in characters.
     """
     say = say or phrases()
     found = find_passages(finding, chunks)[:1]
@@ -78,7 +78,7 @@ def evidence_words(
 
 
 def quoted_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Return the passages that the judge quoted, without quotes that no chunk contains."""
+    """Return the passages that the judge quoted, omitting quotes not found in any chunk."""
     found: list[EvidencePassage] = []
     for quote in finding.quotes:
         text = chunks[quote.chunk_id] if 0 <= quote.chunk_id < len(chunks) else ""

@@ -1,4 +1,4 @@
-"""The model: a logistic regression over seven features, its weights file, and whole answers."""
+"""The model: a logistic regression over seven features, its weights file, and answer support."""
 
 import hashlib
 import json
@@ -28,12 +28,12 @@ MEANINGS = {
     "names_nowhere": "names that no such chunk holds, up to 3",
     "clash": "1 where the sentence contradicts and all else agrees, then falls fast",
 }
-"""Every feature with its meaning. Shares are 0 to 1; the weight of a word is its rarity."""
+"""Each feature and its meaning. Shares are between 0 and 1; a word's weight is its rarity."""
 
 FEATURES = tuple(MEANINGS)
 
-# Higher values of these never lower the support, higher values of the others never raise it. The
-# fit keeps these signs: otherwise weights of correlated features cancel out and do not generalize.
+# Higher values of these never lower the support; higher values of the others never raise it. The
+# fit enforces this; otherwise, weights of correlated features cancel out and do not generalize.
 FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
 _SHARPNESS = 6
@@ -56,7 +56,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
         cover * cover,
-        # Summed in the statement's order: sets are ordered differently in each process.
+        # Summed in the statement's order, because set order varies between processes.
         sum([weight for key, weight in weights.items() if key in wide]) / total,
         found.pairs,
         sum(reworded) / total,
@@ -66,12 +66,12 @@ def shared_features(compared: StatementComparison) -> list[float]:
 
 
 def clash_feature(compared: StatementComparison) -> float:
-    """Return the last feature: 1 if the sentence contradicts but has all other words."""
+    """Return the last feature: 1 if the sentence contradicts but contains all other words."""
     return agreement(compared) ** _SHARPNESS if compared.clashes else 0.0
 
 
 def agreement(compared: StatementComparison) -> float:
-    """Return the share of the statement in the sentence, without the contradicting words."""
+    """Return the share of the statement found in the sentence, ignoring contradicting words."""
     strange = frozenset[str]().union(*[clash.keys for clash in compared.clashes])
     where, replaced = compared.evidence.sentence.where, compared.replaced.keys() | compared.near
     total = held = 0.0
@@ -85,9 +85,9 @@ def agreement(compared: StatementComparison) -> float:
 
 # English words that say little in any text.
 #
-# Answers present facts with words such as "additionally", "various factors", "the article
-# discusses". These are rare in sources, so rarity alone would weigh them like facts. The lists
-# come from general knowledge.
+# Answers present facts with phrases such as "additionally", "various factors" and "the article
+# discusses". They are rare in sources, so by rarity alone they would weigh as much as facts. The
+# lists come from general knowledge.
 
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
@@ -99,7 +99,7 @@ _MOST_NUMBER_IDF = 6.0
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Fitted weights: a logistic regression over `FEATURES`, and background counts of words."""
+    """Fitted weights: a logistic regression over `FEATURES`, and background word counts."""
 
     coefficients: tuple[float, ...]
     intercept: float
@@ -110,7 +110,7 @@ class Model:
     digest: str
 
     def key_weights(self, statement: Sentence, language: str) -> dict[str, float]:
-        """Weigh the content words of a statement by how rare they are."""
+        """Weight a statement's content words by their rarity."""
         idf = self.idf
         weights: dict[str, float] = {}
         small: frozenset[str] = frozenset()
@@ -129,7 +129,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Weigh features; the last one is negative, so without it this is an upper bound."""
+        """Return the log odds; without the last feature, which is negative, an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
@@ -150,7 +150,7 @@ def log_odds(chance: float) -> float:
 
 
 def load(path: Path) -> Model:
-    """Read a weights file, once per process until it changes.
+    """Read a weights file, which is cached until it changes.
 
     Raises:
         ConfigurationError: The file is missing, is not JSON, or was made for other features.
@@ -173,7 +173,7 @@ def _load(place: Path, changed: int) -> Model:
 
 
 def parse(data: Mapping[str, Any], digest: str) -> Model:
-    """Build a model from the content of a weights file.
+    """Build a model from the contents of a weights file.
 
     Raises:
         ConfigurationError: A field is missing, or the features do not match this version.
@@ -196,11 +196,11 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
     """Convert background counts to idf weights.
 
     Args:
-        background: For each language "chunks" (the number counted) and "words": for each number of
-            chunks, the keys that occur in so many, separated by spaces.
+        background: For each language, "chunks" (how many were counted) and "words", which maps each
+            number of chunks to the keys that occur in that many, separated by spaces.
 
     Returns:
-        The idf of each key, and each language's idf for an unseen key.
+        The idf of each key, and of unseen keys in each language.
     """
     idf: dict[str, float] = {}
     unseen: dict[str, float] = {}
@@ -218,31 +218,31 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
     return idf, unseen
 
 
-# Support of a whole answer from the support values of its statements.
+# The support of a whole answer, derived from the support of its statements.
 #
 # The weakest statement decides, with a lower limit than for a single statement. With a sum, long
 # answers would fail by chance; with a mean, true sentences would hide a false one. On either side
-# of the limit, all statements together rank the answers.
+# of the limit, answers are ranked by all their statements.
 
 LEAST_ANSWER_SUPPORT = 0.5
-"""Least support of a supported answer, whatever the number of its statements."""
+"""Minimum support for an answer to count as supported, however many statements it contains."""
 
 # Chosen on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
 PASSED_SUPPORT, FAILED_SUPPORT = (0.55, 0.80), (0.10, 0.40)
-"""Lowest and highest support of answers on either side of the limit, chosen for the least mean
-calibration error over all sources of answers."""
+"""Lowest and highest support of answers on either side of the limit, chosen to minimize the mean
+calibration error over all answer sources."""
 
 
 def answer_support(supports: Sequence[float], limit: float) -> float:
     """Return the probability that all statements of an answer are supported.
 
-    It is 0.55 to 0.8 if the weakest statement reaches the limit, else 0.1 to 0.4. Further
-    statements never raise it, so padding cannot make an answer pass.
+    It is between 0.55 and 0.8 if the weakest statement reaches the limit, otherwise between 0.1 and
+    0.4. Additional statements never raise it, so padding cannot make an answer pass.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
-    # Statements of one answer tend to be wrong together, so the product alone is too low.
+    # Statements in the same answer tend to be wrong together, so the product alone is too low.
     together = exp(_SHARED_FAULTS * chances)
     has_passed = min(supports, default=1.0) >= limit
     low, high = PASSED_SUPPORT if has_passed else FAILED_SUPPORT

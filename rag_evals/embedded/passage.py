@@ -38,7 +38,7 @@ _KEY, _MARKS, _WHOLE = attrgetter("key"), attrgetter("marks"), itemgetter(0)
 
 
 class Sentence:
-    """The words of one sentence, of a chunk or of a statement."""
+    """The words of a sentence in a chunk, or of a statement."""
 
     __slots__ = ("keys", "marks", "sequence", "span", "where")
 
@@ -51,7 +51,7 @@ class Sentence:
 
 
 class Passage:
-    """A chunk: its sentences, and a bit mask of sentences for each content word."""
+    """A chunk: its sentences, and for each content word a bit mask of those that contain it."""
 
     __slots__ = ("_known", "masks", "sequences", "spans", "text")
 
@@ -70,7 +70,7 @@ class Passage:
             for span in _pieces(text, place) if is_long else [place]:
                 sequence = read_words(span.text)
                 if is_row:
-                    # A row is read with the header of its table.
+                    # A row is read together with its table header.
                     sequence = [*head, *sequence]
                     head = head or [word for word in sequence if word.kind == "word"]
                 self.spans.append(span)
@@ -80,7 +80,7 @@ class Passage:
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        # Most sentences are never compared, and stay lists of words.
+        # Most sentences are never compared and remain lists of words.
         known = self._known.get(number)
         if known is None:
             known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
@@ -88,7 +88,7 @@ class Passage:
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
-    # Texts without full stops, such as transcripts, would make very long evidence.
+    # Texts without full stops, such as transcripts, would produce very long evidence.
     if len(read_words(span.text)) <= _LONGEST_SENTENCE:
         return [span]
     pieces: list[Span] = []
@@ -115,8 +115,8 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 
 
 def read_statement(text: str) -> Sentence:
-    """Read a statement as one sentence, even if it has several."""
-    # Comparisons slow down with the statement's length.
+    """Read a statement as one sentence, even if it contains several."""
+    # Limited, because longer statements are slower to compare.
     sequence = read_words(text[:_LONGEST_STATEMENT_TEXT])[:_LONGEST_STATEMENT]
     return Sentence(Span(0, len(text), text), sequence)
 
@@ -133,7 +133,7 @@ def heads_in(sentence: Sentence) -> set[str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def names_in(sentence: Sentence) -> dict[str, str]:
-    """Return the keys of words that look like names, with their surfaces."""
+    """Map the keys of words that look like names to their surfaces."""
     sequence = sentence.sequence
     return {
         word.key: word.surface
@@ -144,7 +144,7 @@ def names_in(sentence: Sentence) -> dict[str, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def figures_in(sentence: Sentence) -> dict[int, str]:
-    """Return the positions of numbers and months, with the unit of each, or ""."""
+    """Map the position of each number to its unit or "", and of each month to "month"."""
     sequence = sentence.sequence
     return {
         position: unit_at(sequence, position) if word.kind == "number" else "month"
@@ -155,7 +155,7 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def clauses_in(sentence: Sentence) -> list[int]:
-    """Return the number of each word's clause, from 0."""
+    """Return each word's clause number, starting from 0."""
     text, place, clause = sentence.span.text, 0, 0
     found: list[int] = []
     for word in sentence.sequence:
@@ -169,12 +169,12 @@ def clauses_in(sentence: Sentence) -> list[int]:
 
 
 def language_in(sentence: Sentence) -> str:
-    """Return the sentence's language, or English if it cannot be recognised."""
+    """Return the sentence's language, or English if it cannot be recognized."""
     return language_of(sentence.span.text) or "en"
 
 
 class Place(NamedTuple):
-    """A sentence of a chunk, and the weight of the statement's words in it."""
+    """A sentence in a chunk, and the weight of the statement's words that it contains."""
 
     cover: float
     chunk: Passage
@@ -187,9 +187,9 @@ class Found(NamedTuple):
     """Evidence for a statement.
 
     Attributes:
-        best: The sentences with most of its words, best first; those with much fewer are left out.
-        wide: Its keys in the chunk with most of them, or in a chunk with nearly as many.
-        pairs: Share of its pairs of neighbouring words that the best sentences have too.
+        best: The sentences with the most of its words, best first, without those far behind.
+        wide: Its keys found in the chunk with the most of them, or in one with nearly as many.
+        pairs: Share of its pairs of adjacent words that also occur in the best sentences.
     """
 
     best: list[Place]
@@ -197,7 +197,7 @@ class Found(NamedTuple):
     pairs: float
 
 
-# Weight of the shared words, negative length, two texts that break ties, chunk and sentence.
+# Weight of the shared words, negative length, two texts to break ties, chunk and sentence.
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 3
 # A sentence with far fewer shared words than the best one cannot contradict the statement.
@@ -220,7 +220,7 @@ def find_evidence(
     ranked: list[_Rank] = []
     best_cover = 0.0
     for whole, shared, chunk_id in sorted(held, key=_WHOLE, reverse=True):
-        # Neither this chunk nor the rest can have a sentence among the best.
+        # Neither this chunk nor the remaining ones can contain one of the best sentences.
         if whole < _LEAST_OF_BEST * best_cover:
             break
         ranked += _ranks(weights, shared, chunks[chunk_id], chunk_id)
@@ -244,7 +244,7 @@ def find_evidence(
 
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
-    """Return the weight of the words in a chunk's best sentence, and in the whole chunk."""
+    """Return the weight of the shared words in a chunk's best sentence, and in the whole chunk."""
     shared = [key for key in weights if key in chunk.masks]
     best = max((rank[0] for rank in _ranks(weights, shared, chunk, 0)), default=0.0)
     return best, sum(weights[key] for key in shared)

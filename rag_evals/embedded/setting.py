@@ -1,10 +1,10 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Claims read with the question and the text before them.
+"""Claims interpreted with the question and the preceding text.
 
-A short answer fills the gap of a simple question, "yes" and "no" turn the question into a
-statement, and a leading pronoun is replaced by the subject before it. The rules are for English and
-Russian; other claims stay as they are, with the reason.
+A short answer fills the gap in a simple question, "yes" and "no" turn the question into a
+statement, and a leading pronoun is replaced with the preceding subject. The rules cover English and
+Russian. Any other claim stays unchanged, and the reason is recorded.
 """
 
 import re
@@ -33,7 +33,7 @@ _LEADS_ON = ("announcement", "heading", "question")
 def claims_in_setting(
     prepared: Sequence[PreparedStatement], question: str | None
 ) -> list[Claim | None]:
-    """Return the claim of each sentence of an answer; None if it claims nothing."""
+    """Return the claim of each sentence in an answer; None if it claims nothing."""
     found: list[Claim] = []
     claims: list[Claim | None] = []
     fragments = [
@@ -47,9 +47,9 @@ def claims_in_setting(
             if one.no_claim in _LEADS_ON:
                 found.append(Claim(one.claim))
             continue
-        # "No, it is not." needs its "No".
+        # "No, it is not." must keep its "No".
         text = one.text if leaning_of(one.text) == "yes_no" else one.claim
-        # Data, and fragments in a list, are not answers to the question by themselves.
+        # Data and list fragments do not answer the question by themselves.
         is_data = len(fragments) > 1 or one.claim.lower() not in one.text.lower()
         asked = None if is_data and one.claim in fragments else question
         found.append(Claim(text, one.text, text_before(found), asked))
@@ -58,7 +58,7 @@ def claims_in_setting(
 
 
 class Asked(NamedTuple):
-    """A simple question, as the statement that its answer completes.
+    """A simple question, rephrased as the statement that its answer completes.
 
     Attributes:
         subject: The subject, such as "the Louvre Pyramid"; empty if the answer is the subject.
@@ -120,7 +120,7 @@ _TURNS_ROUND = re.compile(
 
 
 def read_question(question: str) -> Asked | None:
-    """Parse a question; None if it is not a simple one."""
+    """Parse a question; return None if it is not simple."""
     text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
     plain = text.rstrip("?!. ")
     if not plain or _TWO_QUESTIONS.search(text.rstrip("? ")):
@@ -145,7 +145,7 @@ def _read_wh(word: str, tokens: list[str]) -> Asked | None:
         if len(tokens) < 2 or tokens[0] == "to" or not (verb or word in ("who", "what")):
             return None
         return Asked("", "", " ".join(tokens[verb:]))
-    # The statement keeps "storeys" and "tall" of "how many storeys" and "how tall".
+    # The statement keeps "storeys" from "how many storeys", and "tall" from "how tall".
     asked_for = tokens[:place] if word == "how" else []
     if asked_for and asked_for[0].lower() in ("many", "much", "often", "far", "long"):
         asked_for = asked_for[1:]
@@ -178,13 +178,13 @@ def _split_subject(tokens: list[str]) -> tuple[str, str]:
     if low[0] in _PRONOUNS or (end == begin == 0 and len(tokens) > 2 and low[1] != "of"):
         end = 1
     elif end == begin or low[end - 1] in _INSIDE_NAMES:
-        # A common noun ends before a participle, a preposition, another noun phrase, or the last word.
+        # A common noun ends before a participle, a preposition, a determiner, or the last word.
         ends = _PREPOSITIONS | _DETERMINERS
         stops = (n for n in range(begin + 1, len(low)) if low[n] in ends or _is_past(low[n]))
         end = next(
             (n for n in stops if low[n - 1] not in _INSIDE_NAMES), max(begin + 1, len(low) - 1)
         )
-        # "the first Super Bowl": a name ends with its last capital.
+        # "the first Super Bowl": a name ends with its last capitalized word.
         while end < len(tokens) and tokens[end] != low[end]:
             end += 1
     return " ".join(tokens[:end]), " ".join(tokens[end:])
@@ -197,7 +197,7 @@ def _read_russian(text: str) -> Asked | None:
     found = _RU_WH.fullmatch(text)
     if found is None:
         return Asked(leading_subject(text), text, is_yes_no=True) if " " in text else None
-    # "пирамида Лувра" of "была построена пирамида Лувра".
+    # "пирамида Лувра" from "была построена пирамида Лувра".
     tokens = found["rest"].split()
     nouns = [one for one in tokens if not _RU_VERB.fullmatch(one) and one.lower() != "был"]
     is_plain = 0 < len(nouns) <= 4 and len(nouns) < len(tokens)
@@ -209,7 +209,7 @@ _LONGEST_SUBJECT = 8
 
 
 def leading_subject(sentence: str) -> str:
-    """Return a simple subject before the first finite verb; empty if there is none.
+    """Return the simple subject before the first finite verb, or "" if there is none.
 
     "The Eiffel Tower stands in Paris." → "The Eiffel Tower"
     """
@@ -241,7 +241,7 @@ _YES_NO = re.compile(
     re.IGNORECASE,
 )
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An English echo is a pronoun and an auxiliary; a Russian one also has words of the question.
+# An English echo is a pronoun and an auxiliary; a Russian one also contains words from the question.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _HEAD = re.compile(
     r"(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
@@ -258,15 +258,15 @@ _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b
 
 
 class Reading(NamedTuple):
-    """How a claim is read.
+    """An interpretation of a claim.
 
     Attributes:
-        text: The claim, rewritten.
-        antecedent: The replacement of a pronoun; empty if none was replaced.
-        gap: The answer in the text, if its other words are from the question; else empty.
-        denied: The subject of the question that a "no" answers: the claim is supported if the
-            chunks contradict other words of `text`. None for all other claims.
-        unresolved: Why the text still depends on others; None if it does not.
+        text: The claim as rewritten.
+        antecedent: The text that replaced a pronoun; empty if none was replaced.
+        gap: The answer within `text`, if its other words come from the question; otherwise empty.
+        denied: The subject of a question answered with "no": the claim is supported if the chunks
+            contradict other words of `text`. None for all other claims.
+        unresolved: How the text still depends on its context; None if it does not.
     """
 
     text: str
@@ -277,7 +277,7 @@ class Reading(NamedTuple):
 
 
 def stand_alone(claim: Claim) -> Reading:
-    """Read a claim with its question and the text before it."""
+    """Interpret a claim using its question and the preceding text."""
     leaning, question = claim.leaning, claim.question or ""
     if leaning is None or (claim.sentence, claim.before, claim.question) == (None, None, None):
         return Reading(claim.text)
@@ -287,7 +287,7 @@ def stand_alone(claim: Claim) -> Reading:
     if leaning == "yes_no":
         return _yes_or_no(claim.text, asked, question)
     if claim.before or language_of(question) not in (None, *READ_WELL):
-        # An item of a list does not answer the question by itself.
+        # A list item does not answer the question by itself.
         return Reading(claim.text)
     if filled := asked and _filled(claim, asked, question):
         return Reading(filled, gap=claim.text)
@@ -305,7 +305,7 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
         return unclear
     echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
     if echo and not _YES_NO.fullmatch(echo):
-        # "Yes, it is not." is contradictory; "Да, закрыт." has a new word.
+        # "Yes, it is not." contradicts itself; "Да, закрыт." adds a new word.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
         if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
@@ -318,7 +318,7 @@ def _content(text: str) -> set[str]:
 
 
 def _filled(claim: Claim, asked: Asked, question: str) -> str:
-    """Complete the question's statement with an answer; empty if that is impossible."""
+    """Complete the question's statement with the answer; return "" if that is impossible."""
     text = claim.text
     gap = text.strip().rstrip(".!")
     content, said = _content(gap), _content(asked.before)
@@ -356,7 +356,7 @@ def _without_pronoun(claim: Claim) -> Reading:
 
 
 def _antecedent(claim: Claim) -> str:
-    """Return the subject that a leading pronoun most likely refers to, or an empty text."""
+    """Return the subject that a leading pronoun most likely refers to, or an empty string."""
     if claim.before:
         first = split_sentences(claim.before)
         return leading_subject(first[0].text) if first else ""

@@ -2,14 +2,14 @@
 # ruff: noqa: E501
 """Parts of a sentence that claim nothing: talk about the sources, leads and remarks.
 
-"Passage 2 is about tea." claims nothing that a source could show. "Passage 3 does not say how to
-fold a quilt." does: it is wrong if the source says how. The rules are for English and Russian.
+"Passage 2 is about tea." makes no claim that a source could support. "Passage 3 does not say how to
+fold a quilt." does: it is wrong if the source says how. The rules cover English and Russian.
 """
 
 import re
 from functools import lru_cache
 
-# Lines without a full stop are sentences or titles, such as "Documents required for travel".
+# Lines without a full stop are sentences, or titles such as "Documents required for travel".
 
 _LONGEST = 400
 _VERB = re.compile(
@@ -17,7 +17,7 @@ _VERB = re.compile(
     r"есть|нет|был|была|было|были|будет|будут|имеет|имеют|является|являются|стоит|стоят|может|могут|находится|закрыт\w?|открыт\w?)\b",
     re.IGNORECASE,
 )
-# "The hotel burned down", "Отель сгорел в 2003 году": a past tense after a subject.
+# "The hotel burned down", "Отель сгорел в 2003 году": a past-tense verb after a subject.
 _PAST = re.compile(
     r"(?:the|a|an|its|our|his|her|their|this|it|he|she|they|we|i)\s+(?:\w+\s+){0,4}?\w{2,}(?:ed|burnt|stood|sank|fell|won|lost|sold|built)\b",
     re.IGNORECASE,
@@ -30,7 +30,7 @@ _COUNTS = re.compile(r"(?:в|на|у)\s+[^\W\d]+\s+\d+\s+\w", re.IGNORECASE)
 
 
 def reads_as_sentence(line: str) -> bool:
-    """True if a line has a subject and a verb, or a number of something."""
+    """True if a line contains a subject and a verb, or the number of something."""
     text = line.strip(" *_#:")[:_LONGEST].replace("’", "'")
     return any(pattern.match(text) for pattern in (_VERB, _PAST, _PAST_RU, _COUNTS))
 
@@ -50,7 +50,7 @@ STATES = (
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
     r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?|reiterates?|highlights?|emphasi[sz]es?)"
 )
-# Substrings, because a regular expression with many words is slow if none is found.
+# Substrings, because a regular expression with many alternatives is slow if none matches.
 _SOURCES = (
     "passage context document text article source excerpt chunk snippet paragraph information "
     "material data reference result отрыв контекст документ текст стать источник фрагмент информаци материал данны"
@@ -139,7 +139,7 @@ _UNKNOWN = re.compile(
     r"|(?:the|my) answer (?:to .{0,80} )?is (?:not )?[\"“«']?(?:unable|cannot|not (?:given|known|in))\b"
     r"|without (?:more|further|additional) (?:context|information|details)\b"
     r"|(?:more|further|additional) (?:information|context|details) (?:is|are|would be) (?:needed|required|necessary)\b"
-    # "I cannot refund orders after 3 days." is a claim, "I cannot find it in passage 3." is not.
+    # "I cannot refund orders after 3 days." is a claim; "I cannot find it in passage 3." is not.
     r"|i (?:can(?:no|')t|cannot|do not|don't|could not|couldn't|am (?:not|unable)|was unable)\b(?!(?:(?!answer|find|determine|say|tell|know|provide|give|see|have|passage|document|information|context)[^.\d]){0,120}\d)"
     r"|i'm (?:not able|unable|not sure)\b"
     r")",
@@ -198,7 +198,7 @@ def names_source(text: str) -> bool:
 # Called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> str | None:
-    """Return the topic that the sources leave out according to a sentence; None if unclear."""
+    """Return the topic that, according to a sentence, the sources leave out; None if unclear."""
     if not _may_speak(sentence):
         return None
     head = sentence.replace("’", "'")
@@ -253,7 +253,7 @@ _LEADS = re.compile(
     r"|(?:passage|document|source|chunk|context|text|snippet|article|excerpt) \d+:\s+"
     rf"|(?:it is|it's) (?:stated|mentioned|noted|said|explained)(?: in {SOURCE})? that\s+"
     r"|(?:yes|no|sure|certainly|of course)[,:!.]\s+"
-    # "Sorry, we are closed on Monday." claims what comes after the comma.
+    # The claim in "Sorry, we are closed on Monday." is the part after the comma.
     r"|(?:(?:i'm |i am |we are )?(?:very |so )?sorry|my apologies|hello|hi|hey|(?:great|good) question|thanks(?: for asking)?|thank you|"
     r"извините|простите|прошу прощения|здравствуйте|привет|отличный вопрос|хороший вопрос)\s{0,2}[,:!—–-]\s{1,4}(?:but\s|но\s)?(?=(?:\S+\s+){2}\S)"
     r"|(?:in summary|overall|in short|to summarize|in conclusion|to sum up|in other words)[,:]\s+"
@@ -275,7 +275,7 @@ _LEADS = re.compile(
     re.IGNORECASE,
 )
 # "It is tall [1, 2] (see passage 2) (Smith et al., 2019)." → "It is tall."
-# White space is bounded: the search would retry an unbounded run from each position.
+# White space is bounded, because the search would retry an unbounded run from every position.
 _CITATION = re.compile(
     r"\s{0,4}(?:\[\^\d+\]|\([^()\d]{1,40} et al\.?,? \d{4}[a-z]?\)|\[\s*\d+(?:\s*[,;–-]\s*\d+)*\s*\]|\((?:see |source:\s*|according to |from |см\.? )?(?:passage|source|doc(?:ument)?|chunk|ref(?:erence)?|отрыв(?:ок|ки)|документ|источник|фрагмент)s?\s*"
     r"\d+(?:(?:,| and|, and|;| и)\s*(?:passage\s*|отрывок\s*)?\d+)*(?::\d+)?\)|【[^】]{0,40}】"
@@ -298,17 +298,17 @@ _BUT = re.compile(
     r"|(?P<sign>[;,])?\s+(?:however|but(?! rather\b)|though|although|yet|nevertheless|однако|но|хотя),?\s+",
     re.IGNORECASE,
 )
-# "Passage 3 gives a recipe, but does not say who wrote it" only speaks of the passage.
+# "Passage 3 gives a recipe, but does not say who wrote it" is only about the passage.
 _LACKS_SUBJECT = re.compile(
     r"(?:do|does|did|rather|instead|only|simply|merely|is|are|has|have|provides?|gives?|mentions?|says?|states?|suggests?|describes?|focus(?:es)?|не|лишь|только)\b",
     re.IGNORECASE,
 )
 _EMPHASIS = re.compile(r"\*\*|__|`")
-# Every citation and emphasis has one of these.
+# Every citation or emphasis contains one of these characters.
 _SIGNS = "[(【*_`<"
 _MOST_LEADS = 3
 LONGEST_MATCHED = 600
-"""Number of characters that patterns look at, which bounds their time."""
+"""Number of characters that patterns search, which bounds their running time."""
 
 
 def strip_lead(sentence: str) -> str:
@@ -341,7 +341,7 @@ def is_about_sources(text: str) -> bool:
 
 
 def _behind_turn(text: str) -> str:
-    """Return the claim that follows a clause about the sources, or an empty text."""
+    """Return the claim that follows a clause about the sources, or an empty string."""
     for turn in _BUT.finditer(text[:LONGEST_MATCHED]):
         rest = _without_leads(text[turn.end() :])
         is_own = (turn["sign"] and len(rest.split()) > 3) or reads_as_sentence(rest)

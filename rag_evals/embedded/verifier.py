@@ -1,6 +1,6 @@
 """The embedded verifier and its settings.
 
-The engine is imported with the first verdict, because most programs use a model instead.
+The engine is imported for the first verdict, because most programs use a model instead.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,9 +33,9 @@ THRESHOLDS = ("balanced", "screen", "strict")
 
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
-# Increase it if the same weights may give another verdict.
+# Increase this if the same weights may give a different verdict.
 _ENGINE = 14
-# Number of characters from which the script of a text is detected.
+# Number of leading characters used to detect a text's script.
 _SCRIPT_READ = 300
 
 
@@ -46,12 +46,12 @@ class EmbeddedVerifier:
     negations and opposites. It does not reason: see the model card in the documentation.
 
     Args:
-        threshold: Least support of a supported statement, 0 to 1, or a name: `"balanced"` weighs
-            both kinds of error alike; `"screen"` accepts about one unsupported statement in ten,
-            `"strict"` one in thirty. None means `"balanced"`.
+        threshold: Minimum support for a statement to count as supported, between 0 and 1, or a
+            name: `"balanced"` gives both kinds of error equal weight; `"screen"` accepts about one
+            unsupported statement in ten, `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
-        languages: Codes of further languages in which verdicts count, besides English and Russian,
-            such as `["de"]`; `["any"]` for all languages.
+        languages: Codes of languages besides English and Russian in which verdicts count, such as
+            `["de"]`; `["any"]` means all languages.
 
     Raises:
         ConfigurationError: The threshold, the weights file or a language is invalid.
@@ -78,7 +78,7 @@ class EmbeddedVerifier:
 
     @property
     def threshold(self) -> float:
-        """Least support of a supported statement, 0 to 1."""
+        """Minimum support for a statement to count as supported, between 0 and 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
         return self._model().thresholds[self._threshold]
@@ -95,7 +95,7 @@ class EmbeddedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> Self:
-        """Return the verifier itself: no change applies to it."""
+        """Return the verifier itself, because no changes apply to it."""
         del changes
         return self
 
@@ -103,10 +103,10 @@ class EmbeddedVerifier:
         return f"{type(self).__name__}({self.name!r})"
 
     def answer_support(self, supports: Iterable[float]) -> float:
-        """Return the probability that all statements of an answer are supported, 0.1 to 0.8.
+        """Return the probability (0.1 to 0.8) that all statements in an answer are supported.
 
-        It is above 0.5 if the weakest statement reaches the limit for answers. Further statements
-        never raise it.
+        It is above 0.5 if the weakest statement reaches the limit for answers. Additional
+        statements never raise it.
         """
         # As below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
@@ -122,14 +122,14 @@ class EmbeddedVerifier:
         """Decide each statement against all chunks.
 
         Returns:
-            One verdict for each statement, in order; it refers to chunks by index.
+            One verdict per statement, in order. Verdicts refer to chunks by index.
 
         Raises:
-            ConfigurationError: An argument is one text instead of a list.
+            ConfigurationError: An argument is a single text instead of a list.
         """
         for name, texts in (("statements", statements), ("chunks", chunks)):
             if isinstance(texts, str):
-                # A string is a sequence too: each letter would get a verdict.
+                # A string is a sequence too: every character would get a verdict.
                 raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
         # Loading the word lists would slow down every import of the package.
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
@@ -142,7 +142,7 @@ class EmbeddedVerifier:
         return [_quoting(verdict, chunks, typed) for verdict in verdicts]
 
     def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-        """Rank the indices of all chunks for each statement, by the words that they share."""
+        """Rank the indices of all chunks for each statement by the words they share."""
         from rag_evals.embedded.decide import rank  # noqa: PLC0415 - as above
 
         return rank(self._model(), statements, chunks)
@@ -158,7 +158,7 @@ class EmbeddedVerifier:
             question: Needed for answers such as "In 1889." or "No.", and for pronouns.
 
         Returns:
-            Pairs of sentence and verdict, in order; empty for an answer that claims nothing.
+            Pairs of a sentence and its verdict, in order; empty if the answer claims nothing.
         """
         # As above.
         from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
@@ -183,7 +183,7 @@ class EmbeddedVerifier:
         return [replace(one, is_sure=False) for one in verdicts]
 
     def reads(self, language: str | None) -> bool:
-        """True if verdicts count in a language, given by `language_in`."""
+        """True if verdicts count in a language, as returned by `language_in`."""
         return self.languages is None or language in self.languages
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
@@ -202,7 +202,7 @@ class EmbeddedVerifier:
 
 
 def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> Verdict:
-    """Replace the verdict's quotes by those of the original chunks."""
+    """Replace a verdict's quotes with those from the original chunks."""
     quotes = []
     for one in verdict.evidence:
         chunk = chunks[one.chunk_id]
