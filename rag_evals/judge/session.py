@@ -32,7 +32,7 @@ class SessionSettings:
 
     Attributes:
         timeout_seconds: For all calls of a row together, excluding waits for the limiter.
-        requests_per_minute: None uses the endpoint's headers; the same for `tokens_per_minute`.
+        requests_per_minute: None uses the limit in the endpoint's headers, as for tokens.
     """
 
     concurrency: int = 16
@@ -84,7 +84,7 @@ class JudgePipeline:
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply to the first identical call, which is charged; never share a failure."""
+        """Return the reply to the first identical call, unless it failed; only its row is charged."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)

@@ -116,12 +116,12 @@ WAITS = [
     fails(
         "a wait that is too long",
         HttpError(429, headers={"retry-after": "601"}),
-        "asks to wait 601 s (HTTP 429), and the limit (max_wait) is 600 s",
+        "asks for a wait of 601 s (HTTP 429), but the limit (max_wait) is 600 s",
     ),
     fails(
         "a wait that is longer than told",
         HttpError(503, headers={"retry-after": "2"}),
-        "and the limit (max_wait) is 1 s",
+        "but the limit (max_wait) is 1 s",
         options=["--max-wait", "1"],
     ),
     passes(

@@ -228,7 +228,7 @@ OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
     "longer wait than the row has": (
         HttpError(429, headers={"retry-after": "60"}),
         JudgeUnavailableError,
-        "asks to wait 60 s",
+        "asks for a wait of 60 s",
     ),
     "brackets without end": (
         Raw("[" * 100_000, headers={"x-should-retry": "false"}),

@@ -518,7 +518,7 @@ def test_a_time_that_is_none(seconds: float) -> None:
 def test_one_grading_does_not_wait_longer_than_it_has(scripted: Start) -> None:
     """An endpoint that asks for more than is left ends it at once, with both numbers."""
     judge = scripted(HttpError(429, headers={"retry-after": "90"}))
-    with pytest.raises(errors.JudgeUnavailableError, match=r"asks to wait 90 s \(HTTP 429\)"):
+    with pytest.raises(errors.JudgeUnavailableError, match=r"asks for a wait of 90 s \(HTTP 429\)"):
         Faithfulness.grade(**EIFFEL, client="openai/m", timeout=30)
     assert len(judge.requests) == 1
 

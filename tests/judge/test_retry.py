@@ -67,7 +67,7 @@ def test_a_batch_is_asked_for_ever_more_patiently() -> None:
 def test_what_the_endpoint_asks_for_is_waited() -> None:
     """To the second, by a single grading itself; longer than its row has is an error."""
     assert waits_of(Tries(None), refused("7"), 1) == [7.0]
-    with pytest.raises(JudgeUnavailableError, match="asks to wait 7 s .* is 5 s"):
+    with pytest.raises(JudgeUnavailableError, match="asks for a wait of 7 s .* is 5 s"):
         Tries(None, seconds_left=lambda: 5.0).after_request(refused("7"))
 
 

@@ -115,8 +115,8 @@ def judge_for(
 
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.
-        model: None leaves the model to the client.
-        options: Settings of its calls, and the number of re-asks.
+        model: None uses the client's default.
+        options: Settings for its calls, and the number of re-asks.
 
     Raises:
         ConfigurationError: The client or a setting cannot be used.

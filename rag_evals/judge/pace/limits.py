@@ -37,8 +37,7 @@ class RateBudget:
         most = max(1.0, rate)
         self._left = min(most, self._left + (now - self._refilled_at) * rate)
         self._refilled_at = now
-        # A request for more units than the bucket holds would wait forever, so it overdraws the
-        # bucket.
+        # A request for more units than the bucket holds overdraws it instead of waiting forever.
         missing = min(units, most) - self._left
         # Do not wait because of a rounding error.
         return missing / rate if missing > _ROUNDING else 0.0

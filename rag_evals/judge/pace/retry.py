@@ -217,7 +217,7 @@ class Waits:
     longest_poll: float = 60.0
 
     def before_try(self, number: int) -> float:
-        """Return the seconds to wait before a try, such as 2 for the second try."""
+        """Return the seconds to wait before a try; `number` is 2 for the second try."""
         import random  # noqa: PLC0415 - only after a failure
 
         longest: float = min(self.first * 2 ** (number - 2), self.longest)
@@ -229,7 +229,7 @@ WAITS = Waits()
 
 
 def seconds_before_poll(number: int) -> float:
-    """Return the seconds to wait before looking at a batch again; `number` starts at 1."""
+    """Return the seconds to wait before polling a batch again; `number` starts at 1."""
     longest: float = WAITS.first_poll * WAITS.poll_factor ** min(number - 1, 100)
     return min(longest, WAITS.longest_poll)
 
@@ -265,7 +265,7 @@ class Tries:
         self._answered = 0 if gate is None else gate.answered
 
     def after_request(self, error: Exception) -> float:
-        """Return the seconds to wait after a failed request; raise the error if none is left."""
+        """Return the seconds to wait before a retry, or raise the error if there is none."""
         fault = read_fault(error)
         if not may_pass(error, fault):
             raise error
@@ -300,8 +300,8 @@ class Tries:
             most = DEFAULT_MAX_WAIT_SECONDS
         if asked > most:
             longer = JudgeUnavailableError(
-                f"the endpoint asks to wait {asked:.0f} s (HTTP {status}), and the {limit} is "
-                f"{max(0.0, most):.0f} s"
+                f"the endpoint asks for a wait of {asked:.0f} s (HTTP {status}), but the {limit} "
+                f"is {max(0.0, most):.0f} s"
             )
             longer.status, longer.retry_after_seconds = status, asked
             raise longer

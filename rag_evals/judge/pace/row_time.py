@@ -79,7 +79,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
-    # Prevents cancelling the future, because the thread will set its result.
+    # Prevents cancellation of the future, because the thread will set its result.
     future.set_running_or_notify_cancel()
 
     def carry_out() -> None:

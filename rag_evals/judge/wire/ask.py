@@ -84,9 +84,9 @@ _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDiction
 def wanted_settings(
     call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge a call's settings with those `given` for the run, which win; default temperature: 0.
+    """Merge a call's settings with those `given` for the run, which win.
 
-    `own` are the settings that the client was created with.
+    `own` are the settings that the client was created with. The temperature defaults to 0.
     """
     settings = {**call, **given}
     # Some models accept either a temperature or top_p, but not both.
@@ -291,7 +291,7 @@ DEFAULT_OPTIONS = AskOptions()
 def check_timeout(seconds: float) -> None:
     # Also rejects NaN.
     if not 0 < seconds < math.inf:
-        raise ConfigurationError(f"timeout is {seconds!r}; expected seconds, more than 0")
+        raise ConfigurationError(f"timeout is {seconds!r}; expected a number of seconds above 0")
 
 
 class Judge(Protocol):
