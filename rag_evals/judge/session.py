@@ -84,7 +84,7 @@ class JudgePipeline:
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply to the first identical call, unless it failed; only its row is charged."""
+        """Return the first identical call's reply, unless it failed; only its row is charged."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)
