@@ -1,4 +1,4 @@
-"""Pure functions on English and Russian text: sentences, words, languages, quotes and citations.
+"""Pure functions for English and Russian text: sentences, words, languages, quotes and citations.
 
 Offsets are indices into the string.
 """

@@ -1,6 +1,6 @@
 """Citation marks such as `[1]` and `[Doc 2]`, and the sentences that they belong to.
 
-Recognized: `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and raised digits.
+Recognized: `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and superscripts.
 A number in code, an index (`a[1]`), an interval (`x in [0, 1]`), a label (`option [1]`), a power
 (`10²`), an isotope (`U²³⁵`) and a fraction (`¹⁄₂`) are not citations.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rag_evals.text.sentences import Span, split_sentences
 
 _LONGEST_RANGE = 20
-"""Sources in one range; "[1-300]" is a range of pages or values."""
+"""Maximum number of sources in a range; "[1-300]" is a range of pages or values."""
 
 
 class CitationMark(NamedTuple):
@@ -23,7 +23,7 @@ class CitationMark(NamedTuple):
 
 
 class CitingSentence(NamedTuple):
-    """A sentence of an answer, its claim without the marks, and the numbers that it cites."""
+    """A sentence in an answer, its claim without citation marks, and the numbers it cites."""
 
     text: str
     claim: str
@@ -35,18 +35,18 @@ _NOUN = (
     r"док|документы?|источники?|фрагменты?|чанки?|отрывки?|ссылки?|сноски?)\.?[ _#№:-]{0,2}|[#№] ?)"
 )
 _ITEM = rf"{_NOUN}?\d{{1,3}}"
-# "[1]", "[1, 3-5]", "【7】", "[^1]", "[Doc 1]" and "[Doc 1, Doc 2]"; also with an address.
+# "[1]", "[1, 3-5]", "【7】", "[^1]", "[Doc 1]" and "[Doc 1, Doc 2]"; an address may follow.
 _BRACKETS = re.compile(
     rf"[\[【](?P<inner>\s*\^?\s*{_ITEM}(?:\s*[,;–—-]\s*\^?{_ITEM})*)\s*(?:†[^\]】\n]{{0,40}})?[\]】]"
     r"(?P<address>\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\))?",
     re.IGNORECASE,
 )
-# "[[1]](address)": the outer brackets of a link whose words are a mark.
+# "[[1]](address)": the outer brackets of a link whose text is a mark.
 _OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED = re.compile(rf"[{_RAISED_DIGITS}]+(?:[,⁻˒–-][{_RAISED_DIGITS}]+)*")
 _MOST_RAISED_DIGITS = re.compile(r"\d{3}")
-# Before a raised mark: a word that ends in a lower-case letter, a full stop or a quotation mark.
+# Before a superscript: a word that ends in a lowercase letter, a full stop or a quotation mark.
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_][^\W\d_A-ZА-ЯЁ]|[.!?,;:…。\"'’”»*_)\]])\s*\Z")
 # "Option [1] costs 5 EUR.": the number is a label.
 _BEFORE_NAME = re.compile(
@@ -103,7 +103,7 @@ _LINE = re.compile(r"[^\n]*\n?")
 
 
 def citation_marks(text: str) -> list[CitationMark]:
-    """Find the citation marks of a text, in order, without nested ones."""
+    """Find the citation marks in a text, in order, except nested ones."""
     code = [found.span() for found in _CODE.finditer(text)]
     marks = [*_bracketed(text), *_raised(text)]
     return sorted(
@@ -112,9 +112,9 @@ def citation_marks(text: str) -> list[CitationMark]:
 
 
 def without_final_citations(text: str) -> str:
-    """Return a sentence without the marks at its end, or before its final full stop.
+    """Return a sentence without the citation marks at its end or before its final full stop.
 
-    Marks in its middle, and marks after a word such as "see", are part of the sentence.
+    Marks in the middle, and marks after a word such as "see", are part of the sentence.
     """
     marks: list[CitationMark] = []
     end = len(text)
@@ -130,9 +130,9 @@ def without_final_citations(text: str) -> str:
 def citing_sentences(answer: str) -> list[CitingSentence]:
     """Split an answer into sentences, each with its citation marks.
 
-    A mark inside a sentence or after its full stop belongs to it, even on a separate line. A mark
-    before the first word of a line belongs to the next sentence. A list of sources at the end is
-    left out.
+    A mark inside a sentence or after its full stop belongs to that sentence, even on a separate
+    line. A mark before the first word of a line belongs to the next sentence. A list of sources at
+    the end is omitted.
     """
     body = answer[: _list_of_sources(answer)]
     marks = citation_marks(body)
@@ -152,7 +152,7 @@ def citing_sentences(answer: str) -> list[CitingSentence]:
 
 
 def _numbers(inner: str) -> list[int]:
-    """Parse "1, 3-5"; empty if a range runs backwards or is too long for sources."""
+    """Parse "1, 3-5"; return [] if a range is descending or too long for sources."""
     numbers: list[int] = []
     for first, last in _RANGE.findall(inner):
         low, high = int(first), int(last or first)
@@ -189,7 +189,7 @@ def _raised(text: str) -> Iterator[CitationMark]:
             continue
         numbers = tuple(_numbers(written))
         behind = text[found.end() : found.end() + 1]
-        # A letter after it makes it part of a word ("¹⁴C"), a bar part of a fraction.
+        # A letter after the digits makes them part of a word ("¹⁴C"), a slash part of a fraction.
         is_glued = behind.isalnum() or behind in ("⁄", "/")
         if not numbers or is_glued or _BEFORE_POWER.search(before):
             continue
@@ -219,7 +219,7 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
     if mark.start < spans[last].end or last + 1 == len(spans):
         return last
     behind = body[spans[last].end : mark.start]
-    # Only list markers and quotation marks come before it on its line.
+    # True if only list and quote markers come before the mark on its line.
     _, newline, line = behind.rpartition("\n")
     is_first = bool(newline) and not line.strip(" \t>*-+•[(")
     shares_line = "\n" not in body[mark.end : spans[last + 1].start]
@@ -235,7 +235,7 @@ def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
 
 
 def _list_of_sources(answer: str) -> int:
-    """Return the start of the list of sources; the answer's length if there is none."""
+    """Return the offset of the list of sources, or the answer's length if there is none."""
     lines = [found for found in _LINE.finditer(answer) if found.group().strip()]
     first = len(lines)
     while first and _LIST_LINE.match(lines[first - 1].group()):
@@ -244,7 +244,7 @@ def _list_of_sources(answer: str) -> int:
         return lines[first - 1].start()
     if lines and _LIST_IN_LINE.match(lines[-1].group()):
         return lines[-1].start()
-    # Without a heading, it is a list if the text cites the numbers that its lines begin with.
+    # Without a heading, lines form a list if the text cites the numbers at the start of them.
     named: set[int] = set()
     first = len(lines)
     while first and (numbers := _numbers_in_front(lines[first - 1].group())):
@@ -260,7 +260,7 @@ def _list_of_sources(answer: str) -> int:
 
 
 def _numbers_in_front(line: str) -> list[int]:
-    """Parse the mark at the start of a line; empty if the line has nothing else."""
+    """Parse the mark at the start of a line; return [] if the line contains nothing else."""
     line = line.lstrip(" \t-*+•")
     found = _BRACKETS.match(line)
     if found is None or not line[found.end() :].strip(" .:\n"):

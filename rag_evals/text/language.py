@@ -1,7 +1,7 @@
-"""Language, script and number of tokens of a text.
+"""The language, script and token count of a text.
 
-Languages are recognised by letters, and by function words of eight languages. This is enough to
-know whether the embedded judge supports a language, and whether a judge translated a sentence.
+Languages are recognized by letters, and by the function words of eight languages. This is enough to
+tell whether the embedded judge supports a language, and whether a judge translated a sentence.
 """
 
 import re
@@ -17,7 +17,7 @@ _MOST_READ = 2000
 _LEAST_SHARE = 0.15
 _WORD = re.compile(r"[^\W\d_]+")
 _RUSSIAN = re.compile("[а-яёА-ЯЁ]")
-# The first match decides: Japanese also uses Chinese characters, Ukrainian also Russian letters.
+# The first match decides: Japanese also uses Chinese characters, and Ukrainian Russian letters.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("zh", re.compile("[\u3400-\u9fff]")),
@@ -30,19 +30,19 @@ _SCRIPTS = (
     ("hi", re.compile("[\u0900-\u097f]")),
     ("th", re.compile("[\u0e00-\u0e7f]")),
 )
-# Letters and words of Bulgarian, Serbian, Macedonian, Kazakh or Tatar that Russian does not have.
+# Letters and words in Bulgarian, Serbian, Macedonian, Kazakh or Tatar that do not occur in Russian.
 _NOT_RUSSIAN = re.compile(
     "[\u0450\u0452\u0453\u0455\u0458-\u045f\u0492-\u052f]|ъ[бвгджзйклмнпрстфхцчшщ]"
     r"|\b(?:са|се|су|има|няма|беше|който|която|което|които|във|със|този|тази|това)\b",
     re.IGNORECASE,
 )
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
-# Short texts in these scripts may have only Russian letters or only Chinese characters.
+# Short texts in these scripts may contain only Russian letters or only Chinese characters.
 _SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
-# Letters that only one of the eight languages has.
+# Letters that occur in only one of the eight languages.
 _LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
 _ODD = re.compile(f"[{''.join(_LETTERS)}]")
-# A text of so many words without function words of a known language is in an unknown one.
+# A text with this many words but no function words of a known language is in an unknown one.
 _LEAST_TOLD = 8
 UNKNOWN_LANGUAGE = "und"
 """The ISO 639-2 code for a language that is not in `LANGUAGE_NAMES`."""
@@ -56,7 +56,7 @@ LANGUAGE_NAMES = {
     "ja": "Japanese", "ko": "Korean", "uk": "Ukrainian", "el": "Greek", "he": "Hebrew",
     "ar": "Arabic", "hi": "Hindi", "th": "Thai",
 }  # fmt: skip
-"""The languages that can be recognised, by code."""
+"""The languages that can be recognized, by code."""
 
 LANGUAGE_CODES = frozenset(
     "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
@@ -69,13 +69,13 @@ LANGUAGE_CODES = frozenset(
 """Every two-letter language code of ISO 639-1."""
 
 SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
-"""The scripts that can be recognised, by the return value of `script_of`."""
+"""The scripts that can be recognized, by the return value of `script_of`."""
 
 
 def language_of(text: str) -> str | None:
-    """Return the two-letter code of a text's language, from its first 2,000 characters.
+    """Return the two-letter code of a text's language, detected in its first 2,000 characters.
 
-    None if the text is too short, mixed, or in a language that is not in `LANGUAGE_NAMES`.
+    It is None if the text is too short, mixed, or in a language that is not in `LANGUAGE_NAMES`.
     """
     text = text[:_MOST_READ]
     found = [word.lower() for word in _WORD.findall(text)]
@@ -92,9 +92,9 @@ def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str |
     """Return the language of an answer, or of its question and chunks if it is too short.
 
     Returns:
-        A code of `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` if the texts are long enough but in none of
-        these languages; None if they are too short. A text without letters, such as "1987", has the
-        language of its question, or English if that is unknown.
+        A code from `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` if the texts are long enough but not in any
+        of these languages; None if they are too short. A text without letters, such as "1987", is
+        treated as being in the language of its question, or in English if that is unknown.
     """
     if (code := language_of(text)) is not None:
         return code
@@ -120,21 +120,21 @@ def _lower_words(text: str) -> list[str]:
 
 
 def _has_only_english(found: set[str]) -> bool:
-    """True if all function words are English, and one of them is in at most one other language."""
+    """True if all function words are English, and one occurs in at most one other language."""
     languages = _languages_of_words()
     codes = [languages[word] for word in found & languages.keys()]
     return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
 
 
 def has_russian(text: str) -> bool:
-    """True if a text has a Russian letter."""
+    """True if a text contains a Russian letter."""
     return not text.isascii() and _RUSSIAN.search(text) is not None
 
 
 def script_of(text: str) -> str | None:
-    """Return the script of most letters in a text; None if it has none.
+    """Return the script of most of a text's letters; None if it contains no letters.
 
-    One of `SCRIPT_NAMES`: `latin`, the code of a language written in the script, or `other`.
+    The script is a key of `SCRIPT_NAMES`: `latin`, `other`, or the code of a language that uses it.
     """
     letters = sum(map(str.isalpha, text))
     if not letters:
@@ -149,27 +149,27 @@ def script_of(text: str) -> str | None:
 
 @lru_cache(maxsize=16)
 def small_words(language: str) -> frozenset[str]:
-    """Return the keys of a language's function words; none for English and Russian."""
+    """Return the keys of a language's function words; empty for English and Russian."""
     return _keys_of().get(language, frozenset())
 
 
 @lru_cache(maxsize=16)
 def denials(language: str) -> frozenset[str]:
-    """Return the negations of a language, in lower case; none for English and Russian."""
+    """Return a language's negations, in lowercase; empty for English and Russian."""
     listed = dict(named_groups_in("denies_languages"))
     return frozenset(listed.get(language, ()))
 
 
 def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
-    """Return a function that counts the tokens of a model, and a description of the method.
+    """Return a function that counts tokens for a model, and a description of the method.
 
-    The method is tiktoken if it knows the model, else an estimate.
+    The method is tiktoken if it supports the model, otherwise an estimate.
     """
     try:
-        import tiktoken  # noqa: PLC0415 - optional, and reads files when it is loaded
+        import tiktoken  # noqa: PLC0415 - optional, and reads files on import
 
         encoding = tiktoken.encoding_for_model(model or "gpt-4o")
-    # KeyError: an unknown model; OSError, such as requests' errors: its tables cannot be loaded.
+    # KeyError: unknown model. OSError, which includes requests' errors: tables cannot be loaded.
     except (ImportError, KeyError, OSError):
         return lambda text: len(text) // _CHARACTERS_PER_TOKEN, "estimated, 4 characters a token"
     return lambda text: len(encoding.encode(text, disallowed_special=())), "counted by tiktoken"
@@ -178,7 +178,7 @@ def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
 def _by_script(text: str) -> str | None:
     letters = sum(map(str.isalpha, text))
     for code, script in _SCRIPTS:
-        # A quoted word of another script does not make a text foreign.
+        # A quoted word in another script does not make a text foreign.
         least = 0.05 if code in ("ja", "uk") else 0.5
         if len(script.findall(text)) >= max(1, least * letters):
             is_other = code == "ru" and len(_NOT_RUSSIAN.findall(text)) >= max(1, 0.02 * letters)
@@ -188,7 +188,7 @@ def _by_script(text: str) -> str | None:
 
 def _by_small_words(found: list[str]) -> str | None:
     languages = _languages_of_words()
-    # A fast test first: most words are not in the table.
+    # A quick check first: most words are not in the table.
     known = languages.keys() & set(found)
     hits: dict[str, int] = {}
     for word in found if known else ():
@@ -200,7 +200,7 @@ def _by_small_words(found: list[str]) -> str | None:
         hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1
     if not hits:
         return None
-    # A tie of Spanish and Portuguese matters little; one with English leaves the language unknown.
+    # A tie between Spanish and Portuguese matters little; one with English means unknown.
     best = min(hits, key=lambda code: (-hits[code], code))
     least = max(2, _LEAST_SHARE * len(found))
     is_clear = hits[best] >= least and (best == "en" or hits[best] > hits.get("en", 0))
@@ -218,7 +218,7 @@ def _languages_of_words() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=1)
 def _keys_of() -> dict[str, frozenset[str]]:
-    # Its tables take a while to build, and most programs do not need them.
+    # This module's tables take a while to build, and most programs do not need them.
     from rag_evals.text.word_forms import stem  # noqa: PLC0415
 
     return {
@@ -231,15 +231,15 @@ def _keys_of() -> dict[str, frozenset[str]]:
 # Invisible: a soft hyphen, a zero-width space, a word joiner and a byte-order mark.
 UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _WIDE = re.compile("[\uff01-\uff5e]+")
-# Most texts have none of these, and searching is ten times as fast as translating.
+# Most texts contain none of these, and searching is ten times as fast as translating.
 _UNTYPED = re.compile(f"[{''.join(map(chr, UNSEEN))}\uff01-\uff5e]")
 
 
 def as_typed(text: str) -> str:
     """Normalize letters and digits for comparison.
 
-    Invisible characters are removed, a letter with a combining accent becomes one character, and
-    full-width characters become narrow. Nothing else changes.
+    Invisible characters are removed, a letter and its combining accent become one character, and
+    full-width characters become ASCII. Nothing else changes.
     """
     if text.isascii():
         return text
@@ -250,7 +250,7 @@ def as_typed(text: str) -> str:
 
 
 def typed_offsets(text: str) -> list[int]:
-    """Return the index in the text of each character of `as_typed(text)`, and the text's length."""
+    """Return the index in `text` of each character of `as_typed(text)`, then the text's length."""
     offsets: list[int] = []
     for found in _composed_letters().finditer(text):
         offsets += [found.start()] * len(as_typed(found.group()))
@@ -259,7 +259,7 @@ def typed_offsets(text: str) -> list[int]:
 
 @cache
 def _composed_letters() -> re.Pattern[str]:
-    """Match the characters of one letter: with its accents, or the parts of a Korean syllable."""
+    """Match all characters of a letter: base and accents, or the parts of a Korean syllable."""
     accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
     unseen = "".join(map(chr, UNSEEN))
     korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"

@@ -1,6 +1,6 @@
-"""Readers of the word lists in `_data/lexicon/`.
+"""Functions that read the word lists in `_data/lexicon/`.
 
-A list's words are in lower case, separated by white space; lines that begin with `#` are comments.
+The words are in lowercase, separated by white space; lines that begin with `#` are comments.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def lines_in(name: str) -> list[str]:
 
 
 def groups_in(*names: str) -> Iterator[list[str]]:
-    """Yield the groups of words of lists that separate them by semicolons."""
+    """Yield the word groups from lists that separate groups with semicolons."""
     for name in names:
         for group in " ".join(lines_in(name)).split(";"):
             yield group.split()
@@ -34,7 +34,7 @@ def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield each group of a line with the words of the line's other groups."""
+    """Yield each group in a line with the words in the line's other groups."""
     for line in lines_in(name):
         groups = [group.split() for group in line.split(";")]
         for number, group in enumerate(groups):
@@ -43,7 +43,7 @@ def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and the words of each line `name: words`."""
+    """Yield the name and words of each line `name: words`."""
     for line in lines_in(name):
         group, _, words = line.partition(":")
         yield group, words.split()

@@ -1,6 +1,6 @@
-"""The visible text, without Markdown, HTML and line-end hyphens.
+"""Visible text without Markdown, HTML and line-end hyphens.
 
-Struck-out words keep their marks, because they are not part of what the text says.
+Struck-through words keep their marks, because the text no longer states them.
 """
 
 import html
@@ -15,7 +15,7 @@ from rag_evals.text.language import UNSEEN
 _ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+)))*\s*/?"
 _IN_LINE = "a|abbr|b|bdi|bdo|big|cite|code|dfn|em|font|i|ins|kbd|mark|q|samp|small|span|strong|sub|sup|time|tt|u|var|wbr"  # noqa: E501 - one list
 _BLOCKS = "address|article|aside|blockquote|body|br|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|footer|h[1-6]|head|header|hr|html|img|li|main|nav|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"  # noqa: E501 - one list
-# Start of invisible content, and its end.
+# The start of invisible content, and its end.
 _HIDDEN = re.compile(r"<(?:!--|(?:script|style)(?=[\s>]))", re.IGNORECASE)
 _HIDDEN_ENDS = {
     begin: re.compile(end, re.IGNORECASE)
@@ -66,20 +66,20 @@ _DASH = re.compile(r"(?<=[^\W\d]) [-–—] (?=[^\W\d])")
 _PERCENT = re.compile(r"(?<=\d) (?=%)")
 
 Edit = tuple[int, int, str]
-"""From where to where something else is put, and what."""
+"""The start and end of a part to replace, and its replacement."""
 
 
 class Traced(NamedTuple):
-    """A text, and for each character where it starts and ends in the source."""
+    """A text, and where each of its characters starts and ends in the source."""
 
     text: str
     starts: list[int]
     ends: list[int]
 
     def edited(self, edits: Iterable[Edit]) -> "Traced":
-        """Return the text with some parts replaced; each new part maps to the whole old part.
+        """Return the text with some parts replaced; each new part maps to the entire old part.
 
-        The edits are in order and do not overlap.
+        The edits must be in order and must not overlap.
         """
         pieces: list[str] = []
         starts: list[int] = []
@@ -107,14 +107,14 @@ def traced(text: str) -> Traced:
 
 
 def without_markup(text: Traced) -> tuple[Traced, ...]:
-    """Return the visible text in two versions: without and with hyphens at line ends."""
+    """Return the visible text without line-end hyphens and, if it differs, with them."""
     text = text.edited(_hidden(text.text))
     text = text.replaced(_RAISED, _raised)
     text = text.replaced(_TAG, lambda found: "" if found["line"] else "|")
     text = text.replaced(_ENTITY, lambda found: html.unescape(found.group()))
     text = text.replaced(_RULE, lambda _: "")
     text = text.replaced(_LINE_SIGNS, lambda _: "")
-    # Citation marks before links: "[1](address)" is a mark.
+    # Remove citation marks before links, because "[1](address)" is a mark.
     text = text.edited(_marks(text.text))
     text = text.edited(_links(text.text))
     text = text.replaced(_EMPHASIS, lambda _: "")
@@ -126,7 +126,7 @@ def without_markup(text: Traced) -> tuple[Traced, ...]:
 
 
 def _hidden(text: str) -> Iterator[Edit]:
-    """Remove comments, scripts and styles; unclosed ones stay."""
+    """Remove comments, scripts and styles, except unclosed ones."""
     done = 0
     for found in _HIDDEN.finditer(text):
         if found.start() < done:
@@ -160,7 +160,7 @@ def _links(text: str) -> Iterator[Edit]:
 
 
 def _bars(text: str) -> Iterator[Edit]:
-    """Replace cell borders by spaces, except between two numbers: "1 | 000" is not "1 000"."""
+    """Replace cell borders with spaces, except between two numbers: "1 | 000" is not "1 000"."""
     done = 0
     for found in _BARS.finditer(text):
         end = found.end()
@@ -170,17 +170,17 @@ def _bars(text: str) -> Iterator[Edit]:
 
 
 def _join(found: re.Match[str]) -> str:
-    """Remove the hyphen between lower-case letters; names and numbers keep theirs."""
+    """Remove the hyphen between lowercase letters; names and numbers keep theirs."""
     before, behind = found.string[found.start() - 1], found.string[found.end()]
     soft = found["hyphen"] == "\u00ad"
     return "" if soft or (before.isalpha() and behind.islower()) else "-"
 
 
 def plain_form(text: str) -> str:
-    """Normalize the typography of a statement, so that equal statements compare equal.
+    """Normalize typography, so that statements that differ only in typography compare equal.
 
-    It has composed Unicode, straight quotation marks, one kind of dash, single spaces, and no
-    emphasis, final citation marks or final full stop. Everything else stays.
+    The result has composed Unicode, straight quotation marks, one kind of dash, single spaces, and
+    no emphasis, final citation marks or final full stop. Nothing else changes.
     """
     plain = unicodedata.normalize("NFC", text).translate(UNSEEN).translate(_SIGNS)
     plain = " ".join(_STARS.sub(r"\2", without_final_citations(plain)).split())

@@ -1,7 +1,7 @@
 """Search for verbatim quotes in a text.
 
-Letters, digits and their case must be equal. White space, quotation marks, dashes, Unicode forms
-and invisible characters may differ, and so may markup, footnotes and line ends.
+Letters, digits and case must match. White space, quotation marks, dashes, Unicode forms and
+invisible characters may differ, and so may markup, footnotes and line breaks.
 """
 
 import re
@@ -14,7 +14,7 @@ from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.word_forms import DENIES, words
 
 MIN_QUOTE_LETTERS = 8
-"""Minimum number of letters and digits of a quote; nearly every text contains shorter ones."""
+"""Minimum number of letters and digits in a quote; nearly every text contains shorter ones."""
 
 _MIN_PART_LETTERS = 3
 _QUOTATION_MARKS = frozenset("\"'`´«»‹›“”„‟‘’‚‛′″‵‶＂＇「」『』")
@@ -24,13 +24,13 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 _APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
 _STOPS = (".", "!", "?", "。", "！", "？")
-# Words that reverse the meaning of a sentence if left out, besides those of the word list.
+# Words, besides those in the word list, that reverse a sentence's meaning if left out.
 _ALSO_DENY = frozenset(
     "unless except rarely seldom impossible unlikely cancelled canceled prevented rejected "
     "forbidden banned stopped false кроме редко невозможно запрещено запретил отменил отменили "
     "отменено прекратил прекратили перестал перестала перестали ложно неверно".split()
 )
-# Limits the search for parts that all occur often.
+# Limits the search if every part occurs often.
 _MOST_PLACES = 200
 
 
@@ -56,7 +56,7 @@ class Quotable:
         return None
 
     def denial_left_out(self, quote: str) -> str | None:
-        """Return the negation hidden by an ellipsis, if the quote fails only for this reason."""
+        """Return the negation hidden by an ellipsis, if nothing else prevents a match."""
         for reading in (self._folded, *self._readings):
             for wanted in (_fold(traced(quote)), *_readings(quote)):
                 parts = _parts(wanted.text)
@@ -68,8 +68,8 @@ class Quotable:
     def is_long_enough(self, quote: str) -> bool:
         """True if a quote is long enough to be evidence.
 
-        It needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word,
-        unlike "it is not the". The whole text is always enough.
+        It needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word
+        ("it is not the" contains none). The whole text is always long enough.
         """
         folded, (seen, *_) = _fold(traced(quote)), _readings(quote)
         whole = {text.text.strip() for text in (self._folded, *self._readings)} - {""}
@@ -141,7 +141,7 @@ def _next_whole(text: str, part: str, position: int) -> int | None:
 
 
 def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | None:
-    """Return a negation between two parts, in a sentence of one of them."""
+    """Return a negation between two parts, in the same sentence as one of them."""
     for start, part, following in zip(places, parts, places[1:], strict=False):
         end = start + len(part)
         gap = text[end:following]
@@ -150,7 +150,7 @@ def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | Non
         goes_on = not (text[:end].endswith(_STOPS) or gap.lstrip().startswith(_STOPS))
         leads_in = not gap.rstrip().endswith(_STOPS)
         left_out = " ".join(pieces[:1] * goes_on + pieces[-1:] * leads_in)
-        # "isn"t": an apostrophe is a quotation mark here.
+        # "isn"t": apostrophes have been folded into quotation marks.
         for word in words(_APOSTROPHE.sub("'", left_out)):
             if word.marks & DENIES or word.low in _ALSO_DENY:
                 return word.surface
@@ -185,13 +185,13 @@ def _letters(text: str) -> int:
 
 @cache
 def _is_unspaced(character: str) -> bool:
-    """True if the character's script has no spaces between words."""
+    """True if the character's script is written without spaces between words."""
     name = unicodedata.name(character, "")
     return name.startswith(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
 
 
 def _fold(source: Traced) -> Traced:
-    """Decompose compatible forms, with one kind of space, quotation mark and dash.
+    """Decompose compatibility forms, and unify spaces, quotation marks and dashes.
 
     “Red”  –  ﬁne… → "Red" - fine...
     """
@@ -211,14 +211,14 @@ def _fold(source: Traced) -> Traced:
 
 
 def _decomposed(cluster: str, before: list[str]) -> str:
-    """Return the compatible form of a character; "10²" is not "102"."""
+    """Return a character's compatibility form; "10²" is not "102"."""
     plain = unicodedata.normalize("NFKD", cluster)
     raised = before and before[0].isdigit() and unicodedata.category(cluster[0]) == "No"
     return f"^{plain}" if raised and "⁄" not in plain else plain
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Cut before each character that does not combine with the one before it."""
+    """Split before each character that does not combine with the previous one."""
     cuts = [i for i, c in enumerate(text) if i == 0 or not unicodedata.combining(c)]
     if not cuts:
         return []

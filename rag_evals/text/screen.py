@@ -1,4 +1,4 @@
-"""Safe display of data: without control characters on a terminal, as escaped HTML in a notebook."""
+"""Safe display of data: no control characters on a terminal, escaped HTML in a notebook."""
 
 import re
 import unicodedata
@@ -6,32 +6,32 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 REPLACEMENT = "�"
-"""The replacement of each unsafe character."""
+"""The replacement for each unsafe character."""
 
 # Control and format characters, surrogates and line separators can start escape sequences, reverse
 # text or hide it.
 _OBEYED = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Line ends and tabs, the joiners of emoji and Persian, and the soft hyphen.
+# Line ends, tabs, the joiners used in emoji and Persian, and the soft hyphen.
 _KEPT = frozenset("\n\t\u200c\u200d\u00ad")
-# A Windows line end, which stays (any other carriage return would overwrite the line), or a
+# A Windows line end, which is kept (any other carriage return would overwrite the line), or a
 # character to check.
 _SUSPECT = re.compile(r"\r\n|[^\w \n\t!-~]")
 _MAX_LINE_CHARS = 1000
 _END_CHARS = 300
 
 MOST_ITEMS = 10
-"""Maximum number of rows or findings that a notebook shows of one value."""
+"""Maximum number of rows or findings that a notebook shows for one value."""
 
 _LONGEST = 160
 
 
 def is_obeyed(character: str) -> bool:
-    """True if a terminal may do more with a character than show it."""
+    """True if a terminal may do more with a character than display it."""
     return character not in _KEPT and unicodedata.category(character) in _OBEYED
 
 
 def printable(text: str) -> str:
-    """Replace the characters of a text that are unsafe on a terminal."""
+    """Replace characters that are unsafe on a terminal."""
     return text if text.isprintable() else _SUSPECT.sub(_shown, text)
 
 
@@ -41,7 +41,7 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a message as one line of at most 1,000 characters; long ones are cut in the middle."""
+    """Return a message as one line of at most 1,000 characters, cut in the middle if necessary."""
     line = re.sub(r"\s*\n\s*", " ", printable(text)).strip()
     if len(line) <= _MAX_LINE_CHARS:
         return line
@@ -50,8 +50,8 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
-    """Return a text as one safe line of at most so many characters."""
-    # Avoids processing megabytes for the first line.
+    """Return a text as one safe line of at most `most` characters."""
+    # Avoids processing megabytes of text for one line.
     line = " ".join(printable(text[: 4 * most]).split())
     if len(line) <= most and len(text) <= 4 * most:
         return line
@@ -66,7 +66,7 @@ def html_text(text: str, most: int = _LONGEST) -> str:
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", left_out: str = ""
 ) -> str:
-    """Return a table of plain texts, followed by the note `left_out`."""
+    """Return a table of plain text, followed by the note `left_out`."""
     titles = "".join(f"<th>{html_text(name)}</th>" for name in head)
     shown_head = f"<thead><tr>{titles}</tr></thead>" if head else ""
     named = f"<caption>{html_text(caption)}</caption>" if caption else ""
@@ -77,10 +77,10 @@ def html_table(
 
 
 def html_head(name: str, rest: str = "") -> str:
-    """Return the first line for a value: its name and a description."""
+    """Return the heading line of a value: its name and a description."""
     return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
 
 
 def html_note(text: str) -> str:
-    """Return a small line of plain text, or nothing if it is empty."""
+    """Return plain text as a line in small print, or "" if it is empty."""
     return f"<div><small>{html_text(text)}</small></div>" if text else ""

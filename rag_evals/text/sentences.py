@@ -1,6 +1,6 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Splitting of a text into sentences, and detection of those that depend on their context.
+"""Split a text into sentences, and detect those that depend on their context.
 
 Dependence is detected in English and Russian; a text in any other language counts as
 self-contained.
@@ -24,21 +24,21 @@ class Span(NamedTuple):
     text: str
 
 
-# Abbreviations, in lower case without the full stop, that do not end a sentence.
+# Abbreviations that do not end a sentence, in lowercase and without the full stop.
 _ABBREVIATIONS = frozenset(words_in("abbreviations"))
 # Abbreviations that end a sentence if a capital letter follows.
 _MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split())
-# After a number these mean years and centuries ("в 1961 г. Затем"), else places ("в г. Москве").
+# After a number these mean years and centuries ("в 1961 г. Затем"), otherwise places ("в г. Москве").
 _YEARS = frozenset("г гг в вв".split())
 
-# "яблоки и т. д" before its last full stop: a capital letter after it begins a sentence.
+# "яблоки и т. д" before its last full stop, after which a capital letter begins a sentence.
 _AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
 # A mark such as " [1]" belongs to the sentence before it; "[1](address)" is a link.
 _CITATIONS = r"(?:[ ]?[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】](?!\())*"
-# Begins with a character class, so that the search is fast.
+# Starts with a character class, which makes the search fast.
 _STOP = re.compile(
     r"(?P<stop>[.!?…。！？｡](?:(?<=[.!?…])[.!?…]*|[。！？｡]*))"
     rf"(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
@@ -53,12 +53,12 @@ _LINE = re.compile(r"[^\n\r\u2028\u2029]+")
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
 _SPACELESS_STOPS = "。！？｡"
 _LINE_ENDS = (":", ".", "!", "?", "…", "。", "！", "？", ";")
-# A line at least this long, without a full stop, was probably wrapped.
+# A line that is at least this long and lacks a full stop was probably wrapped.
 _WRAPPED_LINE_CHARS = 60
 
 
 def split_sentences(text: str) -> list[Span]:
-    """Split a text into sentences, list items and headings; Chinese full stops count too.
+    """Split a text into sentences, list items and headings; Chinese full stops also end a sentence.
 
     Spans are in order, do not overlap, and exclude white space, list markers and heading marks.
     """
@@ -77,7 +77,7 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of runs of lines that may share a sentence, without list markers."""
+    """Yield (start, end) for each run of lines that may share a sentence, without list markers."""
     begin: int | None = None
     end = 0
     for line in _LINE.finditer(text):
@@ -86,7 +86,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         if initial.isspace() and text[first:last].isspace():
             continue
         marker = heading = None
-        # A cheap test first: most lines begin with a word.
+        # A quick check first: most lines begin with a word.
         if not initial.isalpha() or text[first + 1 : first + 2] == ")":
             heading = _HEADING.match(text, first, last)
             marker = _LIST_MARKER.match(text, first, last) or heading
@@ -137,7 +137,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
     if not following or not opened:
         return True
     if opened[0].islower():
-        # "Yahoo! said", "3 p.m. on Monday", "и т. д. и т. п." continue.
+        # "Yahoo! said", "3 p.m. on Monday", "и т. д. и т. п." continue the sentence.
         return False
     if signs != ".":
         return True
@@ -157,8 +157,8 @@ def _is_abbreviation(before: str) -> bool:
         return before.strip().isdigit() and len(before.strip()) <= 2
     word = found.group()
     if len(word) == 1 and word.isupper():
-        # "J. Smith" and "А. С. Пушкин" continue, "vitamin C. It" ends: initials begin a text, or
-        # follow a full stop or a capitalised word.
+        # "J. Smith" and "А. С. Пушкин" continue; "vitamin C. It" ends. An initial begins a text, or
+        # follows a full stop or a capitalized word.
         return _is_initial(before[: found.start()])
     lowered = word.lower()
     if lowered in _YEARS:
@@ -242,9 +242,9 @@ def leaning_of(text: str) -> Leaning | None:
 
 
 def stands_alone(text: str) -> bool:
-    """True if a claim means the same after any question and any sentence.
+    """True if a claim means the same after any question or sentence.
 
-    False in doubt: "Both towers stand in Paris." begins like a claim that depends on its context.
+    False if in doubt: "Both towers stand in Paris." begins like a claim that depends on context.
     """
     return leaning_of(text) is None and _POINTS_BACK.match(text.strip()) is None
 
@@ -255,7 +255,7 @@ def _adds_nothing(rest: str) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
-    # One more word, to detect longer texts.
+    # One extra word, to detect longer texts.
     found = [word[0] for word in islice(_PLAIN_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
@@ -266,22 +266,22 @@ def _is_fragment(text: str) -> bool:
         # Numbers alone are a fragment; other scripts are not supported.
         return text.isascii()
     if language_of(text) not in (None, *READ_WELL):
-        # "Der Turm wurde 1889 gebaut.": verbs of other languages are unknown.
+        # "Der Turm wurde 1889 gebaut.": verbs in other languages are unknown.
         return False
     return not any(_is_verb(place, word) for place, word in enumerate(found))
 
 
 def _is_russian_verb(word: str) -> bool:
-    """Guess whether a Russian word is a finite verb; a capital makes it a name or an ellipsis."""
+    """Guess whether a Russian word is a finite verb; a capital suggests a name or an ellipsis."""
     if word[0].isupper():
         return word.lower() in _RUSSIAN_VERBS_ANYWHERE
     return _RUSSIAN_VERB.fullmatch(word) is not None
 
 
 def _is_verb(place: int, word: str) -> bool:
-    """Guess whether an English word of a short text is a finite verb."""
+    """Guess whether an English word in a short text is a finite verb."""
     lowered = word.lower()
     if lowered in _VERBS:
         return True
-    # "Louvre opened in 1793": a past tense after a subject.
+    # "Louvre opened in 1793": a past-tense verb after a subject.
     return place > 0 and word.islower() and lowered.endswith("ed")

@@ -1,8 +1,8 @@
-"""Words of a text: normalized forms, content words, names, numbers and units.
+"""The words in a text: normalized forms, content words, names, numbers and units.
 
-A word's key is shared by its inflected forms ("wrote", "written" and "writes") and by spellings of
-numbers, dates and units: "12 %", "twelve percent" and "двенадцать процентов"; "March 5, 2019" and
-"2019-03-05". The rules and tables are for English and Russian.
+A word's key is shared by its inflected forms ("wrote", "written" and "writes"), and by different
+spellings of numbers, dates and units: "12 %", "twelve percent" and "двенадцать процентов"; "March
+5, 2019" and "2019-03-05". The rules and tables cover English and Russian.
 """
 
 import re
@@ -21,7 +21,7 @@ _CJK = "\u3040-\u30ff\u3400-\u9fff"
 _TOKEN = re.compile(
     r"(?:[^\W\d_]\.){2,}"
     r"|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
-    # "1,2,3" is a list of three numbers, "1,200,000" and "3,5" are single numbers.
+    # "1,2,3" is a list of three numbers; "1,200,000" and "3,5" are single numbers.
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)"
     r"|\d+(?:[.,]\d+)*"
     # Japanese negative endings; 少ない is "few", 危ない "dangerous".
@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
     r"|[%‰$€£¥₽°]"
 )
-# The same for ASCII texts, twice as fast.
+# The same for ASCII text, but twice as fast.
 _ASCII_TOKEN = re.compile(
     r"[A-Za-z]{2,}(?:'[A-Za-z]+)*|(?:[A-Za-z]\.){2,}|[A-Za-z](?:'[A-Za-z]+)*"
     r"|\d{1,3}(?: \d{3})+(?!\d)"
@@ -49,7 +49,7 @@ _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
-# Entries of the cache: a few megabytes, and most words of a language.
+# Maximum number of cached words: a few megabytes, enough for most words in a language.
 _MOST_KNOWN = 1 << 15
 
 _DERIVED = ("ness", "ment", "ion", "ive")
@@ -64,7 +64,7 @@ DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8,
 # Numbers, and words for numbers and months.
 _FIGURE = 64
 _MARKS_OF = attrgetter("marks")
-# Negations of other languages have their own bit: "Mai" or "Ani" may be names in English.
+# Negations in other languages have their own bit: "Mai" or "Ani" may be names in English.
 
 QUANTIFIERS = {form: group for group, forms in named_groups_in("quantifiers") for form in forms}
 """The group of each quantifier, such as "all" for "every"."""
@@ -87,7 +87,7 @@ def _masks() -> dict[str, int]:
 
 
 MARKS = _masks()
-"""The marks of words, combined by "or"; most words have none."""
+"""The marks of each word, combined with bitwise OR; most words have none."""
 
 
 @dataclass(slots=True, eq=False)
@@ -99,8 +99,8 @@ class Word:
         key: The key shared by its inflected forms.
         kind: A function word ("stop"), a unit sign, another word or a number.
         is_capital: True if it begins with a capital letter.
-        low: The surface in lower case, with straight apostrophes and without "ё".
-        marks: Its effects on a statement, a mask of `DENIES` and others; 0 for most words.
+        low: The surface in lowercase, with straight apostrophes and without "ё".
+        marks: Its effects on a statement, a bit mask of `DENIES` and others; 0 for most words.
     """
 
     surface: str
@@ -123,11 +123,11 @@ def words(text: str) -> list[Word]:
 def read_words(text: str) -> list[Word]:
     """Split a text into words, with dates and numbers normalized.
 
-    "2.5 million" becomes one word, "two and a half million" stays several. "two hundred and five
+    "2.5 million" becomes one word; "two and a half million" remains several. "two hundred and five
     people, 1,500 seats, in May" has the keys 205, person, 1500, seat, in, month5.
     """
     sequence = words(text)
-    # Few combinations of marks occur, so this is faster than a look at each word.
+    # Few combinations of marks occur, so this is faster than checking each word.
     if not any(marks & _FIGURE for marks in set(map(_MARKS_OF, sequence))):
         return sequence
     if _MAY_BE_DATE.search(text):
@@ -136,14 +136,14 @@ def read_words(text: str) -> list[Word]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and numbers of a text in lower case, without unit signs."""
+    """Return the words and numbers in a text, in lowercase and without unit signs."""
     return [word.low for word in words(text) if word.kind != "unit"]
 
 
 def stem(word: str) -> str:
     """Return the key shared by the forms of a word.
 
-    It is in lower case, has at most 48 characters, and need not be a word.
+    The key is in lowercase, has at most 48 characters, and need not be a real word.
     """
     return _WORDS[word].key
 
@@ -155,7 +155,7 @@ def is_stop_word(low: str) -> bool:
 def is_name_at(sentence: list[Word], position: int) -> bool:
     """True if the word at a position of its sentence looks like part of a name.
 
-    The first word of a sentence counts only if it has another capital, or the next word has one.
+    A sentence's first word counts only if it has another capital or the next word is capitalized.
     """
     word = sentence[position]
     if not word.is_capital or word.kind != "word":
@@ -179,7 +179,7 @@ def synonyms() -> dict[str, frozenset[str]]:
 
 
 class _Words(dict[str, Word]):
-    """A cache of words, which is cleared when full."""
+    """A cache of words that is cleared when full."""
 
     def __missing__(self, token: str) -> Word:
         made = _analyse(token)
@@ -192,7 +192,7 @@ class _Words(dict[str, Word]):
 
 
 def _analyse(token: str) -> Word:
-    # Keys of very long tokens are cut.
+    # Very long tokens are truncated.
     token = token[:_LONGEST_WORD]
     first = token[0]
     if first.isdecimal():
@@ -296,7 +296,7 @@ _UNDER_TWENTY = (
     "sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-# Words that are added, and words that multiply the number before them.
+# Words added to the number before them, and words that multiply it.
 _ADDENDS = {
     **{name: value for value, name in enumerate(_UNDER_TWENTY.split())},
     **{name: 10 * value for value, name in enumerate(_TENS.split(), start=2)},
@@ -333,7 +333,7 @@ _PERIODS = frozenset(
     "a an per each every daily weekly monthly yearly annually or and more in".split()
 )
 NUMBER_WORDS = frozenset(_ADDENDS) | frozenset(_SCALES) | frozenset(_ORDINALS)
-"""Words that are numbers, in lower case."""
+"""Number words, in lowercase."""
 
 _MONTHS = list(named_groups_in("months"))
 _NUMBERS_OF_MONTHS = {
@@ -360,7 +360,7 @@ def _normalise_numbers(sequence: list[Word]) -> list[Word]:
     result: list[Word] = []
     position = 0
     for figure in figures:
-        # Already read as part of the number before.
+        # Already read as part of the previous number.
         if figure < position:
             continue
         result += sequence[position:figure]
@@ -387,7 +387,7 @@ def numbers_of(text: str) -> set[str]:
 
 
 def _plain_decimal(digits: str) -> str:
-    """Normalize a number in digits: no thousands separators, a point, no trailing zeros."""
+    """Normalize digits: no thousands separators, a decimal point, no trailing zeros."""
     if digits.isdecimal() and digits[0] != "0":
         return digits
     text = digits.replace(" ", "").replace("\u00a0", "").replace("\u202f", "")
@@ -454,7 +454,7 @@ def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int
     before = result[-1].kind if result else ""
     result.append(number)
     short = _SHORT_UNITS.get(sequence[position].surface) if position < len(sequence) else None
-    # "$5 m" are millions.
+    # In "$5 m", "m" means million.
     if short is not None and before != "unit":
         result.append(short)
         position += 1
@@ -466,7 +466,7 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
     scale = _SHORT_SCALES.get(word.low)
     if scale is None:
         return _SCALES.get(word.low)
-    # "$5 m", "5m dollars", "5M" and "5B" are millions or billions; "5 m" are metres.
+    # "$5 m", "5m dollars", "5M" and "5B" mean millions or billions; "5 m" means meters.
     following = sequence[position + 1].low if position + 1 < len(sequence) else ""
     is_money = _UNITS.get(following) in _MONEY or (
         position > 1 and _UNITS.get(sequence[position - 2].surface) in _MONEY
@@ -476,7 +476,7 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
 
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
 _MONEY = frozenset("$€£₽")
-# One letter after a number; elsewhere it may mean anything.
+# Single letters that are units after a number; elsewhere, they may mean anything.
 _SHORT_UNITS = {
     letter: replace(word, surface=letter)
     for letter, name in {
