@@ -79,7 +79,7 @@ def check_header(header: Sequence[object], where: str | None = None) -> None:
     if twice and where is None:
         raise DataError(f"the table has two columns {twice[0]}; rename one")
     if twice:
-        raise DataError(f"{where}: the header names {', '.join(twice)} twice")
+        raise DataError(f"{where}: the header contains {', '.join(twice)} twice")
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
@@ -163,7 +163,7 @@ class ColumnMap:
         for name, source in columns.items():
             if name not in USUAL_NAMES:
                 raise ConfigurationError(
-                    f"columns names no field {name!r}; the field comes first, as in "
+                    f"columns has an unknown field {name!r}; the field comes first, as in "
                     f"{{'answer': 'response'}}, and fields are {', '.join(USUAL_NAMES)}"
                 )
             if not (isinstance(source, str) and source) and not callable(source):
@@ -273,7 +273,7 @@ class ColumnMap:
                 usual = ", ".join(repr(candidate) for candidate in USUAL_NAMES[name])
                 raise MissingColumnError(
                     f"no column for {name!r} (one of {usual}); the row has {_listed(row)}; "
-                    f"name it by --column {name}=COLUMN (in Python columns={{{name!r}: 'COLUMN'}})"
+                    f"specify it: --column {name}=COLUMN (in Python columns={{{name!r}: 'COLUMN'}})"
                 )
             return _MISSING
         if isinstance(source, str):

@@ -28,7 +28,7 @@ _MAX_LINE_MB = 256
 
 
 def required_module(name: str, extra: str, purpose: str) -> Any:
-    """Import an optional library; if it is missing, the error names the extra."""
+    """Import an optional library; if it is missing, raise an error that names the extra."""
     library = name.partition(".")[0]
     if find_spec(library) is None:
         raise MissingExtraError(
@@ -44,8 +44,8 @@ class DataFile:
 
     Attributes:
         path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
-            standard input, or an address such as `"hf://datasets/NAME/FILE.parquet"`.
-        sheet: Name of an Excel sheet; None for the only one.
+            standard input, or a URL such as `"hf://datasets/NAME/FILE.parquet"`.
+        sheet: Name of an Excel sheet; None means the only one.
         encoding: Encoding of a CSV or TSV file; None detects it.
         delimiter: Delimiter of a CSV file; None detects it from the header.
     """
@@ -61,11 +61,11 @@ class Opened:
     """An open, uncompressed file.
 
     Attributes:
-        file: The bytes.
-        path: Path of the file.
+        file: The stream of bytes.
+        path: Path to show in messages.
         options: Options for reading it.
-        limit: Most bytes to read at once.
-        wanted: For each row 1, or 0 to skip it; None for all rows.
+        limit: Maximum number of bytes to read at once.
+        wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
     """
 
     file: IO[bytes]
@@ -173,7 +173,7 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
 
 
 class _UnusableJsonError(ValueError):
-    """Valid JSON that is too deep, or has a number with too many digits."""
+    """Valid JSON that is nested too deeply, or contains a number with too many digits."""
 
 
 def _loaded_json(text: bytes) -> Any:
@@ -244,7 +244,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
 
 
 def _split_off_delimiter(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
-    """Return the delimiter that splits the header most, and the lines to read."""
+    """Return the delimiter that splits the header into the most columns, and the lines to read."""
     first = next((line for line in lines if line.strip()), "")
     if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
         return first.strip()[-1], lines  # a line for Excel
@@ -259,7 +259,7 @@ def _columns(header: str, delimiter: str) -> int:
 
 
 def _cell(cell: str, place: str) -> Any:
-    """Parse a cell that holds a JSON list or object."""
+    """Parse a cell that contains a JSON list or object."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] not in ("[]", "{}"):
         return cell
@@ -302,7 +302,7 @@ def _in_encoding(
 
 
 def _in_utf8_or_older(file: Opened) -> Iterator[str]:
-    """Decode UTF-8; guess the encoding if the first non-ASCII line is not UTF-8."""
+    """Decode UTF-8, or detect the encoding if the first non-ASCII line is not UTF-8."""
     numbered = enumerate(file, 1)
     for number, line in numbered:
         if not line.isascii():
@@ -335,7 +335,7 @@ def _report_guess(path: Path, encoding: str) -> None:
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
-    # A line end has several bytes, so the file cannot be split before it is decoded.
+    # A newline has several bytes, so the file must be decoded before it is split into lines.
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:

@@ -1,4 +1,4 @@
-"""Rows of a path: a file of any kind, a folder of Parquet files, a pattern, "-" or an address."""
+"""Rows of a path: a file of any type, a folder of Parquet files, a pattern, "-" or a URL."""
 
 import atexit
 import glob
@@ -41,9 +41,9 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".feather": read_arrow,
     ".xlsx": read_excel,
 }
-"""Readers by the suffix of the file's name."""
+"""Readers, keyed by file extension."""
 
-# Readers that skip unwanted rows without parsing them.
+# Readers that can skip unwanted rows without parsing them.
 _SKIPPING = {read_jsonl, read_csv, read_parquet, read_arrow}
 _PATTERN_SIGNS = frozenset("*?[")
 _COMPRESSED = (".gz", ".zst")
@@ -53,12 +53,12 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
     """Read one file row by row.
 
     Args:
-        file: A file of a kind in `READERS`, optionally with `.gz` or `.zst` after it.
-        wanted: For each row 1, or 0 to skip it; None for all rows.
+        file: A file with an extension in `READERS`, optionally followed by `.gz` or `.zst`.
+        wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
 
     Raises:
-        DataError: The file is missing, empty, of another kind, or broken.
-        ConfigurationError: A library that reads this kind is not installed.
+        DataError: The file is missing, empty, broken, or of an unsupported type.
+        ConfigurationError: A library needed for this file type is not installed.
     """
     options = file if isinstance(file, DataFile) else DataFile(file)
     path = Path(options.path)
@@ -102,7 +102,7 @@ def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The files of a path, in reading order. `name` is for messages."""
+    """The files that a path refers to, in reading order; `name` is for messages."""
 
     name: Path
     files: Sequence[Path]
@@ -136,7 +136,7 @@ def locate(data: str | Path | DataFile) -> Located:
 
 @lru_cache(maxsize=1)
 def _scratch() -> Path:
-    """Make a temporary folder that lives as long as the process."""
+    """Create a temporary folder that is removed when the process exits."""
     folder = Path(tempfile.mkdtemp(prefix="rag-evals-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder

@@ -173,7 +173,7 @@ CSV: list[tuple[str, Content, int, str]] = [
     ("a header alone", "answer,context\n", 2, "'d.csv' has no rows"),
     ("a short row", "answer,context\na\n", 2, "line 2: 1 cells, the header has 2"),
     ("a long row", "answer,context\na,b,c\n", 2, "line 2: 3 cells, the header has 2"),
-    ("a name twice", "answer,answer\na,b\n", 2, "the header names 'answer' twice"),
+    ("a name twice", "answer,answer\na,b\n", 2, "the header contains 'answer' twice"),
     ("empty names", ",,\na,b,c\n", 2, "no column for 'answer'"),
     ("an open quote", 'answer,context\na,"b\n', 2, "unexpected end of data"),
     ("text behind a quote", 'answer,context\n"a"b,c\n', 2, "',' expected after '\"'"),
