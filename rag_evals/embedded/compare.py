@@ -174,7 +174,7 @@ def _align(ours: Sentence, theirs: Sentence, weights: Mapping[str, float]) -> li
 
 
 _SAME_AMOUNT = 4
-# Each unit's base unit and conversion factor.
+# The base unit and conversion factor of each unit.
 _BASE = {
     "km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001),
     "t": ("g", 1e6), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
@@ -564,8 +564,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         return
     for key in _denied(theirs, language):
         if key in ours.where and _is_denied(theirs, key, language):
-            # "A hose is effective." | "Do not use a hose.": "effective" is part of the
-            # contradiction.
+            # "A hose is effective." | "Do not use a hose.": "effective" contradicts too.
             at = ours.where[key]
             beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
             own_words = [other for other in beside if other not in theirs.where]

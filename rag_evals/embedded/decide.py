@@ -240,7 +240,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # Only the words that do not contradict count, in the three main features alike.
+                # The share of words that do not contradict replaces the first three features.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:

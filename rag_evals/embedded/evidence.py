@@ -16,7 +16,7 @@ _MOST_COMPARED = 2_000
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Find the passages where a reader can check a finding, best first.
 
-    The judge's quotes come first. If there are none, the embedded judge selects sentences from the
+    These are the judge's quotes. If there are none, the embedded judge selects sentences from the
     cited chunks, or from all chunks if none are cited.
     """
     quoted = quoted_passages(finding, chunks)

@@ -129,7 +129,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Return the log odds; without the last feature, which is negative, an upper bound."""
+        """Return the log odds; without the last value (its weight is negative), an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
@@ -227,7 +227,7 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
 LEAST_ANSWER_SUPPORT = 0.5
 """Minimum support for an answer to count as supported, however many statements it contains."""
 
-# Chosen on LFQA, ExpertQA and dialogue replies.
+# Tuned on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
 PASSED_SUPPORT, FAILED_SUPPORT = (0.55, 0.80), (0.10, 0.40)

@@ -1,6 +1,6 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Claims interpreted with the question and the preceding text.
+"""Claims interpreted using the question and the preceding text.
 
 A short answer fills the gap in a simple question, "yes" and "no" turn the question into a
 statement, and a leading pronoun is replaced with the preceding subject. The rules cover English and
@@ -26,7 +26,7 @@ from rag_evals.text import (
 )
 from rag_evals.text.lexicon import words_in
 
-# These claim nothing, but later pronouns may refer to them.
+# Sentences of these kinds claim nothing, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
 
 

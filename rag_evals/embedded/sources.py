@@ -1,6 +1,6 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Parts of a sentence that claim nothing: talk about the sources, leads and remarks.
+"""Parts of a sentence that claim nothing: comments on the sources, leads and remarks.
 
 "Passage 2 is about tea." makes no claim that a source could support. "Passage 3 does not say how to
 fold a quilt." does: it is wrong if the source says how. The rules cover English and Russian.
@@ -195,7 +195,7 @@ def names_source(text: str) -> bool:
     return any(map(text.lower().__contains__, _SOURCES))
 
 
-# Called several times for each sentence.
+# Cached, because it is called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> str | None:
     """Return the topic that, according to a sentence, the sources leave out; None if unclear."""
@@ -316,7 +316,7 @@ def strip_lead(sentence: str) -> str:
 
     "The text does not say when it opened, but it stands in Paris." → "It stands in Paris."
     """
-    # Called when a claim is prepared and again when it is decided.
+    # Cached, because claims are stripped when they are prepared and again when they are decided.
     return _kept(sentence) if len(sentence) <= LONGEST_MATCHED else _stripped(sentence)
 
 

@@ -108,7 +108,7 @@ class EmbeddedVerifier:
         It is above 0.5 if the weakest statement reaches the limit for answers. Additional
         statements never raise it.
         """
-        # As below.
+        # Imported here for the same reason as below.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
 
         return answer_support(list(supports), self._model().answer_limit)
@@ -119,7 +119,7 @@ class EmbeddedVerifier:
         return fingerprint(_ENGINE, self._model().digest, self._threshold, *more)
 
     def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
-        """Decide each statement against all chunks.
+        """Verify each statement against all chunks.
 
         Returns:
             One verdict per statement, in order. Verdicts refer to chunks by index.
@@ -160,7 +160,7 @@ class EmbeddedVerifier:
         Returns:
             Pairs of a sentence and its verdict, in order; empty if the answer claims nothing.
         """
-        # As above.
+        # Imported here for the same reason as above.
         from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
         from rag_evals.embedded.setting import claims_in_setting  # noqa: PLC0415
 
@@ -195,7 +195,7 @@ class EmbeddedVerifier:
         return self._weights or SHIPPED_WEIGHTS
 
     def _model(self) -> "Model":
-        # As above.
+        # Imported here for the same reason as above.
         from rag_evals.embedded.model import load  # noqa: PLC0415
 
         return load(self._file)

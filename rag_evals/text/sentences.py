@@ -228,7 +228,7 @@ _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _LONGEST_FRAGMENT = 7
 
 
-# Called several times for each claim.
+# Cached, because it is called several times for each claim.
 @lru_cache(maxsize=1024)
 def leaning_of(text: str) -> Leaning | None:
     """Return how a claim depends on the text around it; None if it does not, or if unknown."""
