@@ -360,7 +360,7 @@ def test_a_run_within_a_test_leaves_the_outer_test_as_it_was(project: Callable[.
 
     assert len(before) == 1
     assert running == before
-    with pytest.raises(ConfigurationError, match="one row, or its fields"):
+    with pytest.raises(ConfigurationError, match="either a row or its fields"):
         assert_faithful(None)
 
 
