@@ -136,7 +136,7 @@ def test_a_share_is_a_fraction_or_a_percentage(text: str, share: float) -> None:
 @pytest.mark.parametrize("text", ["90", "101%", "-0.1", "nan", "nan%", "most", "", "%", "inf"])
 def test_what_is_no_share_is_refused(text: str) -> None:
     """A percentage without its sign is the usual mistake; the message shows both ways."""
-    with pytest.raises(ConfigurationError, match=r"as in 0\.9 or 90%"):
+    with pytest.raises(ConfigurationError, match=r"such as 0\.9 or 90%"):
         parse_share(text)
 
 
