@@ -229,7 +229,7 @@ def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:
         if code != _ANY and code not in LANGUAGE_CODES:
-            raise ConfigurationError(f"language {code!r} is no two-letter code such as 'de'")
+            raise ConfigurationError(f"language {code!r} is not a two-letter code such as 'de'")
     return None if _ANY in given else READ.union(given)
 
 

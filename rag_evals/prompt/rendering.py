@@ -254,7 +254,9 @@ def check_language(language: str) -> None:
     """Raise `ConfigurationError` if `language` is not a known code, such as `ru` or `pt-BR`."""
     code = re.split("[-_]", language.lower())[0]
     if not _LANGUAGE.fullmatch(language) or (len(code) == 2 and code not in LANGUAGE_CODES):
-        raise ConfigurationError(f"language {language!r} is no code; expected one such as 'ru'")
+        raise ConfigurationError(
+            f"language {language!r} is not a known code; expected one such as 'ru'"
+        )
 
 
 def read_criteria(given: object) -> list[Criterion]:

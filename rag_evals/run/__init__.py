@@ -1,4 +1,4 @@
-"""How is a data set graded and kept? Plan, run, outcomes, store and summary."""
+"""Grade a data set and store the results: plan, run, outcomes, store and summary."""
 
 from rag_evals import lazy_names
 

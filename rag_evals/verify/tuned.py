@@ -228,7 +228,7 @@ def read_tuning(path: str | Path) -> Tuning:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(
-            f"{shown} is no file of `rag-evals judge tune`: {where + ': ' if where else ''}"
+            f"{shown} is not a file of `rag-evals judge tune`: {where + ': ' if where else ''}"
             f"{first['msg']}"
         ) from None
 

@@ -212,7 +212,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     """A bare encoder is no classifier."""
     folder = saved(tmp_path, transformers.BertModel(small("bert")))
 
-    with pytest.raises(ConfigurationError, match="is no known classifier"):
+    with pytest.raises(ConfigurationError, match="is not a known classifier"):
         ClassifierVerifier(folder).verify(STATEMENTS, CHUNKS)
 
 

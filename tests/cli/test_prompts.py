@@ -287,7 +287,7 @@ def test_another_language_gets_english_prompts(command: Command, scripted: Start
     assert "in its language" in judge.requests[0].instructions
     for word in ("Russian!", "xx", "xx-RU", "ENG_"):
         ended = command("grade", "rows.jsonl", "--judge", "openai/m", "--language", word)
-        said = f"Error: language {word!r} is no code; expected one such as 'ru'\n"
+        said = f"Error: language {word!r} is not a known code; expected one such as 'ru'\n"
         assert (ended.code, ended.err) == (2, said)
 
 

@@ -190,5 +190,5 @@ def test_a_batch_size_below_one_is_refused() -> None:
 
 def test_a_language_must_be_a_code() -> None:
     """A language by its name is refused, as for graders with a prompt."""
-    with pytest.raises(ConfigurationError, match="'Russian' is no code"):
+    with pytest.raises(ConfigurationError, match="'Russian' is not a known code"):
         TwoStepFaithfulness.with_language("Russian")

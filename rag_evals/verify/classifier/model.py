@@ -244,7 +244,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.model, **source.where)
     if not architecture.endswith("ForSequenceClassification"):
         raise ValueError(
-            f"its architecture {architecture!r} is no known classifier; expected HHEM "
+            f"its architecture {architecture!r} is not a known classifier; expected HHEM "
             "or a sequence classifier, such as an NLI cross-encoder"
         )
     loader = transformers.AutoModelForSequenceClassification

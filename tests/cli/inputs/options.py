@@ -35,7 +35,12 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--timeout", "две", 2, "'--timeout'"),
         ("--timeout", "1e300", 2, "timeout does nothing with 'embedded'"),
         ("--tuned", "no.json", 2, "'no.json' does not exist; expected a file that"),
-        ("--tuned", "d.jsonl", 2, "'d.jsonl' is no file of `rag-evals judge tune`: stage"),
+        (
+            "--tuned",
+            "d.jsonl",
+            2,
+            "'d.jsonl' is not a file of `rag-evals judge tune`: stage",
+        ),
         ("--rpm", "0", 2, "rpm is 0"),
         ("--rpm", "-1", 2, "rpm is -1"),
         ("--rpm", "nan", 2, "rpm is nan"),
@@ -137,7 +142,12 @@ CHOICES: list[tuple[str, tuple[str, ...], int, str]] = [
         "given twice",
     ),
     ("an unknown group", ("grade", "d.jsonl", "--by", "тема"), 2, "no column 'тема' to group by"),
-    ("a language that is none", ("grade", "d.jsonl", "--language", "по-русски!"), 2, "is no code"),
+    (
+        "a language that is none",
+        ("grade", "d.jsonl", "--language", "по-русски!"),
+        2,
+        "is not a known code",
+    ),
     ("a verifier for nobody", ("grade", "d.jsonl", "--verifier", "embedded"), 2, "--verifier"),
     ("an attack without judge", ("judge", "attack", "--quiet"), 2, "embedded"),
     (
