@@ -100,7 +100,7 @@ def test_the_embedded_judge_is_the_default(monkeypatch: pytest.MonkeyPatch) -> N
     assert "1923" in str(result.statements[1].reasoning)
 
     monkeypatch.setenv("RAG_EVALS_JUDGE", "nonsense")
-    with pytest.raises(ConfigurationError, match="judge 'nonsense' is not"):
+    with pytest.raises(ConfigurationError, match="judge 'nonsense' is neither"):
         Faithfulness.grade(**EIFFEL)
 
 

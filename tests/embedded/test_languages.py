@@ -214,7 +214,7 @@ def test_a_cascade_leaves_an_unread_language_to_its_second_judge(scripted: Start
 def test_a_language_must_be_a_code() -> None:
     """A name is refused, in the judge string and in Python."""
     for wrong in ("German", ""):
-        with pytest.raises(ConfigurationError, match="no two-letter code such as 'de'"):
+        with pytest.raises(ConfigurationError, match="not a two-letter code such as 'de'"):
             EmbeddedVerifier(languages=[wrong])
 
 

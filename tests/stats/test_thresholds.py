@@ -106,7 +106,7 @@ def test_one_label_only_is_refused() -> None:
         auroc_interval([True, True], [0.1, 0.2])
     with pytest.raises(TooFewLabelsError, match="all 1 labels are False"):
         best_threshold([False], [0.1])
-    with pytest.raises(TooFewLabelsError, match="occurs 1 time"):
+    with pytest.raises(TooFewLabelsError, match="occurs only once"):
         auroc_interval([True, False, False], [0.3, 0.1, 0.2])
 
 
