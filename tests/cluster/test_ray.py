@@ -227,7 +227,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no actor": ({"actors": 0}, "actors is 0; expected at least 1"),
     "a checkpoint without ids": (
         {"checkpoint": "kept"},
-        "checkpoint needs id_column, the name of a column with a unique id, as in id_column='id'",
+        "checkpoint needs id_column, the name of a column with unique ids, as in id_column='id'",
     ),
     "a checkpoint for two graders": (
         {
@@ -259,7 +259,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a list of rows": ({"dataset": [sample(1)]}, "dataset is list; expected a Ray data set"),
     "an id that is not there": ({"id_column": "key"}, "no column 'key'"),
     "data without answers": ({"columns": {"answer": "reply"}}, "no column 'reply'"),
-    "a column that outcomes have": ({"id_column": "score"}, "'score' has the name of a column"),
+    "a column that outcomes have": (
+        {"id_column": "score"},
+        "keep contains 'score', which is an outcome column",
+    ),
 }
 
 

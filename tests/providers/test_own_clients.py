@@ -161,8 +161,16 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("judge", "settings", "says"),
     [
-        ("litellm/openai/m", {"reasoning_effort": "low"}, "no setting 'reasoning_effort' to"),
-        ("litellm/anthropic/claude-3-5-sonnet-20240620", {"seed": 1}, "no setting 'seed' to"),
+        (
+            "litellm/openai/m",
+            {"reasoning_effort": "low"},
+            "does not pass the setting 'reasoning_effort' to",
+        ),
+        (
+            "litellm/anthropic/claude-3-5-sonnet-20240620",
+            {"seed": 1},
+            "does not pass the setting 'seed' to",
+        ),
         ("anthropic/m", {"seed": 1}, "'anthropic' does not accept the setting 'seed'"),
     ],
 )
