@@ -387,11 +387,14 @@ def test_the_owners_score_snippet_is_in_the_docs() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     """The API page has an entry for each public name and each error."""
     page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    entries = {line.rpartition(".")[2] for line in page.splitlines() if line.startswith("::: ")}
+    paths = re.findall(r"^::: (\S+)$", page, re.M)
+    entries = {path.rpartition(".")[2] for path in paths}
     raised = {name for name, value in vars(errors).items() if isinstance(value, type)}
 
     assert (set(rag_evals.__all__) - {"base", "errors", "testing"}) - entries == set()
     assert {name for name in raised if name.endswith("Error")} - entries == set()
+    # A module documents all its names, also those that have entries of their own.
+    assert [path for path in paths if (ROOT / f"{path.replace('.', '/')}.py").exists()] == []
 
 
 def test_what_other_tools_call_is_in_the_reference() -> None:
