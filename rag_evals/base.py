@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
@@ -176,8 +176,29 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return Path(self._prompt.origin).name.split(".")[0]
 
     @property
+    def places_data(self) -> bool:
+        """True if the prompt inserts the data itself, instead of the data following it."""
+        return self._prompt.places_data
+
+    @property
     def _asked_block(self) -> Prompt | None:
         return None if self._prompt.places_data else self._block
+
+    def with_verifier(self, verifier: Verifier) -> Grader[R]:
+        """Return the form of this grader that uses a verifier; only shipped prompts have one."""
+        if not self._hardened:
+            verifier = verifier.adapt(VerifierChanges(hardened=False))
+        form = self._verified_form(verifier)
+        if form is None:
+            return super().with_verifier(verifier)
+        if self.settings:
+            form = form.with_settings(**self.settings)
+        return form if self.language is None else form.with_language(self.language)
+
+    # Any: the results of the other form may be a subclass of R, and Grader is invariant in R.
+    def _verified_form(self, verifier: Verifier) -> Grader[Any] | None:
+        del verifier
+        return None
 
     def with_language(self, language: str) -> Self:
         """Return a copy with a default language; a shipped prompt is translated if possible."""
@@ -291,6 +312,16 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             model=self.model,
         )
 
+    def _by_sentence(self, sample: Sample, *, is_shared: bool = False) -> Flow[M]:
+        """Ask about each sentence, in several calls if the text is long."""
+        assert self.unit is not None, "a reply about statements has a unit"
+
+        def ask(sentences: Sequence[str], reply_model: type[BaseModel]) -> JudgeCall[Any]:
+            call = self.call(sample, sentences=sentences, reply_model=reply_model)
+            return replace(call, is_shared=is_shared)
+
+        return grade_by_sentence(sample, self.response_model, self.unit, ask)
+
     def _check_ends(self, sample: Sample, messages: Sequence[Message]) -> None:
         """Reject a row if a custom template cuts off text that the judge needs."""
         texts = {f"chunk {chunk.id}": chunk.text for chunk in sample.context}
@@ -359,37 +390,19 @@ class ContextEvaluation(JudgedGrader[R, R]):
         super().__init__(prompt, response_model, response_model, **options)
         self._verified = verified
 
-    def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the form of this grader that uses a verifier; only shipped prompts have one."""
-        if not self._hardened:
-            verifier = verifier.adapt(VerifierChanges(hardened=False))
-        if self._verified is None:
-            return super().with_verifier(verifier)
-        form = self._verified(verifier)
-        if self.settings:
-            form = form.with_settings(**self.settings)
-        return form if self.language is None else form.with_language(self.language)
+    def _verified_form(self, verifier: Verifier) -> Grader[Any] | None:
+        return None if self._verified is None else self._verified(verifier)
 
     def flow(self, sample: Sample) -> Flow[R]:
         """Make one call, or several calls if the answer is long."""
         require_fields(sample, self.requires)
         if self.unit is not None:
-            ask = partial(_asked, self, sample)
-            return (yield from grade_by_sentence(sample, self.response_model, self.unit, ask))
+            return (yield from self._by_sentence(sample))
         call = self.call(sample)
         if "answer" in self.requires and has_statements(self.response_model):
             return (yield from grade_own_statements(sample, call))
         (reply,) = yield [call]
         return call.read(reply)
-
-
-def _asked(
-    grader: JudgedGrader[Any, Any],
-    sample: Sample,
-    sentences: Sequence[str],
-    reply_model: type[BaseModel],
-) -> JudgeCall[Any]:
-    return grader.call(sample, sentences=sentences, reply_model=reply_model)
 
 
 def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> VerdictUnit | None:

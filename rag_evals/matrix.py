@@ -8,7 +8,6 @@ filled in once per sample, and code computes all metrics from it.
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from pydantic import Field
@@ -21,7 +20,6 @@ from rag_evals.core import (
     Claim,
     Finding,
     Flow,
-    JudgeCall,
     JudgeModel,
     Message,
     OptionalList,
@@ -30,7 +28,6 @@ from rag_evals.core import (
     SampleField,
     Verdict,
     Verifier,
-    VerifierChanges,
     check_verdicts,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
@@ -38,7 +35,6 @@ from rag_evals.grading import (
     ExtractedStatement,
     SentenceExtractor,
     VerifiedFaithfulness,
-    grade_by_sentence,
     language_warning,
     require_fields,
 )
@@ -92,6 +88,9 @@ class MatrixClaim(JudgeModel):
     start: int | None = None
     end: int | None = None
     fault: str | None = None
+
+
+_SHARED = StatementEvaluation.model_fields.keys() & MatrixClaim.model_fields.keys()
 
 
 class MatrixResult(Result):
@@ -319,14 +318,9 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         """Return a copy that weights recall `beta` times as much as precision."""
         return self._copy_with(beta=_weight(beta))
 
-    def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        if not self._hardened:
-            verifier = verifier.adapt(VerifierChanges(hardened=False))
+    def _verified_form(self, verifier: Verifier) -> Grader[Any]:
         made = VerifiedMatrix(extractor=SentenceExtractor(), verifier=verifier, name=self.name)
-        form: Any = made.for_grader(self)
-        if self.settings:
-            form = form.with_settings(**self.settings)
-        return form.with_language(self.language) if self.language else form  # type: ignore[no-any-return]  # of this result
+        return made.for_grader(self)
 
     def messages(
         self,
@@ -345,7 +339,10 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
         pairs = [(answer, reference)] + ([(reference, answer)] if reference else [])
         asker = self if reference or self._alone is None else self._copy_with(_prompt=self._alone)
         compared = yield from side_by_side(
-            [asker._side(_row(sample, self.reads_chunks, *pair)) for pair in pairs]
+            [
+                asker._by_sentence(_row(sample, self.reads_chunks, *pair), is_shared=True)
+                for pair in pairs
+            ]
         )
         count = len(sample.context) if self.reads_chunks else 0
         rows = [
@@ -357,16 +354,6 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
             drift=[line for side in compared for line in side.drift],
             left_out=[number for side in compared for number in side.left_out],
         )
-
-    def _side(self, row: Sample) -> Flow[ComparedText]:
-        assert self.unit is not None, "a reply about statements has a unit"
-        return grade_by_sentence(row, ComparedText, self.unit, partial(self._asked, row))
-
-    def _asked(
-        self, row: Sample, sentences: Sequence[str], reply_model: type[Any]
-    ) -> JudgeCall[Any]:
-        call = self.call(row, sentences=sentences, reply_model=reply_model)
-        return replace(call, is_shared=True)
 
     def _result(self, sample: Sample, rows: Sequence[list[MatrixClaim]], **more: Any) -> R:
         reference = given(sample.reference)
@@ -403,15 +390,10 @@ def _row(sample: Sample, reads_chunks: bool, text: str | None, other: str | None
 
 def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
     return MatrixClaim(
-        statement=one.statement,
-        reasoning=one.reasoning,
+        **one.model_dump(include=_SHARED),
         chunk_ids=[number for number in one.supporting_chunk_ids if number < count],
         is_in_other=count in one.supporting_chunk_ids if has_other else None,
         is_contradicted=one.because == "contradicted",
-        sentence_id=one.sentence_id,
-        start=one.start,
-        end=one.end,
-        fault=one.fault,
     )
 
 
@@ -543,14 +525,8 @@ def claim_finding(
     one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
 ) -> Finding:
     finding = StatementEvaluation(
-        statement=one.statement,
-        reasoning=one.reasoning,
+        **one.model_dump(include=_SHARED),
         supporting_chunk_ids=one.chunk_ids,
         is_supported=bool(one.is_in_other) if verdict is None else verdict,
-        sentence_id=one.sentence_id,
-        start=one.start,
-        end=one.end,
-        fault=one.fault,
     ).finding
-    label = finding.label if one.fault else label
-    return replace(finding, label=label, about=about)
+    return replace(finding, label=finding.label if one.fault else label, about=about)

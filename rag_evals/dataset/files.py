@@ -4,11 +4,8 @@ import codecs
 import csv
 import gzip
 import io
-import json
 import logging
 import os
-import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -117,11 +114,6 @@ def max_line_bytes() -> int:
     return int(written) * 1_000_000
 
 
-# The limit of the fast parser.
-_MAX_LEVELS = 200
-_TOO_DEEP = f"JSON is nested too deeply; expected at most {_MAX_LEVELS} levels"
-_MAX_DIGITS = 4300
-_LONG_NUMBER = re.compile(f"[0-9]{{{_MAX_DIGITS + 1}}}")
 _DELIMITERS = (",", ";", "\t", "|")
 # Encodings of older Windows and DOS programs in Russia and Western Europe.
 _OLD_ENCODINGS = ["cp1251", "cp1252", "koi8_r", "cp866"]
@@ -151,17 +143,16 @@ def read_json(file: Opened) -> Iterator[Row]:
 
 
 def _parse(text: bytes, file: Opened, place: str | None) -> Any:
-    where = str(file.path) if place is None else f"{file.path}, {place}"
     try:
-        return _loaded_json(text)
-    except _UnusableJsonError as error:
-        raise DataError(f"{where}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise _not_in_encoding(file, place, "UTF-8", error) from error
-    except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, " if place is None else ""
-        at += f"column {error.colno}"
-        raise DataError(f"{where}: broken JSON: {error.msg} at {at}") from error
+        return from_json(text)
+    except ValueError as error:
+        try:
+            text.decode()
+        except UnicodeDecodeError as fault:
+            raise _not_in_encoding(file, place, "UTF-8", fault) from error
+        said = f"{error}" if place is None else f"{error}".replace("line 1 ", "")
+        where = f"{file.path}" if place is None else f"{file.path}, {place}"
+        raise DataError(f"{where}: broken JSON: {said}") from error
 
 
 def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
@@ -170,41 +161,6 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
     raise DataError(
         f"{file.path}, {place}: {type(value).__name__}; expected an object with named fields"
     )
-
-
-class _UnusableJsonError(ValueError):
-    """Valid JSON that is nested too deeply, or contains a number with too many digits."""
-
-
-def _loaded_json(text: bytes) -> Any:
-    """Parse JSON; raises the errors of `json.loads`, or `_UnusableJsonError`."""
-    try:
-        loaded = from_json(text)
-        if len(text) <= _MAX_DIGITS or not _LONG_NUMBER.search(text.decode("utf-8")):
-            return loaded
-    except ValueError as error:
-        if "recursion limit" in str(error):
-            raise _UnusableJsonError(_TOO_DEEP) from error
-    try:
-        # The standard parser is slower, but its messages are better, and it accepts lone
-        # surrogates, so the sample can name the field.
-        loaded = json.loads(text.decode("utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise
-    except RecursionError as error:
-        raise _UnusableJsonError(_TOO_DEEP) from error
-    except ValueError as error:
-        message = f"a number has more than {sys.get_int_max_str_digits()} digits; write it as text"
-        raise _UnusableJsonError(message) from error
-    # Deeper values would exhaust the stack when they are written again.
-    if _is_deep(loaded, _MAX_LEVELS):
-        raise _UnusableJsonError(_TOO_DEEP)
-    return loaded
-
-
-def _is_deep(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return levels < 0 or any(_is_deep(one, levels - 1) for one in inner)
 
 
 def read_csv(file: Opened) -> Iterator[Row]:
@@ -235,8 +191,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
                 )
             if file.wants():
                 named = zip(header, cells, strict=True)
-                at = f"{where}, {place}"
-                yield Row(place, {name: _cell(cell, at) for name, cell in named if name})
+                yield Row(place, {name: _cell(cell) for name, cell in named if name})
     except csv.Error as error:
         if "field limit" in str(error):
             raise file.too_long(f"a cell that ends in line {reader.line_num}") from error
@@ -258,15 +213,13 @@ def _columns(header: str, delimiter: str) -> int:
         return 0  # reading the file raises the error
 
 
-def _cell(cell: str, place: str) -> Any:
+def _cell(cell: str) -> Any:
     """Parse a cell that contains a JSON list or object."""
     bare = cell.strip()
     if bare[:1] + bare[-1:] not in ("[]", "{}"):
         return cell
     try:
-        return _loaded_json(bare.encode("utf-8"))
-    except _UnusableJsonError as error:
-        raise DataError(f"{place}: a cell cannot be read: {error}") from error
+        return from_json(bare.encode())
     except ValueError:
         # "[1] A footnote" is text; a Python list is parsed later, if it is a context.
         return cell

@@ -6,14 +6,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import astuple, dataclass, field, replace
-from functools import cache
 from importlib.metadata import version
 from itertools import chain, compress, count, islice
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-from pydantic_core import PydanticSerializationError
+from pydantic import BaseModel
 
 from rag_evals.core import Sample, fingerprint
 from rag_evals.dataset.columns import ColumnMap, NumberedSample, in_windows
@@ -45,8 +43,7 @@ class CheckedFile:
     columns: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCheck:
+class KeptCheck(BaseModel, frozen=True):
     """A stored check, valid as long as no byte of the file changes.
 
     Attributes:
@@ -58,18 +55,6 @@ class KeptCheck:
     reading: str
     content: str
     checked: CheckedFile
-
-    def to_json(self) -> bytes | None:
-        """Return the check as JSON; None if a column name contains a lone surrogate."""
-        try:
-            return _adapter().dump_json(self)
-        except PydanticSerializationError:
-            return None
-
-    @classmethod
-    def from_json(cls, text: bytes) -> "KeptCheck":
-        """Read a check from JSON; raises `ValueError`."""
-        return _adapter().validate_json(text)
 
 
 class FileData:
@@ -110,7 +95,7 @@ class FileData:
             checked = self._check_rows()
             # If the file was written to in the meantime, it was not checked in full.
             if reading is not None and content is not None and content == _content_of(files):
-                self.kept_check = KeptCheck(reading, content, checked)
+                self.kept_check = KeptCheck(reading=reading, content=content, checked=checked)
         self._readings = [(checked.count, checked.data_hash)]
         return checked
 
@@ -364,11 +349,6 @@ def _marks_of(files: Sequence[Path]) -> list[tuple[int, ...]] | None:
     except OSError:
         return None
     return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in found]
-
-
-@cache
-def _adapter() -> TypeAdapter[KeptCheck]:
-    return TypeAdapter(KeptCheck)
 
 
 # With a million keys, a bucket contains 61. Fewer buckets are slower; more need more memory.

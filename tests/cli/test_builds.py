@@ -122,7 +122,10 @@ def test_a_gate_that_is_missed_leaves_the_files(command: Command) -> None:
 
 WRONG_OPTIONS = [
     (["--row-under", "0.5"], "--row-under 0.5 does nothing without --junit"),
-    (["--junit", "out.xml", "--row-under", "9"], "--row-under '9' is neither a number from 0 to 1"),
+    (
+        ["--junit", "out.xml", "--row-under", "9"],
+        "'--row-under': '9' is neither a number from 0 to 1",
+    ),
     (["--junit", "no/out.xml"], "--junit 'no/out.xml' cannot be written"),
     (["--junit", "."], "--junit '.' cannot be written"),
     (["--junit", "rows.jsonl"], "--junit 'rows.jsonl' would overwrite the data"),

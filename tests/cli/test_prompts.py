@@ -92,7 +92,7 @@ def test_the_longest_row_is_shown_as_it_is_sent(command: Command, rows: str, tex
 
     assert ended.code == 0
     lines = ended.out.splitlines()
-    assert "row             line 2 of 'rows.jsonl', the longest of 3" in lines
+    assert "row             line 2 of 'rows.jsonl', the longest row" in lines
     assert "arrives whole   answer, context" in lines
     assert "does not        question" in lines
     (tokens,) = (line for line in lines if line.startswith("tokens"))
@@ -127,7 +127,7 @@ def test_a_row_that_does_not_arrive_whole_is_no_ok(
 
     assert ended.code == 2
     assert ended.err.startswith(f"Error: own.jinja: {fault}")
-    assert ended.err.endswith("in line 2 of 'rows.jsonl', the longest of 3\n")
+    assert ended.err.endswith("in line 2 of 'rows.jsonl', the longest row\n")
     assert "--- user message" in ended.out
     assert "own.jinja: ok" not in ended.out
 

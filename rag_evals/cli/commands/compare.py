@@ -17,8 +17,6 @@ from rag_evals.cli.shared.gates import (
     MinScored,
     check_error,
     gate_option,
-    parse_counts,
-    parse_min_scored,
 )
 from rag_evals.cli.shared.options import (
     By,
@@ -26,6 +24,7 @@ from rag_evals.cli.shared.options import (
     Output,
     ReaderLanguage,
     flat,
+    out_file,
     reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, open_run
@@ -35,6 +34,7 @@ from rag_evals.report import comparison_html
 from rag_evals.report.html_page import write_private
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.tables import View
+from rag_evals.run import DEFAULT_MIN_SCORED, GateDecision
 
 
 @flat
@@ -85,10 +85,7 @@ def compare(
     min_scored: MinScored = None,
     count: Counts = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Also write a page with both runs side by side."
-        ),
+        Path | None, out_file(help="Also write a page with both runs side by side.")
     ] = None,
     language: ReaderLanguage = None,
     *,
@@ -110,8 +107,8 @@ def compare(
     """
     view = View(language=reader_language(language))
     say = view.say
-    counted, share = parse_counts(count), parse_min_scored(min_scored)
     asked = check_error(gate, error)
+    share = DEFAULT_MIN_SCORED if min_scored is None else min_scored
     if allow_shorter and fail_if_worse is None and gate is None:
         raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
     first = open_run(baseline)
@@ -120,7 +117,7 @@ def compare(
     compared = compare_runs(
         first,
         None if second is first else second,
-        count=counted,
+        count=dict(count or ()),
         by=by,
         cluster=cluster,
         gate=gate,
@@ -138,10 +135,7 @@ def compare(
         echo(say("terminal.report", path=path), err=output.json_output)
     elif candidate is not None:
         page = ("-o", "compared.html")
-        output.offer_next(
-            *("compare", baseline, candidate, *page),
-            language=view.language,
-        )
+        output.offer_next("compare", baseline, candidate, *page, language=view.language)
     result.exit()
 
 
@@ -155,11 +149,9 @@ def _check_gates(
         worse = "" if margin is None else f"fail-if-worse {margin:g}, "
         result = GateResult.missed(missed, f"{worse}min-scored {share:.4g}", say)
         if compared.pending:
-            result = GateResult.pending(compared.pending, say)
+            result = GateResult.decided(GateDecision((), compared.pending), say)
     decision = compared.decision(min_scored=share, allow_shorter=shorter)
-    if not result.code and decision is not None:
-        result = result.then(GateResult.decided(decision, say))
-    return result
+    return result if decision is None else result.then(GateResult.decided(decision, say))
 
 
 def _parse_pairs(texts: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 import typer
 
 from rag_evals.cli.shared.config import GradingCommand
-from rag_evals.cli.shared.exits import GATE_MISSED, TOO_MANY_FAILURES
+from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     Batches,
     Draws,
@@ -21,7 +21,7 @@ from rag_evals.cli.shared.graders import Chosen, TunedBy
 from rag_evals.cli.shared.options import RowFile, flat, grading_language
 from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
-from rag_evals.report.screen import echo, echo_error, echo_json
+from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.tables import View
 from rag_evals.report.terminal import announce_columns, show_json, show_run
 from rag_evals.run import NOT_CLUSTERED, Run, RunOptions
@@ -120,16 +120,11 @@ def _grade(
     if failed := run.summary().failed:
         echo(view.say("terminal.failed", count=failed), err=True)
     if too_many is None:
-        result = gates.result(run, view.say, view.cluster)
-        foreign = tuned_by.foreign(run, view.say)
-        if foreign and not result.code:
-            result = result.then(GateResult(foreign, GATE_MISSED))
-        outputs.show_more(run, view, gates.counts, result)
-        result.exit()
+        result = gates.result(run, view.say, view.cluster).then(tuned_by.result(run, view.say))
     else:
-        outputs.show_more(run, view, gates.counts, GateResult((str(too_many),), TOO_MANY_FAILURES))
-        echo_error(too_many)
-        raise typer.Exit(TOO_MANY_FAILURES)
+        result = GateResult((str(too_many),), TOO_MANY_FAILURES)
+    outputs.show_more(run, view, gates.counts, result)
+    result.exit()
 
 
 def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:

@@ -35,6 +35,7 @@ from rag_evals.cli.shared.options import (
     RunFolder,
     Threshold,
     flat,
+    out_file,
     print_result,
     reader_language,
 )
@@ -68,13 +69,7 @@ def label(
     ] = "all",
     seed: Annotated[int, typer.Option(help="The same seed draws the same rows.")] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="Where to write the page. Default: label.html in the run folder.",
-        ),
+        Path | None, out_file(help="File to write. Default: label.html in the run folder.")
     ] = None,
     show_verdict: Annotated[
         bool, typer.Option("--shown", help="Show the judge's verdict before the person decides.")
@@ -103,15 +98,13 @@ def label(
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=reader_language(language))
-    page = label_html(
-        stored, chosen, view, Labelling(show_verdict, is_second=focus == "suspicious")
-    )
+    how = Labelling(show_verdict, is_second=focus == "suspicious")
+    page = label_html(stored, chosen, view, how)
     path = write_private(out or run / "label.html", page)
     count = sum(one.decisions for one in chosen)
     told = view.say("terminal.to_label", count=count, path=path)
     output.result({"file": str(path), "rows": len(chosen), "decisions": count}, told)
-    following = ("judge", "agreement", run, "labels.jsonl")
-    output.offer_next(*following, language=view.language)
+    output.offer_next("judge", "agreement", run, "labels.jsonl", language=view.language)
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
@@ -180,10 +173,7 @@ def correct(
 def tune(
     run: RunFolder,
     labels: LabelOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="File to write, for use with --tuned."),
-    ] = None,
+    out: Annotated[Path | None, out_file(help="File to write, for use with --tuned.")] = None,
     max_error: Annotated[
         float,
         typer.Option(
@@ -217,10 +207,7 @@ def tune(
 def teach(
     run: RunFolder,
     labels: LabelOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="File to write, for use with --prompt."),
-    ] = None,
+    out: Annotated[Path | None, out_file(help="File to write, for use with --prompt.")] = None,
     prompt: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Prompt file used by the run. Default: the shipped one."),
@@ -278,9 +265,7 @@ def attack(
       rag-evals judge attack --judge openai/gpt-4o-mini --grader faithfulness_audited
       rag-evals judge attack --judge openai/gpt-4o-mini --prompt my_strict.jinja --json
     """
-    (grader, *others), asked = chosen.graders_and_judge()
-    if others:
-        raise ConfigurationError("one grader is attacked at a time; give only one --grader")
+    grader, asked = chosen.grader_and_judge()
     if not isinstance(grader, JudgedGrader):
         raise ConfigurationError(f"grader {grader.name!r} has no prompt of its own to attack")
     options["progress"] = not output.quiet
@@ -320,9 +305,7 @@ def exam(
       rag-evals judge exam --judge openai/gpt-4o-mini --prompt my_strict.jinja
       rag-evals judge exam --judge openai/gpt-5 -o runs/new --against runs/old
     """
-    (grader, *others), asked = chosen.graders_and_judge()
-    if others:
-        raise ConfigurationError("one grader is examined at a time; give only one --grader")
+    grader, asked = chosen.grader_and_judge()
     earlier = None if against is None else ExamReport.of(open_run(against), threshold=threshold)
     options["progress"] = not output.quiet
     report = analysis.exam(grader, asked, out=out, threshold=threshold, **options)

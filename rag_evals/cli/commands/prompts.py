@@ -78,40 +78,36 @@ def show(
       rag-evals prompts show score_faithfulness
       rag-evals prompts show score_faithfulness --to my_prompts
     """
-    name = words[0] if words else ""
-    if len(words or []) != 1 or not ("/" in name or name in shipped_names()):
-        if to is not None:
-            raise ConfigurationError("--to copies one prompt; give its name")
-        entries: list[Entry] = [
-            {
-                "prompt": one,
-                "what it is for": Prompt.shipped(one).header.description or "",
-                "also in": [code for code in shipped_languages() if one in shipped_names(code)],
-            }
-            for one in shipped_names()
-        ]
-        shown = _show_list("prompt", entries, words or [], output)
-        usual = Faithfulness.prompt_name
-        name = usual if usual in shown else shown[0]
-        output.offer_next("prompts", "show", name, "--to", "my_prompts")
+    asked = words or []
+    if len(asked) == 1 and ("/" in asked[0] or asked[0] in shipped_names()):
+        _show_prompt(asked[0], to, output)
         return
-    source = shipped_source(name)
     if to is not None:
-        _copy(source, to / f"{name.rpartition('/')[2]}.jinja", output)
-    elif output.json_output:
-        echo_json(json.dumps({"prompt": name, "text": source}, ensure_ascii=False))
-    else:
-        echo(source, nl=False)
+        raise ConfigurationError("--to copies one prompt; give its name")
+    entries: list[Entry] = [
+        {
+            "prompt": name,
+            "what it is for": Prompt.shipped(name).header.description or "",
+            "also in": [code for code in shipped_languages() if name in shipped_names(code)],
+        }
+        for name in shipped_names()
+    ]
+    shown = _show_list("prompt", entries, asked, output)
+    usual = Faithfulness.prompt_name
+    following = usual if usual in shown else shown[0]
+    output.offer_next("prompts", "show", following, "--to", "my_prompts")
 
 
-def _copy(source: str, target: Path, output: Output) -> None:
+def _show_prompt(name: str, to: Path | None, output: Output) -> None:
+    source = shipped_source(name)
+    if to is None:
+        output.result({"prompt": name, "text": source}, source.removesuffix("\n"))
+        return
+    target = to / f"{name.rpartition('/')[2]}.jinja"
     if target.exists():
         raise ConfigurationError(f"{str(target)!r} exists; remove it, or use another folder")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(source, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(f"{str(target)!r} cannot be written: {error.strerror}") from error
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(source, encoding="utf-8")
     output.result({"file": str(target)}, target)
     output.offer_next("prompts", "check", target)
 
@@ -120,10 +116,7 @@ def _copy(source: str, target: Path, output: Output) -> None:
 @flat
 def check(
     file: Annotated[
-        str,
-        typer.Argument(
-            help="Prompt file to check, or name of a shipped prompt or grader.",
-        ),
+        str, typer.Argument(help="Prompt file to check, or name of a shipped prompt or grader.")
     ],
     grader: Annotated[
         str | None, typer.Option(metavar="NAME", help="Response model if the file has none.")
@@ -150,17 +143,7 @@ def check(
     """
     made = _grader_behind(file, grader, prompts or [])
     made = made if language is None else made.with_language(language)
-    row = _row_from(data, made)
-    _show_facts(made, row, file, output)
-
-
-def _show_facts(
-    made: JudgedGrader[Any, Any],
-    row: tuple[Sample, str],
-    file: str,
-    output: Output,
-) -> None:
-    sample, place = row
+    sample, place = _row_from(data, made)
     messages = _first_messages(made, sample)
     shares = _arriving(sample, messages, made.requires)
     facts = {**dict(_facts(made, messages)), "row": place, **_shown_fields(shares)}
@@ -211,6 +194,7 @@ def _facts(
     header = grader.header
     yield "grader", grader.name
     yield "task", grader.description or "-"
+    yield "blocks", ", ".join(sorted(grader.blocks)) or "-"
     yield "response model", f"{grader.response_model.__name__} ({fields})"
     yield "needs", ", ".join(grader.requires)
     yield "criteria", ", ".join(header.criteria) or "-"
@@ -218,6 +202,11 @@ def _facts(
     count, how = token_counter(grader.model)
     sizes = ", ".join(f"{count(m['content'])} in the {m['role']} message" for m in messages)
     yield "tokens", f"{sizes} ({how})"
+    if grader.places_data:
+        yield (
+            "data",
+            "in the prompt; it must say that they are data, and repeat the task after them",
+        )
 
 
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
@@ -225,22 +214,18 @@ def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample
     if data is None:
         return Sample(**_ROW), "the built-in row (--data FILE for yours)"  # type: ignore[arg-type]  # fields
     columns = ColumnMap()
-    longest, count = (False, -1, Sample(), ""), 0
-    for count, row in enumerate(read_rows(data), 1):  # noqa: B007 - it is read after the loop
+    longest: tuple[tuple[bool, int], Sample, str] = ((False, -1), Sample(), "")
+    for row in read_rows(data):
         try:
             sample = columns.sample(row.values)
         except DataError as error:
             raise DataError(f"{str(data)!r}, {row.place}: {error}") from error
-        texts = (
-            sample.question,
-            sample.answer,
-            sample.reference,
-            *(chunk.text for chunk in sample.context),
-        )
+        chunks = [chunk.text for chunk in sample.context]
+        texts = (sample.question, sample.answer, sample.reference, *chunks)
         rank = (_can_be_graded(sample, grader), sum(len(text or "") for text in texts))
-        if rank > longest[:2]:
-            longest = (*rank, sample, row.place)
-    return longest[2], f"{longest[3]} of {str(data)!r}, the longest of {count}"
+        if rank > longest[0]:
+            longest = (rank, sample, row.place)
+    return longest[1], f"{longest[2]} of {str(data)!r}, the longest row"
 
 
 def _can_be_graded(sample: Sample, grader: JudgedGrader[Any, Any]) -> bool:

@@ -17,6 +17,7 @@ from rag_evals.cli.shared.options import (
     ReaderLanguage,
     RunFolder,
     flat,
+    out_file,
     print_result,
     reader_language,
 )
@@ -36,11 +37,8 @@ def report(
     run: RunFolder,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="File to write. Default: report.html in the run folder; Markdown is printed.",
+        out_file(
+            help="File to write. Default: report.html in the run folder; Markdown is printed."
         ),
     ] = None,
     output_format: Annotated[

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.config import CONFIG_FILE
-from rag_evals.cli.shared.options import Output, ReaderLanguage, flat, reader_language
+from rag_evals.cli.shared.options import OutFolder, Output, ReaderLanguage, flat, reader_language
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.template import shipped_source
 from rag_evals.report.terminal import show_json, show_run
@@ -64,10 +64,7 @@ jobs:
 
 @flat
 def demo(
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Run folder. Default: runs/demo-SETTINGS."),
-    ] = None,
+    out: OutFolder = None,
     language: ReaderLanguage = None,
     *,
     output: Output,

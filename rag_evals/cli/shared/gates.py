@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Coroutine, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -49,9 +49,29 @@ GateError = Annotated[
     gate_option("--error", help="Probability that --gate decides wrongly. Default: 0.05."),
 ]
 
+
+def share(text: object) -> float:
+    """Parse the value of an option; a config file may contain a number."""
+    try:
+        return parse_share(str(text))
+    except ConfigurationError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _reason_and_score(text: str) -> tuple[str, float]:
+    reason, _, score = text.partition("=")
+    try:
+        found = reason.strip(), float(score)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not REASON=VALUE, as in empty_context=0") from None
+    require_counts({found[0]: found[1]})
+    return found
+
+
 MinScored = Annotated[
-    str | None,
+    float | None,
     gate_option(
+        parser=share,
         metavar="SHARE",
         help="Minimum share of rows with a score, such as 0.9 or 90%; failed rows have none. "
         "Default with a gate: 0.9.",
@@ -59,9 +79,10 @@ MinScored = Annotated[
 ]
 
 Counts = Annotated[
-    list[str] | None,
+    list[Any] | None,  # pairs: typer does not support a list of tuples
     gate_option(
         "--count",
+        parser=_reason_and_score,
         metavar="REASON=VALUE",
         help="Score for rows that are not scorable for this reason, such as empty_context=0; "
         "repeatable.",
@@ -88,10 +109,6 @@ class GateResult:
         return cls(lines, _CODES[decision.verdict])
 
     @classmethod
-    def pending(cls, pending: int, say: Phrases) -> "GateResult":
-        return cls.decided(GateDecision((), pending), say)
-
-    @classmethod
     def unscored(cls, graders: Sequence[GraderSummary], say: Phrases) -> "GateResult":
         told = [
             say(
@@ -105,7 +122,8 @@ class GateResult:
         return cls(("; ".join(told),), TOO_MANY_FAILURES) if told else cls()
 
     def then(self, later: "GateResult") -> "GateResult":
-        return GateResult((*self.lines, *later.lines), later.code)
+        """Add the lines and the exit code of a later gate, unless this one failed."""
+        return self if self.code else GateResult((*self.lines, *later.lines), later.code)
 
     def exit(self) -> None:
         last = len(self.lines) - 1 if self.code == TOO_MANY_FAILURES else None
@@ -145,42 +163,48 @@ class Gates:
     count: Counts = None
 
     def __post_init__(self) -> None:
-        parse_counts(self.count)
         check_error(self.gate, self.error)
-        parse_min_scored(self.min_scored)
         if self.fail_under is None and self.at is not None:
             raise ConfigurationError(f"--at {self.at} does nothing without --fail-under")
 
     def __bool__(self) -> bool:
         return self._rules is not None or self.gate is not None
 
-    @cached_property
+    @property
     def counts(self) -> dict[str, float]:
-        return parse_counts(self.count)
+        return dict(self.count or ())
+
+    @property
+    def least_scored(self) -> float:
+        return DEFAULT_MIN_SCORED if self.min_scored is None else self.min_scored
 
     @property
     def _rules(self) -> Gate | None:
         if self.fail_under is None and self.min_scored is None:
             return None
-        at, share = self.at or "mean", parse_min_scored(self.min_scored)
-        return Gate(self.fail_under, at, share, self.counts)
+        return Gate(self.fail_under, self.at or "mean", self.least_scored, self.counts)
 
     def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
         summary, rules = run.summary(cluster=cluster), self._rules
         if summary.pending:
-            return GateResult.pending(summary.pending, say) if self else GateResult()
+            decision = GateDecision((), summary.pending)
+            return GateResult.decided(decision, say) if self else GateResult()
         found = GateResult()
         if rules is not None and (self.gate is None or self.fail_under is not None):
             found = GateResult.missed(rules.missed(summary), rules.asked(), say)
         if self.fail_under is not None and self.at is None:
             found = replace(found, lines=(say("gate.mean_warning"), *found.lines))
         if self.gate is not None and not found.code:
-            error, share = check_error(self.gate, self.error), parse_min_scored(self.min_scored)
-            rule = {"error": error, "min_scored": share}
-            decision = run.gate(self.gate, **rule, count=self.counts, cluster=cluster)
+            decision = run.gate(
+                self.gate,
+                error=check_error(self.gate, self.error),
+                min_scored=self.least_scored,
+                count=self.counts,
+                cluster=cluster,
+            )
             found = found.then(GateResult.decided(decision, say))
         unscored = [one for one in summary.graders.values() if one.mean(self.counts) is None]
-        return found if found.code else found.then(GateResult.unscored(unscored, say))
+        return found.then(GateResult.unscored(unscored, say))
 
 
 @dataclass(frozen=True)
@@ -221,41 +245,13 @@ class Draws:
         return Sampling(self.sample, self.budget) if drawn else None
 
 
-def parse_counts(texts: Sequence[str] | None) -> dict[str, float]:
-    counts: dict[str, float] = {}
-    for text in texts or ():
-        reason, _, value = (part.strip() for part in text.partition("="))
-        try:
-            number = float(value)
-        except ValueError:
-            raise ConfigurationError(
-                f"--count {text!r} is not REASON=VALUE, as in empty_context=0"
-            ) from None
-        if reason in counts and counts[reason] != number:
-            raise ConfigurationError(
-                f"--count has both {reason}={counts[reason]:g} and {reason}={number:g}; omit one"
-            )
-        counts[reason] = number
-    require_counts(counts)
-    return counts
-
-
-def check_error(gate: float | None, error: float | None, name: str = "--gate") -> float:
+def check_error(gate: float | None, error: float | None) -> float:
     if gate is None and error is not None:
-        raise ConfigurationError(f"--error {error:g} does nothing without {name}")
+        raise ConfigurationError(f"--error {error:g} does nothing without --gate")
     asked = DEFAULT_ERROR if error is None else error
     if gate is not None:
-        require_gate(name, gate, asked)
+        require_gate("--gate", gate, asked)
     return asked
-
-
-def parse_min_scored(text: str | None) -> float:
-    if text is None:
-        return DEFAULT_MIN_SCORED
-    try:
-        return parse_share(text)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"--min-scored {error}") from None
 
 
 _steps: ContextVar[BatchSteps | None] = ContextVar("batch_steps", default=None)

@@ -5,17 +5,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from pkgutil import resolve_name
 from typing import Annotated, Any
 
 import typer
 
 from rag_evals.base import JudgedGrader
 from rag_evals.catalog import GRADERS, PROMPTED, grader_from_file, grader_named
+from rag_evals.cli.shared.exits import DONE, GATE_MISSED
+from rag_evals.cli.shared.gates import GateResult
 from rag_evals.core import Phrases, fingerprint
-from rag_evals.errors import ConfigurationError, RagEvalsError
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, VerifiedFaithfulness, default_judge
 from rag_evals.grading.grader import JUDGE_VARIABLE
 from rag_evals.prompt import search_folders
@@ -84,6 +85,12 @@ class Chosen:
     def is_default_judge(self) -> bool:
         return not (self.judge or self.verifier or os.environ.get(JUDGE_VARIABLE))
 
+    def grader_and_judge(self) -> tuple[Grader[Any], str]:
+        (grader, *others), judge = self.graders_and_judge()
+        if others:
+            raise ConfigurationError("this command takes one grader; give only one --grader")
+        return grader, judge
+
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
         found = _find_graders(self.grader or [], self.prompt, self.prompts or [], self.language)
         if self.verifier is not None:
@@ -146,54 +153,32 @@ def _find_graders(
 
 def _own_grader(spec: str) -> Grader[Any]:
     """Import a grader from `package.module:object`; search the working directory first."""
-    module_name, _, path = spec.partition(":")
-    if not all(part.isidentifier() for part in [*module_name.split("."), *path.split(".")]):
-        raise ConfigurationError(
-            f"grader {spec!r} is not package.module:object, as in my_graders:Strict; write the "
-            "module as in an import, without .py and with dots between folders"
-        )
-    module = _import_module(module_name, spec)
-    found: Any = module
-    for part in path.split("."):
-        if not hasattr(found, part):
-            known = [name for name, value in vars(module).items() if isinstance(value, Grader)]
-            raise ConfigurationError(
-                f"grader {spec!r}: the module {module_name!r} has no {path!r}; its graders are "
-                f"{', '.join(known) or 'none'}"
-            )
-        found = getattr(found, part)
-    if not isinstance(found, Grader):
-        raise ConfigurationError(
-            f"grader {spec!r} is a {type(found).__name__}; expected a grader instance, such as "
-            "ContextEvaluation(prompt=..., response_model=...)"
-        )
-    return found.with_source(_source_hash(module, found))
-
-
-def _import_module(name: str, spec: str) -> ModuleType:
     here = str(Path.cwd())
     sys.path.insert(0, here)
     try:
-        return import_module(name)
-    except RagEvalsError as error:
-        raise ConfigurationError(f"grader {spec!r}: {error}") from error
+        found = resolve_name(spec)
     # A user's module can raise anything when imported, even SystemExit.
     except (Exception, SystemExit) as error:
-        missing = isinstance(error, ModuleNotFoundError) and name.startswith(error.name or " ")
-        place = f"; looked in {here} and on Python's module search path" if missing else ""
         raise ConfigurationError(
-            f"grader {spec!r}: the module {name!r} cannot be imported: "
-            f"{type(error).__name__}: {one_line(str(error))}{place}"
+            f"grader {spec!r} cannot be imported; expected package.module:object, as in "
+            f"my_graders:Strict, in {here} or on Python's module search path: "
+            f"{type(error).__name__}: {one_line(str(error))}"
         ) from error
     finally:
         # The module's later imports still work, but the folder no longer shadows other modules.
         sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)
+    if not isinstance(found, Grader):
+        raise ConfigurationError(
+            f"grader {spec!r} is a {type(found).__name__}; expected a grader instance, such as "
+            "ContextEvaluation(prompt=..., response_model=...)"
+        )
+    return found.with_source(_source_hash(spec.partition(":")[0], found))
 
 
-def _source_hash(module: ModuleType, grader: Grader[Any]) -> str | None:
-    names = {module.__name__, type(grader).__module__, grader.result_model.__module__}
+def _source_hash(module: str, grader: Grader[Any]) -> str | None:
+    names = {module, type(grader).__module__, grader.result_model.__module__}
     files = [
         Path(file)
         for name in sorted(names)
@@ -241,8 +226,7 @@ class TunedBy:
                     "them; run `rag-evals judge tune` again"
                 )
 
-    def foreign(self, run: Run, say: Phrases) -> tuple[str, ...]:
-        if not self.require_tuned:
-            return ()
-        lines = run.summary().shift_lines(say, only_foreign=True)
-        return tuple(say("gate.missed", told=f"--require-tuned: {line}") for line in lines)
+    def result(self, run: Run, say: Phrases) -> GateResult:
+        lines = run.summary().shift_lines(say, only_foreign=True) if self.require_tuned else []
+        told = tuple(say("gate.missed", told=f"--require-tuned: {line}") for line in lines)
+        return GateResult(told, GATE_MISSED if told else DONE)

@@ -55,6 +55,8 @@ OutFolderOrTable = Annotated[
     ),
 ]
 
+out_file = partial(typer.Option, "--out", "-o", metavar="FILE")
+
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Hide progress and the suggested next command.")
 ]

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 
 from rag_evals.analysis import Comparison
 from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
-from rag_evals.cli.shared.gates import GateResult
+from rag_evals.cli.shared.gates import GateResult, share
 from rag_evals.cli.shared.options import By, Cluster, OutFolderOrTable, Output
 from rag_evals.core import Phrases
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
@@ -30,7 +30,6 @@ from rag_evals.report.tables import (
 )
 from rag_evals.run import Run, load_run
 from rag_evals.run.engine.evaluate import run_until_signal
-from rag_evals.run.plan.options import parse_share
 from rag_evals.run.plan.plan import Plan
 from rag_evals.run.record.samples import GROUPING_FIELDS
 
@@ -98,8 +97,9 @@ class Outputs(Output):
         ),
     ] = None
     row_under: Annotated[
-        str | None,
+        float | None,
         _build_option(
+            parser=share,
             metavar="SCORE",
             help="Rows with a lower score are failures in the JUnit file and warnings on GitHub. "
             "Default: 1, which includes every row with a problem.",
@@ -119,14 +119,14 @@ class Outputs(Output):
 
     def check(self, data: str, *, dry_run: bool) -> None:
         if self.row_under is not None and self.junit is None and not _warns():
-            raise ConfigurationError(f"--row-under {self.row_under} does nothing without --junit")
+            raise ConfigurationError(f"--row-under {self.row_under:g} does nothing without --junit")
         if self.junit is not None:
-            _check_file(self.junit, data, dry_run=dry_run)
-        if self.table is not None and self.table.resolve() == Path(data).resolve():
-            raise ConfigurationError(
-                f"--out {str(self.table)!r} would overwrite the data; choose another file"
-            )
-        self._under()
+            _check_file(self.junit, dry_run=dry_run)
+        for option, file in (("--junit", self.junit), ("--out", self.table)):
+            if file is not None and os.path.realpath(file) == os.path.realpath(data):
+                raise ConfigurationError(
+                    f"{option} {str(file)!r} would overwrite the data; choose another file"
+                )
 
     def show_more(
         self, run: Run, view: View, count: Mapping[str, float], result: GateResult
@@ -168,26 +168,21 @@ class Outputs(Output):
             # A build would show the finished rows as if they were all of the rows.
             echo(say("terminal.build_waits"), err=True)
             return
+        under = _ANYTHING_WRONG if self.row_under is None else self.row_under
         if self.junit is not None:
             with self.junit.open("w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in junit_xml(run, self._under(), count))
+                file.writelines(f"{line}\n" for line in junit_xml(run, under, count))
             echo(say("terminal.junit", path=self.junit), err=self.json_output)
         # GitHub reads workflow commands from both streams.
-        for line in build_warnings(run, self._under()) if _warns() else ():
+        for line in build_warnings(run, under) if _warns() else ():
             echo(line, err=True)
-
-    def _under(self) -> float:
-        try:
-            return _ANYTHING_WRONG if self.row_under is None else parse_share(self.row_under)
-        except ConfigurationError as error:
-            raise ConfigurationError(f"--row-under {error}") from None
 
 
 def _warns() -> bool:
     return os.environ.get(_ON_GITHUB) == "true"
 
 
-def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
+def _check_file(junit: Path, *, dry_run: bool) -> None:
     if dry_run:
         raise ConfigurationError(
             "--dry-run grades nothing, so it cannot be combined with --junit; omit one of them"
@@ -195,10 +190,6 @@ def _check_file(junit: Path, data: str, *, dry_run: bool) -> None:
     if junit.is_dir() or not junit.parent.is_dir():
         raise ConfigurationError(
             f"--junit {str(junit)!r} cannot be written; expected a file in an existing folder"
-        )
-    if os.path.realpath(junit) == os.path.realpath(data):
-        raise ConfigurationError(
-            f"--junit {str(junit)!r} would overwrite the data; choose another file"
         )
 
 

@@ -100,9 +100,8 @@ class RunStore:
     def keep_check(self, check: KeptCheck) -> None:
         """Store that the data was checked, so that the next start can skip the check."""
         # Without the file, the next start checks the data again.
-        if (written := check.to_json()) is not None:
-            with suppress(OSError):
-                replace_file(self.folder / DATA_CHECK, written, sync=False)
+        with suppress(OSError):
+            replace_file(self.folder / DATA_CHECK, check.model_dump_json().encode(), sync=False)
 
     def _hash_log(self, path: Path, size: int) -> str:
         log = self._results if path.name == RESULTS else self._samples
@@ -187,7 +186,7 @@ def require_empty(folder: Path, hint: str) -> None:
 def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
     for folder in folders:
         with suppress(OSError, ValueError):
-            yield KeptCheck.from_json((folder / DATA_CHECK).read_bytes())
+            yield KeptCheck.model_validate_json((folder / DATA_CHECK).read_bytes())
 
 
 def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
