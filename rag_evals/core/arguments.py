@@ -116,12 +116,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 class CacheVariables(NamedTuple):
-    """Cache settings from environment variables.
-
-    Attributes:
-        mode: `RAG_EVALS_STATEMENT_CACHE`: `off` or `exact`; empty if the variable is not set.
-        megabytes: `RAG_EVALS_CACHE_MAX_MB`: above this size, a cache deletes its oldest entries.
-    """
+    """`RAG_EVALS_STATEMENT_CACHE` (`off`, `exact` or empty), and `RAG_EVALS_CACHE_MAX_MB`."""
 
     mode: str
     megabytes: float

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args, get_origin
 
@@ -264,20 +264,19 @@ def _towards(result: BaseModel, shape: _Shape, things: Sequence[BaseModel]) -> b
 def _default_finding(thing: BaseModel, shape: _Shape, towards: bool | None) -> Finding:
     value = bool(getattr(thing, shape.label))
     word = shape.label.removeprefix("is_").removeprefix("has_").replace("_", " ")
-    own = () if shape.chunk_id is None else (int(getattr(thing, shape.chunk_id)),)
+    own: tuple[int, ...] = () if shape.chunk_id is None else (int(getattr(thing, shape.chunk_id)),)
     listed = next((getattr(thing, name) for name in _CHUNK_IDS if hasattr(thing, name)), None)
-    finding = Finding(
-        text="".join(f"chunk {one}" for one in own)
-        if shape.text is None
-        else str(getattr(thing, shape.text)),
+    about: About = "chunk"
+    if shape.text is not None:
+        about = "statement" if shape.text in _STATEMENTS else "answer"
+    return Finding(
+        text=f"chunk {own[0]}" if shape.text is None else str(getattr(thing, shape.text)),
         verdict=None if towards is None else value == towards,
         label=yes_or_no(word, value),
         reasoning=_reason(thing),
         chunk_ids=tuple(listed or own),
+        about=about,
     )
-    if shape.text is None:
-        return replace(finding, about="chunk")
-    return replace(finding, about="statement" if shape.text in _STATEMENTS else "answer")
 
 
 @cache
@@ -287,14 +286,14 @@ def _reader() -> Any:
     return TypeAdapter(tuple[Finding, ...])
 
 
-_Tone = Literal["good", "bad", "wrong", "plain"]
-# Nearly transparent, so that text is readable on light and dark pages.
-_COLOURS: dict[_Tone, str] = {
-    "good": "46,160,67",
-    "bad": "229,83,75",
-    "wrong": "163,59,176",
-    "plain": "128,128,128",
-}
+class _Tone(NamedTuple):
+    sign: str
+    # Shown nearly transparent, so that text is readable on light and dark pages.
+    colour: str
+
+
+_GOOD, _BAD = _Tone("+", "46,160,67"), _Tone("-", "229,83,75")
+_WRONG, _PLAIN = _Tone("x", "163,59,176"), _Tone("·", "128,128,128")
 
 
 def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> str:
@@ -310,37 +309,16 @@ def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> st
 def findings_lines(findings: Iterable[Finding], say: Phrases | None = None) -> list[str]:
     """Format each finding on one line: a sign, its text, its label and the reason."""
     say = say or phrases()
-    return [
-        "  ".join(
-            part
-            for part in (
-                _sign(one),
-                shortened(say.text(one.text)),
-                f"[{_label(one, say)}]",
-                _why(one),
-            )
-            if part
-        )
-        for one in findings
-    ]
+    lines = []
+    for one in findings:
+        text = shortened(say.text(one.text))
+        parts = (_tone(one).sign, text, f"[{_label(one, say)}]", _why(one))
+        lines.append("  ".join(filter(None, parts)))
+    return lines
 
 
 PassageWords = Callable[[Finding, Phrases], Sequence[str]]
 """Finds the passage to check a finding against."""
-
-
-def _findings_html(findings: Sequence[Finding], passages: PassageWords) -> str:
-    """Format findings as colored lines; of many, those that lower the score come first."""
-    places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
-    shown = [findings[place] for place in sorted(places[:MOST_ITEMS])]
-    say = notebook_phrases()
-    items = "".join(
-        _item_html(
-            _tone(one), say.text(one.text), _label(one, say), [_why(one), *passages(one, say)]
-        )
-        for one in shown
-    )
-    return items + html_note(more_said("findings", len(findings), len(shown), say))
 
 
 def more_said(what: str, total: int, shown: int, say: Phrases) -> str:
@@ -355,35 +333,39 @@ def result_html(
     warnings: Sequence[str] = (),
     passages: PassageWords | None = None,
 ) -> str:
-    """Format a result as HTML: its class or row, score, counts, findings and warnings."""
-    passages = passages or _quote_words
+    """Format a result as HTML: its class or row, score, counts, findings and warnings.
+
+    Of many findings, those that lower the score come first.
+    """
     say = notebook_phrases()
-    shown = "".join(html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS])
-    more = html_note(more_said("warnings", len(warnings), MOST_ITEMS, say))
-    return f"<div>{html_head(name, rest)}{_findings_html(findings, passages)}{shown}{more}</div>"
+    places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)
+    items = [
+        _item_html(findings[place], passages or _quote_words, say)
+        for place in sorted(places[:MOST_ITEMS])
+    ]
+    items.append(html_note(more_said("findings", len(findings), MOST_ITEMS, say)))
+    items += [html_note(say("notebook.warning", text=one)) for one in warnings[:MOST_ITEMS]]
+    items.append(html_note(more_said("warnings", len(warnings), MOST_ITEMS, say)))
+    return f"<div>{html_head(name, rest)}{''.join(items)}</div>"
 
 
-def _item_html(tone: _Tone, text: str, label: str, notes: Iterable[str]) -> str:
-    """Format one line with its label and notes; all arguments are plain text."""
-    colour = _COLOURS[tone]
-    below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes if note)
+def _item_html(finding: Finding, passages: PassageWords, say: Phrases) -> str:
+    colour = _tone(finding).colour
+    text, label = html_text(say.text(finding.text)), html_text(_label(finding, say))
+    notes = filter(None, [_why(finding), *passages(finding, say)])
+    below = "".join(f"<br><small>{html_text(note)}</small>" for note in notes)
     return (
         f'<div style="margin:2px 0;padding:1px 8px;border-left:4px solid rgb({colour});'
-        f'background:rgba({colour},.15)">{html_text(text)} <small><b>{html_text(label)}</b>'
-        f"</small>{below}</div>"
+        f'background:rgba({colour},.15)">{text} <small><b>{label}</b></small>{below}</div>'
     )
 
 
 def _tone(finding: Finding) -> _Tone:
     if finding.label == CONTRADICTED:
-        return "wrong"
+        return _WRONG
     if finding.verdict is None and finding.support is None:
-        return "plain"
-    return "bad" if finding.counts_against else "good"
-
-
-def _sign(finding: Finding) -> str:
-    return {"good": "+", "bad": "-", "wrong": "x", "plain": "·"}[_tone(finding)]
+        return _PLAIN
+    return _BAD if finding.counts_against else _GOOD
 
 
 def _label(finding: Finding, say: Phrases) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from operator import add, attrgetter
 from typing import (
     Any,
     Generic,
@@ -157,16 +158,10 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.calls + other.calls,
-            self.reasks + other.reasks,
-            self.retries + other.retries,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            self.cache_hits + other.cache_hits,
-            self.uncounted + other.uncounted,
-        )
+        return type(self)(*map(add, _read_usage(self), _read_usage(other)))
+
+
+_read_usage = attrgetter(*Usage.__slots__)
 
 
 class Message(TypedDict):

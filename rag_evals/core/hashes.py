@@ -4,9 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any
 
 from pydantic_core import to_json
+
+_pack = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), default=str, skipkeys=True)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -20,9 +23,9 @@ def fingerprint(*parts: Any) -> str:
         RecursionError: A part is nested too deeply.
     """
     try:
-        packed = _packed(parts, sort_keys=True)
+        packed = _pack(parts, sort_keys=True)
     except TypeError:  # keys of several types cannot be sorted
-        packed = _packed(parts, sort_keys=False)
+        packed = _pack(parts)
     # Metadata and templates may contain lone surrogates, which UTF-8 cannot encode.
     return hashlib.sha256(packed.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -62,14 +65,3 @@ def _plain(part: Any) -> Any:
     if isinstance(part, list | tuple):
         return [_plain(one) for one in part]
     return written_out(part) if is_dataclass(part) else part
-
-
-def _packed(parts: tuple[Any, ...], *, sort_keys: bool) -> str:
-    return json.dumps(
-        parts,
-        ensure_ascii=False,
-        separators=(",", ":"),
-        sort_keys=sort_keys,
-        default=str,
-        skipkeys=True,
-    )

@@ -324,18 +324,6 @@ OptionalList = Annotated[list[T], _NullIsEmpty()]
 """A list that may be empty; None is read as an empty list in replies and in Python."""
 
 
-_RESERVED = {
-    "score": "the property that is computed from the labels",
-    "findings": "the property that lists what was found",
-    "not_scorable": "the property that says why there is no score",
-    "warnings": "the property that lists warnings",
-    "tallies": "the property that counts parts of totals",
-    "further_scores": "the property that computes further numbers",
-    "ranking_score": "the property that ranks rows more finely than the score",
-    "decided_by": "the property that names the judge",
-}
-
-
 class Result(JudgeModel):
     """The result of a grader.
 
@@ -355,10 +343,10 @@ class Result(JudgeModel):
         """Reject fields with reserved names."""
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
-        for name in sorted(_RESERVED.keys() & declared):
+        for name in sorted(declared.intersection(_properties())):
             raise ConfigurationError(
-                f"{cls.__name__} has a field {name!r}, but {name!r} of a Result is "
-                f"{_RESERVED[name]}; rename the field, as in 'own_{name}'"
+                f"{cls.__name__} has a field {name!r}, but {name!r} is a property of every Result; "
+                f"rename the field, as in 'own_{name}'"
             )
 
     @property
@@ -447,6 +435,12 @@ class Result(JudgeModel):
             return result_html(type(self).__name__, head, self.findings, self.warnings, passages)
         except Exception:  # noqa: BLE001 - an error in a user's score must not hide the result
             return None
+
+
+@cache
+def _properties() -> frozenset[str]:
+    kinds = property, cached_property
+    return frozenset(name for name, value in vars(Result).items() if isinstance(value, kinds))
 
 
 def sign_result(result: object, judge: str) -> None:

@@ -519,27 +519,24 @@ def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
     return "\n".join(found) or None
 
 
-class _Conversation:
-    """A conversation as one sample: its transcript, and the sources of all turns."""
-
-    def __init__(self, turns: Any, question: Any, answer: Any, context: ContextInput) -> None:
-        messages = _messages_in(turns)
-        self.turns, asked = _turns_in(messages)
-        if answer is not None:
-            # The turns come before the question and its answer.
-            replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
-            replies = replies or [("assistant", text_of(answer, "answer"))]
-            if question is not None and text_of(question, "question") not in asked:
-                messages = [*messages, ("user", text_of(question, "question"))]
-            self.turns, asked = _turns_in([*messages, *replies])
-        if shared := chunks_from(context):
-            self.turns = [
-                replace(one, context=chunks_from([*shared, *one.context])) for one in self.turns
-            ]
-        asked_last = _asked_in(self.turns, len(self.turns) - 1) if self.turns else None
-        self.question = asked_last or "\n\n".join(asked) or None
-        self.answer = transcript(self.turns)[0] or None
-        self.context = _numbered(self.turns) if self.turns else shared
+def _read_conversation(
+    turns: Any, question: Any, answer: Any, context: ContextInput
+) -> tuple[tuple[Turn, ...], str | None, str | None, tuple[Chunk, ...]]:
+    """Return the turns, last question, transcript and sources of a conversation."""
+    messages = _messages_in(turns)
+    found, asked = _turns_in(messages)
+    if answer is not None:
+        # The turns come before the question and its answer.
+        replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
+        replies = replies or [("assistant", text_of(answer, "answer"))]
+        if question is not None and text_of(question, "question") not in asked:
+            messages = [*messages, ("user", text_of(question, "question"))]
+        found, asked = _turns_in([*messages, *replies])
+    if shared := chunks_from(context):
+        found = [replace(one, context=chunks_from([*shared, *one.context])) for one in found]
+    asked_last = _asked_in(found, len(found) - 1) if found else None
+    last = asked_last or "\n\n".join(asked) or None
+    return tuple(found), last, transcript(found)[0] or None, _numbered(found) if found else shared
 
 
 def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
@@ -628,13 +625,7 @@ class Sample:
         """
         talk: tuple[Turn, ...] = ()
         if turns is not None:
-            read = _Conversation(turns, question, answer, context)
-            talk, question, answer, context = (
-                tuple(read.turns),
-                read.question,
-                read.answer,
-                read.context,
-            )
+            talk, question, answer, context = _read_conversation(turns, question, answer, context)
         object.__setattr__(self, "turns", talk)
         for name, value in (("question", question), ("answer", answer), ("reference", reference)):
             object.__setattr__(self, name, None if value is None else text_of(value, name))
@@ -644,21 +635,14 @@ class Sample:
         object.__setattr__(self, "relevant_ids", _ids_from(relevant_ids))
 
     def __repr__(self) -> str:
-        return f"Sample({', '.join(f'{name}={value}' for name, value in self._parts())})"
-
-    def _parts(self) -> list[tuple[str, str]]:
-        texts = {
-            "id": self.id,
-            "question": self.question,
-            "answer": self.answer,
-            "reference": self.reference,
-            "language": self.language,
-        }
-        parts = [(name, repr(shortened(text, 60))) for name, text in texts.items() if text]
-        count = len(self.context)
+        names = ("id", "question", "answer", "reference", "language")
+        texts = {name: text for name in names if (text := getattr(self, name))}
+        parts = [f"{name}={shortened(text, 60)!r}" for name, text in texts.items()]
         if self.turns:
-            parts.append(("turns", str(len(self.turns))))
-        return [*parts, ("context", f"[{count} chunk{'' if count == 1 else 's'}]")]
+            parts.append(f"turns={len(self.turns)}")
+        count = len(self.context)
+        parts.append(f"context=[{count} chunk{'' if count == 1 else 's'}]")
+        return f"Sample({', '.join(parts)})"
 
     def turn_sample(self, number: int, earlier: Sequence[str]) -> "Sample":
         """Return one turn of a conversation as a separate sample.
