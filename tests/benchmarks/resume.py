@@ -63,8 +63,7 @@ def resumed_by_python(path: Path, folder: Path) -> None:
         plan = make_plan(path, "faithfulness", "embedded", folders=folders_of(folder))
         print(f"data checked in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
         began = time.monotonic()
-        opened = runner_of(plan, out=folder, progress=False)
-        async with opened as runner:
+        async with runner_of(plan.into(folder, progress=False)) as runner:
             print(f"folder opened in {time.monotonic() - began:.1f} s, {resident_mb():.0f} MB")
             began = time.monotonic()
             async for _ in runner.outcomes():

@@ -28,7 +28,7 @@ from rag_evals.report import report_html
 from rag_evals.report.label_page import label_html, rows_to_label
 from rag_evals.report.tables import View
 from rag_evals.run import make_plan
-from rag_evals.run.plan.estimate import estimate
+from rag_evals.run.plan.plan import estimate
 from rag_evals.testing import Script, ScriptedJudge
 from tests.report.page_rows import rows_of
 

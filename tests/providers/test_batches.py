@@ -60,7 +60,7 @@ def batched(judge: str, *, wait: bool = True) -> Run:
     """Grade the rows by batches."""
     plan = make_plan(ROWS, "faithfulness", judge, options={"cache": False, "max_failures": 5})
     steps = BatchSteps(wait=wait)
-    asyncio.run(aexecute_batches(plan, steps, out=OUT, tell=print, progress=False))
+    asyncio.run(aexecute_batches(plan.into(OUT, progress=False), steps, tell=print))
     return load_run(OUT)
 
 

@@ -17,7 +17,7 @@ from rag_evals.errors import (
 )
 from rag_evals.grading.grader import drive
 from rag_evals.run import make_plan
-from rag_evals.run.plan.estimate import estimate
+from rag_evals.run.plan.plan import estimate
 from rag_evals.verify import EMBEDDED_GRADERS, CascadeVerifier, LLMVerifier, read_judge
 from rag_evals.verify.decisions import DecisionVerifier
 from tests.conftest import EIFFEL

@@ -27,10 +27,8 @@ from rag_evals.report.terminal import announce_columns, show_json, show_run
 from rag_evals.run import NOT_CLUSTERED, Run, RunOptions
 from rag_evals.run.engine.batches import check_batch_judges
 from rag_evals.run.engine.evaluate import aexecute
-from rag_evals.run.plan.estimate import estimate
-from rag_evals.run.plan.plan import Plan, default_folders, folders_of
+from rag_evals.run.plan.plan import Plan, default_folders, estimate, folders_of, make_plan
 from rag_evals.run.plan.progress import reporting
-from rag_evals.run.plan.sampling import plan_draw
 
 KINDS = {"grade": GradingCommand}
 """Custom command classes, by command."""
@@ -88,7 +86,7 @@ def grade(
     options["tuned"] = tuned_by.tuned or ()
     # An earlier run may already have checked the file.
     folders = folders_of(outputs.folder) or default_folders(Path(data))
-    plan = plan_draw(reading.file(data), graders, judge, options=options, folders=folders)
+    plan = make_plan(reading.file(data), graders, judge, options=options, folders=folders)
     tuned_by.check(plan)
     view = View(outputs.by, outputs.cluster, language=grading_language(chosen.language))
     if chosen.is_default_judge and not outputs.quiet:
@@ -172,7 +170,7 @@ def _carry_out(
         refuse_batches_under_way(folder)
     try:
         with reporting(progress, language=view.language) as report:
-            work = (batches or aexecute)(plan, out=folder, progress=report)
+            work = (batches or aexecute)(plan.into(folder, progress=report))
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error

@@ -77,7 +77,7 @@ def demo(
     """
     with resources.as_file(resources.files("rag_evals") / "_data" / "demo.jsonl") as data:
         plan = make_plan(data, ["faithfulness"], "embedded")
-        run = execute(plan, out=out or plan.default_folder(), progress=not output.quiet)
+        run = execute(plan.into(out or plan.default_folder(), progress=not output.quiet))
     read_in = reader_language(language)
     if output.json_output:
         show_json(run)

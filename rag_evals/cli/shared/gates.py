@@ -40,6 +40,7 @@ from rag_evals.run.engine.batches import (
     parts_under_way,
 )
 from rag_evals.run.plan.options import parse_share
+from rag_evals.run.plan.plan import Plan
 
 gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 if missed")
 _draw_option = partial(typer.Option, rich_help_panel="Grade only some of the rows")
@@ -258,8 +259,8 @@ _steps: ContextVar[BatchSteps | None] = ContextVar("batch_steps", default=None)
 _PATH = "path"
 
 
-Execute = Callable[..., Coroutine[Any, Any, Run]]
-"""Executes a plan; called with the plan, and with `out` and `progress` by keyword."""
+Execute = Callable[[Plan], Coroutine[Any, Any, Run]]
+"""Executes a plan."""
 
 
 @dataclass(frozen=True)

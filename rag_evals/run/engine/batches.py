@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, aclosing, closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import IO, NamedTuple, Self
@@ -31,7 +31,6 @@ from rag_evals.judge.pace.retry import seconds_before_poll
 from rag_evals.run.engine.evaluate import runner_of
 from rag_evals.run.engine.session import grading_now, session_of
 from rag_evals.run.plan.plan import Plan
-from rag_evals.run.plan.progress import Report
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import BATCH, MANIFEST, RunStore, read_manifest, require_same_run
@@ -266,10 +265,8 @@ def open_batches(folder: Path) -> BatchTable:
 class BatchSteps:
     """What to do with a run's batches after collecting finished results.
 
-    Attributes:
-        send: Send missing requests.
-        wait: Send and collect until no row is pending.
-        again: Resend the requests of batches that the endpoint has deleted.
+    `send` sends missing requests, `wait` sends and collects until no row is pending, and `again`
+    resends the requests of batches that the endpoint has deleted.
     """
 
     send: bool = True
@@ -278,19 +275,15 @@ class BatchSteps:
 
 
 async def aexecute_batches(
-    plan: Plan,
-    steps: BatchSteps,
-    *,
-    out: Path,
-    tell: Tell,
-    progress: Report | bool | None = None,
-    command: str | None = None,
+    plan: Plan, steps: BatchSteps, *, tell: Tell, command: str | None = None
 ) -> Run:
     """Grade in batches and return the run so far.
 
     `command` contains the starting command's options as JSON; None keeps the stored ones.
     """
     check_batch_judges(plan)
+    out = plan.out
+    assert out is not None, "batches are stored in a run folder"
     if plan.settings.restart:
         with RunStore(out, plan.manifest(), restart=True):
             pass
@@ -304,7 +297,7 @@ async def aexecute_batches(
             table.command_file.write_text(command)
         await _outlast(partial(collect_results, table, tell, again=steps.again), steps, tell)
         while True:
-            run = await _round(plan, table, out, progress)
+            run = await _round(plan, table)
             if steps.send:
                 await _outlast(partial(send_parts, table, tell), steps, tell)
             if not (steps.wait and run.summary().pending):
@@ -360,8 +353,8 @@ def check_batch_judges(plan: Plan) -> None:
         BatchHost.of(judge)
 
 
-async def _round(plan: Plan, table: BatchTable, out: Path, progress: Report | bool | None) -> Run:
-    opened = runner_of(plan, out=out, progress=progress, opened=session_of(plan, table, out))
+async def _round(plan: Plan, table: BatchTable) -> Run:
+    opened = runner_of(plan, opened=session_of(plan, table))
     with table.round():
         async with opened as runner, aclosing(runner.outcomes()) as outcomes:
             async for _ in outcomes:
@@ -369,86 +362,61 @@ async def _round(plan: Plan, table: BatchTable, out: Path, progress: Report | bo
             return runner.finished()
 
 
-@contextmanager
-def _open_apis() -> Iterator[Callable[[str], BatchApi]]:
-    """Yield a function that opens each endpoint only once."""
-    with ExitStack() as stack:
-
-        @cache
-        def api_of(endpoint: str) -> BatchApi:
-            return stack.enter_context(closing(BatchApi.open(endpoint)))
-
-        yield api_of
-
-
 def send_parts(table: BatchTable, tell: Tell) -> None:
     """Send the written parts, except those that a killed process has already sent."""
-    with _open_apis() as api_of:
-        for part in table.parts():
-            if part.batch is not None:
-                continue
-            path = table.path_of(part.number)
-            if BatchHost.of(part.endpoint).is_local:
-                table.update(part, status="given")
-                results = table.path_of(part.number, ".out")
-                tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
-                continue
-            again = part.status == SENDING
-            # If the process is killed, the next start looks for the part at the provider.
-            table.update(part, status=SENDING)
-            api = api_of(part.endpoint)
+    for part in table.parts():
+        if part.batch is not None:
+            continue
+        path = table.path_of(part.number)
+        if BatchHost.of(part.endpoint).is_local:
+            table.update(part, status="given")
+            results = table.path_of(part.number, ".out")
+            tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
+            continue
+        again = part.status == SENDING
+        # If the process is killed, the next start looks for the part at the provider.
+        table.update(part, status=SENDING)
+        with closing(BatchApi.open(part.endpoint)) as api:
             file = part.file or api.upload(path, part.name, again=again)
             table.update(part, file=file)
             made = api.create(path, file, part.name, again=again)
-            table.update(part, batch=made.name, status=made.status)
-            tell(
-                f"sent: batch {made.name} with {part.requests} requests to {part.model}; "
-                f"`rag-evals batch collect {table.run}` fetches the replies"
-            )
+        table.update(part, batch=made.name, status=made.status)
+        tell(
+            f"sent: batch {made.name} with {part.requests} requests to {part.model}; "
+            f"`rag-evals batch collect {table.run}` fetches the replies"
+        )
 
 
 def collect_results(
     table: BatchTable, tell: Tell, *, again: bool = False, only_ask: bool = False
 ) -> None:
     """Collect the results of finished batches; if `only_ask`, only refresh their status."""
-    with _open_apis() as api_of:
-        for part in table.parts():
-            if part.batch is None:
-                if not only_ask and BatchHost.of(part.endpoint).is_local:
-                    _take_file(table, part, tell)
-                continue
-            api = api_of(part.endpoint)
-            try:
+    for part in table.parts():
+        if part.batch is None:
+            path = table.path_of(part.number, ".out")
+            if not only_ask and BatchHost.of(part.endpoint).is_local and path.exists():
+                state = BatchState(str(path), "completed", replied=part.requests)
+                with path.open("rb") as lines:
+                    _store_results(table, part, state, lines, tell)
+            continue
+        try:
+            with closing(BatchApi.open(part.endpoint)) as api:
                 state = api.state(part.batch)
                 ended = part.ended if state.ended is None else state.ended
                 table.update(part, status=state.status, ended=ended)
                 if BatchState.is_end(state.status) and not only_ask:
-                    _take_batch(table, part, state, api, tell)
-            except UnknownBatchError as error:
-                if not again:
-                    raise UnknownBatchError(
-                        f"{error}; `rag-evals batch collect {table.run} --again` resends its "
-                        f"{part.requests} requests, which are paid for again"
-                    ) from None
-                table.release(part)
-                tell(f"{error}; its {part.requests} requests are resent and paid for again")
+                    _download_results(table, part, state, api, tell)
+        except UnknownBatchError as error:
+            if not again:
+                raise UnknownBatchError(
+                    f"{error}; `rag-evals batch collect {table.run} --again` resends its "
+                    f"{part.requests} requests, which are paid for again"
+                ) from None
+            table.release(part)
+            tell(f"{error}; its {part.requests} requests are resent and paid for again")
 
 
-def _take_file(table: BatchTable, part: BatchPart, tell: Tell) -> None:
-    """Collect the results that the user's program wrote, if it has finished."""
-    path = table.path_of(part.number, ".out")
-    if not path.exists():
-        return
-    with path.open("rb") as lines, table.taking(part, "completed", lines) as taken:
-        if not taken.results:
-            raise ConfigurationError(
-                f"{str(path)!r} has no results for part {part.number}{taken.shown}; expected the "
-                "output of `vllm run-batch`"
-            )
-    _tell_of_results(str(path), part, taken, tell)
-
-
-def _take_batch(
+def _download_results(
     table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
 ) -> None:
     if state.status == "failed" and not state.results:
@@ -458,45 +426,41 @@ def _take_batch(
             f"fix that, and run `rag-evals batch collect {table.run} --send` to send its "
             f"{part.requests} requests again"
         )
-    for number in range(1, _TRIES + 1):
+    for tries_left in range(_TRIES - 1, -1, -1):
+        lines = chain.from_iterable(api.lines(state.name, file) for file in state.results)
         try:
-            _take_results(table, part, state, api, tell, is_last=number == _TRIES)
+            _store_results(table, part, state, lines, tell, must_be_complete=tries_left > 0)
             break
         except JudgeUnavailableError:
-            if number == _TRIES:
+            if not tries_left:
                 raise
-            time.sleep(seconds_before_poll(number))
+            time.sleep(seconds_before_poll(_TRIES - tries_left))
 
 
-def _take_results(
+def _store_results(
     table: BatchTable,
     part: BatchPart,
     state: BatchState,
-    api: BatchApi,
+    lines: Iterable[bytes],
     tell: Tell,
     *,
-    is_last: bool,
+    must_be_complete: bool = False,
 ) -> None:
-    lines = chain.from_iterable(api.lines(state.name, file) for file in state.results)
     with table.taking(part, state.status, lines) as taken:
         # A reply lost in transit would be paid for twice, so download everything again.
-        if not is_last and (taken.unreadable or taken.results < (state.replied or 0)):
+        if must_be_complete and (taken.unreadable or taken.results < (state.replied or 0)):
             raise JudgeUnavailableError("the results are incomplete")
         if not taken.results and (taken.shown or state.replied):
             raise ConfigurationError(
-                f"the endpoint sent no results for batch {state.name}{taken.shown}; nothing was "
-                f"stored; `rag-evals batch collect {table.run}` fetches them again"
+                f"batch {state.name} has no results{taken.shown}; nothing was stored; "
+                f"`rag-evals batch collect {table.run}` reads them again"
             )
-    _tell_of_results(f"batch {state.name}, {state.status}", part, taken, tell)
-
-
-def _tell_of_results(words: str, part: BatchPart, taken: Taken, tell: Tell) -> None:
-    words += f", {taken.replies} of {part.requests} requests have a reply"
+    words = f"{taken.replies} of {part.requests} requests have a reply"
     if taken.unreadable:
         words += f", and {taken.unreadable} lines could not be read"
         if (again := part.requests - taken.results) > 0:
             words += f"; {again} requests are resent and paid for again"
-    tell(f"taken: {words}")
+    tell(f"taken: batch {state.name}, {state.status}, {words}")
 
 
 def pending_in(folder: Path) -> int:

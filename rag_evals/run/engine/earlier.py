@@ -113,7 +113,10 @@ class EarlierOutcomes:
         key = row.name, grader, row.fingerprint, self._fingerprints[grader]
         found = self._store.index.find(key)
         if found is None:
-            self._count_changed(row, grader)
+            changed = row.position
+            if changed != self._last_changed and self._store.index.was_graded(row.name, grader):
+                self.changed += 1
+                self._last_changed = changed
             return None
         if found.outcome.status == "failed":
             return None
@@ -156,11 +159,6 @@ class EarlierOutcomes:
         if self._unfinished is None:
             self._unfinished = dict(self._store.index.kept_without_outcome())
         return self._unfinished.get(stable_hash(sample_id))
-
-    def _count_changed(self, row: NumberedSample, grader: str) -> None:
-        if row.position != self._last_changed and self._store.index.was_graded(row.name, grader):
-            self.changed += 1
-            self._last_changed = row.position
 
     def _positions(self) -> dict[str, bytearray] | None:
         """Return flags for done rows, by grader; None if positions cannot be trusted."""

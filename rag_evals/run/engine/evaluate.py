@@ -44,9 +44,9 @@ from rag_evals.judge.pace.row_time import LoopThread
 from rag_evals.run.engine.earlier import EarlierOutcomes
 from rag_evals.run.engine.session import AsyncGradingSession, session_of
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
-from rag_evals.run.plan.plan import Graders, Plan, RunPolicy, folders_of
+from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
 from rag_evals.run.plan.progress import Progress, Report, reporting, silent
-from rag_evals.run.plan.sampling import FREE_FOLDER, choose_designs, plan_draw
+from rag_evals.run.plan.sampling import RunPolicy, choose_designs
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.run.record.samples import StoredSample, stored_sample
@@ -165,27 +165,23 @@ def settled_heap() -> Iterator[None]:
 async def runner_of(
     plan: Plan,
     *,
-    out: str | Path | None,
-    progress: Report | bool | None,
     yields_earlier: bool = False,
     holds: bool = True,
     opened: AbstractAsyncContextManager[AsyncGradingSession] | None = None,
 ) -> "AsyncIterator[Runner]":
-    """Open a plan's session, store and progress display; see `evaluate` for the arguments."""
-    folder = None if out is None else Path(out)
+    """Open a plan's session, store and progress display."""
     async with AsyncExitStack() as stack:
         # Open the session first, so that a judge that cannot be opened leaves no folder behind.
-        session = await stack.enter_async_context(opened or session_of(plan, folder=folder))
+        session = await stack.enter_async_context(opened or session_of(plan))
         store = None
-        if folder is not None:
-            store = RunStore(folder, plan.manifest(), restart=plan.settings.restart)
+        if plan.out is not None:
+            store = RunStore(plan.out, plan.manifest(), restart=plan.settings.restart)
             stack.enter_context(store)
-        report = stack.enter_context(reporting(progress))
+        report = stack.enter_context(reporting(plan.progress))
         stack.enter_context(settled_heap())
         if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
             store.keep_check(plan.data.kept_check)
-        holds = holds and folder is None
-        yield Runner(plan, session, store, report, yields_earlier, holds)
+        yield Runner(plan, session, store, report, yields_earlier, holds and store is None)
 
 
 @dataclass(slots=True)
@@ -219,12 +215,10 @@ class Runner:
         self._earlier = None if self.store is None else EarlierOutcomes(plan, self.store)
         self._refusals = Refusals(self._earlier)
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
-        lost = 0.0
         if self._earlier is not None:
-            lost = self._earlier.spent.lost_usd
             self._earlier.fill(self._summary)
             self._done = self._earlier.done
-        self._policy = RunPolicy() if plan.policy is None else plan.policy(lost_usd=lost)
+        self._policy = plan.policy(self._summary)
 
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Yield each outcome after it is stored."""
@@ -259,12 +253,11 @@ class Runner:
             self.plan.data.require_unchanged()
         self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
         self._summary.unfinished = False
-        self.notes = self._policy.finish(self._summary)
+        self.notes = self._policy.finish()
         if self.store is not None:
             self.store.finish(**self.notes)
 
     def finished(self) -> Run:
-        folder = None if self.store is None else self.store.folder
         order = {grader.name: place for place, grader in enumerate(self.plan.graders)}
         self._outcomes.sort(key=lambda outcome: (outcome.index, order[outcome.grader]))
         # Rows finish in any order, so restore the order of the graders.
@@ -280,7 +273,7 @@ class Runner:
             self._summary.versions = tuple(self.store.versions)
         models = [grader.result_model for grader in self.plan.graders]
         outcomes = self._outcomes if self.holds else None
-        run = Run.fresh(self._summary, folder, self._graded, models, outcomes, self._samples)
+        run = Run.fresh(self._summary, self.plan.out, self._graded, models, outcomes, self._samples)
         run.index = None if self.store is None else self.store.index
         return run
 
@@ -357,7 +350,7 @@ class Runner:
         limit = self.plan.settings.max_failures
         failed = self._summary.failed
         if failed and limit.is_passed(failed, self._done, at_the_end=at_the_end):
-            kept = "" if self.store is None else f"; finished gradings are in {self.store.folder}"
+            kept = "" if self.store is None else f"; finished gradings are in {self.plan.out}"
             raise TooManyFailuresError(
                 f"{failed} of {self._done} gradings failed, more than {limit} "
                 f"({self._summary.failures()}; the first: {self._summary.first_failure}){kept}"
@@ -452,8 +445,7 @@ def evaluate(
         TooManyFailuresError: More gradings failed than `max_failures` allows; the error's `run` is
             the run so far.
     """
-    plan = _planned("evaluate", data, graders, client, out, options)
-    return execute(plan, out=out, progress=options.get("progress"), on_outcome=on_outcome)
+    return execute(_planned("evaluate", data, graders, client, out, options), on_outcome)
 
 
 async def aevaluate(
@@ -466,9 +458,7 @@ async def aevaluate(
     **options: Unpack[RunOptions],
 ) -> Run:
     """Grade a data set in the running event loop; otherwise as `evaluate`."""
-    plan = _planned("aevaluate", data, graders, client, out, options)
-    progress = options.get("progress")
-    return await aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
+    return await aexecute(_planned("aevaluate", data, graders, client, out, options), on_outcome)
 
 
 def _planned(
@@ -484,18 +474,13 @@ def _planned(
         refuse_idle(options, "restart", "keep_replies", where="without out")
     if caller == "stream":
         refuse_sampling(options, "a stream")
-    return plan_draw(data, graders, client, options=options, folders=folders_of(out))
+    plan = make_plan(data, graders, client, options=options, folders=folders_of(out))
+    return plan.into(out, progress=options.get("progress", False if caller == "stream" else None))
 
 
-def execute(
-    plan: Plan,
-    *,
-    out: str | Path | None,
-    progress: Report | bool | None = None,
-    on_outcome: OnOutcome | None = None,
-) -> Run:
-    """Execute a plan; see `evaluate` for the arguments."""
-    work = aexecute(plan, out=out, progress=progress, on_outcome=on_outcome)
+def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
+    """Execute a plan; see `evaluate` for `on_outcome`."""
+    work = aexecute(plan, on_outcome)
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -505,19 +490,12 @@ def execute(
         return loop.run(work)
 
 
-async def aexecute(
-    plan: Plan,
-    *,
-    out: str | Path | None,
-    progress: Report | bool | None = None,
-    on_outcome: OnOutcome | None = None,
-) -> Run:
-    run, notes = await _carried_out(plan, out, progress, on_outcome)
+async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
+    run, notes = await _carried_out(plan, on_outcome)
     every = None
     if plan.free is not None:
         # Run this second, so that a main judge that cannot be opened leaves no folder behind.
-        inner = None if out is None else Path(out) / FREE_FOLDER
-        every, _ = await _carried_out(plan.free, inner, progress, None)
+        every, _ = await _carried_out(plan.free, None)
         run.beside(every)
     stopped, budget = notes.get("stopped"), notes.get("budget")
     if stopped is not None or every is not None:
@@ -525,17 +503,10 @@ async def aexecute(
     return run
 
 
-async def _carried_out(
-    plan: Plan,
-    out: str | Path | None,
-    progress: Report | bool | None,
-    on_outcome: OnOutcome | None,
-) -> tuple[Run, Mapping[str, Any]]:
-    asked = on_outcome is not None
-    opened = runner_of(plan, out=out, progress=progress, yields_earlier=asked)
+async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> tuple[Run, Mapping[str, Any]]:
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
-        async with opened as runner:
+        async with runner_of(plan, yields_earlier=on_outcome is not None) as runner:
             async with aclosing(runner.outcomes()) as outcomes:
                 async for outcome in outcomes:
                     if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
@@ -561,8 +532,7 @@ def stream(
     the loop. With `out`, outcomes from earlier starts are yielded too. Progress is shown only with
     `progress=True`.
     """
-    plan = _planned("stream", data, graders, client, out, options)
-    return _in_a_thread(plan, out, options.get("progress", False))
+    return _in_a_thread(_outcomes(_planned("stream", data, graders, client, out, options)))
 
 
 def astream(
@@ -577,24 +547,17 @@ def astream(
 
     Use `contextlib.aclosing` to stop all grading as soon as you leave the loop.
     """
-    plan = _planned("stream", data, graders, client, out, options)
-    return _outcomes(plan, out, options.get("progress", False))
+    return _outcomes(_planned("stream", data, graders, client, out, options))
 
 
-async def _outcomes(
-    plan: Plan, out: str | Path | None, progress: Report | bool | None
-) -> AsyncGenerator[Outcome]:
-    opened = runner_of(plan, out=out, progress=progress, yields_earlier=True, holds=False)
+async def _outcomes(plan: Plan) -> AsyncGenerator[Outcome]:
+    opened = runner_of(plan, yields_earlier=True, holds=False)
     async with opened as runner, aclosing(runner.outcomes()) as outcomes:
         async for outcome in outcomes:
             yield outcome
 
 
-def _in_a_thread(
-    plan: Plan, out: str | Path | None, progress: Report | bool | None
-) -> Generator[Outcome]:
-    outcomes = _outcomes(plan, out, progress)
-
+def _in_a_thread(outcomes: AsyncGenerator[Outcome]) -> Generator[Outcome]:
     async def following() -> Outcome | None:
         return await anext(outcomes, None)
 

@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from itertools import count, product
-from pathlib import Path
+from itertools import count
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pydantic import BaseModel
@@ -51,33 +50,33 @@ class RunJudges:
     plan: Plan
     stack: AsyncExitStack
     answers: ArrivedReplies | None = None
-    folder: Path | None = None
-    _named: dict[str, JudgePipeline] = field(default_factory=dict)
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _opened: list[JudgePipeline] = field(default_factory=list)
+    # By endpoint; None is the key of a judge that no call can name.
+    _opened: dict[str | None, JudgePipeline] = field(default_factory=dict)
 
     @property
     def waiting_seconds(self) -> float:
-        return max((judge.waiting_seconds for judge in self._opened), default=0.0)
+        return max((judge.waiting_seconds for judge in self._opened.values()), default=0.0)
 
     @property
     def lessons(self) -> dict[str, list[str]]:
         """What the judges' endpoints revealed about models; see `JudgeHost`."""
         found: dict[str, set[str]] = {}
-        for judge in self._opened:
+        for judge in self._opened.values():
             for what, models in judge.host.lessons.items():
                 found.setdefault(what, set()).update(models)
         return {what: sorted(models) for what, models in found.items()}
 
     async def open(self) -> JudgePipeline | None:
         client, model = self.plan.client, self.plan.model
-        judge = await self._open(client, model)
-        if judge is not None and isinstance(client, str) and model is None:
-            self._named[client] = judge
-        for opened, grader in product(self._opened, self.plan.graders):
-            # The grader's own settings, such as `seed`.
-            own = getattr(grader, "settings", {})
-            opened.host.check_settings(own, model or grader.model or model_of(client))
+        judge = None
+        if client is not None:
+            name = client if isinstance(client, str) and model is None else None
+            judge = self._opened[name] = await self._open(client, model)
+            for grader in self.plan.graders:
+                # The grader's own settings, such as `seed`.
+                own = getattr(grader, "settings", {})
+                judge.host.check_settings(own, model or grader.model or model_of(client))
         for grader in self.plan.graders:
             for endpoint in grader.endpoints:
                 await self.named(endpoint)
@@ -86,15 +85,11 @@ class RunJudges:
     async def named(self, endpoint: str) -> JudgePipeline:
         """Return the judge for an endpoint such as `openai/gpt-4o`."""
         async with self._lock:
-            if endpoint not in self._named:
-                judge = await self._open(endpoint, None)
-                assert judge is not None, "an endpoint string always opens a judge"
-                self._named[endpoint] = judge
-            return self._named[endpoint]
+            if endpoint not in self._opened:
+                self._opened[endpoint] = await self._open(endpoint, None)
+            return self._opened[endpoint]
 
-    async def _open(self, client: Client, model: str | None) -> JudgePipeline | None:
-        if client is None:
-            return None
+    async def _open(self, client: Client, model: str | None) -> JudgePipeline:
         settings = self.plan.settings
         if self.answers is None:
             opened = judge_session(client, model, settings.session)
@@ -113,11 +108,9 @@ class RunJudges:
                 settings=settings.session.options.settings,
                 own=client_settings(client),
             )
-        if self.folder is not None and settings.keep_replies:
-            store = ReplyLog(self.folder, grading_now.get, store)
-        judge = replace(judge, store=store)
-        self._opened.append(judge)
-        return judge
+        if self.plan.out is not None and settings.keep_replies:
+            store = ReplyLog(self.plan.out, grading_now.get, store)
+        return replace(judge, store=store)
 
 
 def plan_words(plan: Plan) -> str:
@@ -257,14 +250,11 @@ class AsyncGradingSession:
 
 @asynccontextmanager
 async def session_of(
-    plan: Plan, answers: ArrivedReplies | None = None, folder: Path | None = None
+    plan: Plan, answers: ArrivedReplies | None = None
 ) -> AsyncIterator[AsyncGradingSession]:
-    """Open a session in the running event loop.
-
-    `answers` are replies from batches; `folder` is the run folder for `keep_replies`.
-    """
+    """Open a session in the running event loop; `answers` are replies from batches."""
     async with AsyncExitStack() as stack:
-        judges = RunJudges(plan, stack, answers, folder)
+        judges = RunJudges(plan, stack, answers)
         session = AsyncGradingSession(plan, judges, await judges.open())
         try:
             yield session
@@ -335,12 +325,18 @@ class GradingSession:
         """Grade one row with all graders; see `AsyncGradingSession.grade_all`."""
         return self._loop.run(self._session.grade_all(sample))
 
-    def begin_flat(self, row: Mapping[str, Any]) -> "Future[list[dict[str, Any]]]":
-        """Start grading a row; the future's result has an `Outcome.to_row` for each grader."""
+    def begin_flat(
+        self, row: Mapping[str, Any], keep: Sequence[str] = ()
+    ) -> "Future[list[dict[str, Any]]]":
+        """Start grading a row; the future's result has an `Outcome.to_row` for each grader.
+
+        Each also has the row's columns in `keep`.
+        """
 
         async def graded() -> list[dict[str, Any]]:
-            sample = self._session.read(row)
-            return [outcome.to_row(sample) for outcome in await self._session.grade_all(sample)]
+            sample, kept = self._session.read(row), {name: row[name] for name in keep}
+            outcomes = await self._session.grade_all(sample)
+            return [outcome.to_row(sample) | kept for outcome in outcomes]
 
         return self._loop.begin(graded())
 
@@ -416,19 +412,14 @@ class TableGrader:
             raise ConfigurationError(
                 f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
             )
-        rows = table.to_pylist()
         opened = self._open()
         # Start all rows; the session limits how many are graded at a time.
-        begun = [opened.begin_flat(row) for row in rows]
+        begun = [opened.begin_flat(row, self.keep) for row in table.to_pylist()]
         schema = outcome_schema()
         for name in self.keep:
             schema = schema.append(table.schema.field(name))
         try:
-            flat = [
-                each | {name: row[name] for name in self.keep}
-                for row, graded in zip(rows, begun, strict=True)
-                for each in graded.result()
-            ]
+            flat = [each for graded in begun for each in graded.result()]
         finally:
             for graded in begun:
                 graded.cancel()
@@ -436,8 +427,7 @@ class TableGrader:
 
     async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Grade one row, and return an outcome row for each grader, as in the table."""
-        graded = await asyncio.wrap_future(self._open().begin_flat(row))
-        return [each | {name: row[name] for name in self.keep} for each in graded]
+        return await asyncio.wrap_future(self._open().begin_flat(row, self.keep))
 
     def close(self) -> None:
         """Close the session; the next row opens a new one."""

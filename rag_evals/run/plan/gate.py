@@ -196,11 +196,7 @@ class GraderDecision:
         return self.test.verdict
 
     def lines(self, say: Phrases) -> list[str]:
-        told = [missed.line(say) for missed in self.missed]
-        if not told and self.test is not None:
-            told = [_shown(self, self.test, say)]
-        elif not told:
-            told = [say("gate.no_score", grader=say.named("graders", self.grader))]
+        told = [missed.line(say) for missed in self.missed] or [_shown(self, say)]
         verdict = say.named("verdicts", self.verdict)
         return [say("gate.decided", verdict=verdict, told=one) for one in told]
 
@@ -245,16 +241,17 @@ class GateDecision:
         return lines or [say("gate.decided", verdict=verdict, told=say("gate.nothing"))]
 
 
-def _shown(decision: GraderDecision, test: GateTest, say: Phrases) -> str:
+def _shown(decision: GraderDecision, say: Phrases) -> str:
+    test, grader = decision.test, say.named("graders", decision.grader)
+    if test is None:
+        return say("gate.no_score", grader=grader)
     rows = say("gate.rows", scored=test.scored)
     if test.population is not None:
         rows = say("gate.rows_of", scored=test.scored, population=test.population)
-    told = say(
-        f"gate.{decision.subject}",
-        grader=say.named("graders", decision.grader),
-        estimate=say.written(f"{test.estimate:.4f}"),
-        rows=rows + ("" if decision.clusters is None else clusters_words(decision.clusters, say)),
-    )
+    if decision.clusters is not None:
+        rows += clusters_words(decision.clusters, say)
+    estimate = say.written(f"{test.estimate:.4f}")
+    told = say(f"gate.{decision.subject}", grader=grader, estimate=estimate, rows=rows)
     sure = say.written(f"{100 * (1 - test.error):g}")
     if test.verdict == "passed":
         limit = say.number(max(test.low, test.gate), 4)

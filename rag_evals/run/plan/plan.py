@@ -1,18 +1,29 @@
-"""Run plans, checked before the first call."""
+"""Run plans, checked before the first call, and their estimated costs."""
 
-import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rag_evals.cache import StatementCache, configured_cache
 from rag_evals.catalog import grader_named
-from rag_evals.core import Meter, fingerprint, require_whole
+from rag_evals.core import (
+    JudgeCall,
+    LocalCall,
+    Meter,
+    Phrases,
+    Sample,
+    Step,
+    Usage,
+    VerifyCall,
+    fingerprint,
+    phrases,
+    require_whole,
+)
 from rag_evals.dataset import (
     CheckedFile,
     ColumnMap,
@@ -22,55 +33,53 @@ from rag_evals.dataset import (
     RowData,
     data_from,
 )
-from rag_evals.errors import ConfigurationError
-from rag_evals.grading import Grader, default_judge, resolve
+from rag_evals.errors import ConfigurationError, DataError, GradingError, NotScorableError
+from rag_evals.grading import Grader, default_judge, resolve, sample_flow
+from rag_evals.grading.conversation import grades_turns
 from rag_evals.grading.grader import judge_name, warn_of_default
-from rag_evals.judge import Client, as_instructor, judge_for, model_of, wanted_settings
+from rag_evals.judge import (
+    Client,
+    DecisionCall,
+    as_instructor,
+    judge_for,
+    model_of,
+    wanted_settings,
+)
 from rag_evals.judge.batches import BatchHost
 from rag_evals.judge.clients.build import address_of, check_endpoint
 from rag_evals.judge.clients.strings import Price, price_of
 from rag_evals.judge.wire.ask import client_settings
-from rag_evals.run.plan.options import ASKING_OPTIONS, RunOptions, RunSettings, refuse_idle
-from rag_evals.run.record.outcome import Outcome, short_fingerprint
+from rag_evals.run.plan.options import (
+    ASKING_OPTIONS,
+    RunOptions,
+    RunSettings,
+    refuse_idle,
+)
+from rag_evals.run.plan.progress import Report
+from rag_evals.run.plan.sampling import (
+    FEWEST_SAMPLED,
+    FREE_FOLDER,
+    SEED,
+    Budget,
+    EarlyStop,
+    RunPolicy,
+    random_order,
+)
+from rag_evals.run.record.outcome import short_fingerprint
 from rag_evals.run.record.store import FORMAT, kept_checks
 from rag_evals.run.record.summary import Summary
-from rag_evals.verify import read_judge, read_tunings
+from rag_evals.text import token_counter
+from rag_evals.verify import EMBEDDED, read_judge, read_tunings
 
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One or more graders, or names of built-in ones."""
-
-SEED = 0
-"""Seed for drawing rows; constant, so that the same command resumes the same draw."""
 
 # Only one slash, because `Path` drops the second.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
-
-
-Admission = Literal["begin", "wait", "stop"]
-"""Start the row, wait until another grading finishes, or start no more rows."""
-
-
-class RunPolicy:
-    """Decides which rows of a run are graded: all of them, unless a subclass overrides this."""
-
-    def admits(self, position: int, *, resumed: bool) -> Admission:
-        """Decide whether to start a row; called again after `"wait"`.
-
-        A `resumed` row has outcomes from an earlier start, so it must be started.
-        """
-        del position, resumed
-        return "begin"
-
-    def ended(self, outcome: Outcome) -> None:
-        """Count an outcome from this start or an earlier one; they arrive in any order."""
-        del outcome
-
-    def finish(self, summary: Summary) -> Mapping[str, Any]:
-        """Complete the summary, and return entries for the manifest."""
-        del summary
-        return {}
+# Replies repeat the answer and add reasons; in our benchmarks, they are about three times as long.
+_REPLY_PER_ANSWER = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +92,10 @@ class Plan:
         model: None for the grader's or the client's own model.
         identity: A run folder can be resumed only by a plan with the same identity.
         drawn: Number of rows to grade in random order; None for all rows in file order.
-        policy: Creates the policy, given `lost_usd`: the cost of failed outcomes in earlier starts.
         batched: True if requests are sent in batches, which cost less.
         free: Plan for the embedded judge to grade all rows, if this plan draws a sample.
         budget: Budget in US dollars, if any.
+        out: Run folder, if any.
     """
 
     data: FileData | RowData
@@ -97,10 +106,22 @@ class Plan:
     settings: RunSettings
     identity: dict[str, Any]
     drawn: int | None = None
-    policy: Callable[..., RunPolicy] | None = None
+    policy: Callable[[Summary], RunPolicy] = RunPolicy
     batched: bool = False
     free: "Plan | None" = None
     budget: float | None = None
+    out: Path | None = None
+    progress: Report | bool | None = None
+
+    def into(
+        self, out: str | Path | None = None, *, progress: Report | bool | None = None
+    ) -> "Plan":
+        """Return the plan with a run folder and a progress display; see `evaluate`."""
+        folder = None if out is None else Path(out)
+        free = self.free
+        if free is not None:
+            free = free.into(folder and folder / FREE_FOLDER, progress=progress)
+        return replace(self, out=folder, progress=progress, free=free)
 
     @property
     def rows(self) -> int | None:
@@ -192,12 +213,6 @@ class Plan:
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
 
 
-def random_order(rows: int) -> list[int]:
-    order = list(range(rows))
-    random.Random(SEED).shuffle(order)
-    return order
-
-
 def folders_of(out: str | Path | None) -> list[Path]:
     """Return `out` as a list; raise `ConfigurationError` if it is a URL."""
     if out is not None and (found := _ADDRESS.match(str(out))):
@@ -225,7 +240,7 @@ def make_plan(
     client: Client = None,
     *,
     options: RunOptions | None = None,
-    folders: Iterable[Path] = (),
+    folders: Sequence[Path] = (),
 ) -> Plan:
     """Plan a run, and check everything that can be checked without a judge; see `evaluate`.
 
@@ -243,10 +258,9 @@ def make_plan(
         resolve(grader, client, model, settings=of_judge, tunings=tunings, open_cache=open_cache)
         for grader in chosen
     ]
-    asked = resolved[0][1]
+    made, (asked, *_) = zip(*resolved, strict=True)
     check_endpoint(asked)
     judge = judge_name(client, model)
-    made = tuple(grader for grader, _ in resolved)
     if not is_named:
         warn_of_default(made)
     judges = [] if asked is None else [asked]
@@ -269,7 +283,90 @@ def make_plan(
     }
     if sources := {grader.name: grader.source for grader in chosen if grader.source}:
         identity["sources"] = sources
-    return Plan(rows, checked, made, asked, model, settings, identity)
+    plan = Plan(rows, checked, made, asked, model, settings, identity)
+    return _draw_rows(plan, client, given, partial(make_plan, data, graders, folders=folders))
+
+
+def _draw_rows(
+    plan: Plan, client: Client, options: RunOptions, make_again: Callable[..., Plan]
+) -> Plan:
+    """Return a plan that grades only the rows that the option `sampling` draws."""
+    sampling = options.get("sampling")
+    if sampling is None:
+        return plan
+    if plan.rows is None:
+        raise ConfigurationError(
+            "sampling needs the number of rows; pass a file, a table or a list"
+        )
+    if sampling.gate is not None:
+        ahead = 2 * plan.settings.session.concurrency
+        names = [grader.name for grader in plan.graders]
+        policy = partial(EarlyStop, rule=sampling, population=plan.rows, graders=names, ahead=ahead)
+        order = {**plan.identity, "order": f"random, seed {SEED}"}
+        return replace(plan, drawn=plan.rows, identity=order, policy=policy)
+    if plan.client is None and not any(grader.endpoints for grader in plan.graders):
+        raise ConfigurationError(
+            f"judge {plan.identity['judge']!r} is free, so grade all rows instead of a sample"
+        )
+    whole: RunOptions = {**options, "sampling": None}
+    if (dollars := sampling.dollars) is not None:
+        # A plan may be able to read its rows only once, so estimate the cost with a second plan.
+        is_file = isinstance(plan.data, FileData)
+        counted = plan if is_file else make_again(client, options=whole)
+        drawn = _sample(plan, rows_for_budget(counted, dollars), dollars)
+    elif sampling.sample == plan.rows:
+        return plan
+    else:
+        drawn = _sample(plan, sampling.sample or 0)
+    return replace(drawn, free=_free_plan(whole, make_again))
+
+
+def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
+    """Return a plan that grades random rows and stops when the budget is spent."""
+    total = plan.rows or 0
+    if rows > total:
+        raise ConfigurationError(
+            f"a sample of {rows} rows is larger than the data, which has {total} rows"
+        )
+    if rows < min(FEWEST_SAMPLED, total):
+        bought = "" if dollars is None else f"the budget of ${dollars:g} pays for {rows} rows, and "
+        raise ConfigurationError(
+            f"{bought}a sample of {rows} rows is too small; fewer than {FEWEST_SAMPLED} cannot "
+            "show how far off the cheap judge is"
+        )
+    note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
+    drawn = replace(plan, drawn=rows, identity={**plan.identity, "sample": note})
+    if dollars is None:
+        return drawn
+    policy = partial(Budget, dollars=dollars, graders=len(plan.graders), drawn=rows)
+    return replace(drawn, budget=dollars, policy=policy)
+
+
+def _free_plan(options: RunOptions, make_again: Callable[..., Plan]) -> Plan:
+    """Plan for the embedded judge to grade all rows."""
+    mine = {name: value for name, value in options.items() if name not in ASKING_OPTIONS}
+    try:
+        every = make_again(EMBEDDED, options=mine | {"tuned": None, "repeat": 1})
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"a sample needs a cheap judge that grades every row; {error}"
+        ) from None
+    if asked := [name for grader in every.graders for name in grader.endpoints]:
+        raise ConfigurationError(
+            f"a grader calls {asked[0]!r} for every row; a sample needs graders for which the "
+            "embedded judge can decide alone"
+        )
+    return every
+
+
+def rows_for_budget(plan: Plan, dollars: float) -> int:
+    told = estimate(plan)
+    if not told.cost_usd:
+        raise ConfigurationError(
+            f"the budget cannot be enforced, because the price of judge {plan.identity['judge']!r} "
+            "is unknown; add it to the file set in RAG_EVALS_PRICES, or use --sample"
+        )
+    return min(told.rows, int(told.rows * dollars / told.cost_usd))
 
 
 def _statement_cache(
@@ -315,3 +412,105 @@ def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
     from rag_evals.grading.repeat import Repeated  # noqa: PLC0415 - its model is slow to build
 
     return [Repeated(grader, times) for grader in chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Number, tokens and list price of a run's first calls.
+
+    If `at_least` is true, their replies lead to further calls.
+    """
+
+    rows: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    counted_by: str
+    price_as_of: str | None
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        return self.line(phrases())
+
+    def line(self, say: Phrases) -> str:
+        if not self.calls and not self.at_least:
+            return say("estimate.nothing", rows=self.rows)
+        money = say("estimate.unknown")
+        if self.cost_usd is not None:
+            cost = say.number(self.cost_usd, 4)
+            price = "estimate.price_at_least" if self.at_least else "estimate.price"
+            money = say(price, cost=cost, month=self.price_as_of)
+        tokens = say(
+            "estimate.tokens",
+            sent=self.prompt_tokens,
+            received=self.completion_tokens,
+            counted_by=self.counted_by,
+        )
+        line = "estimate.line_at_least" if self.at_least else "estimate.line"
+        return say(line, rows=self.rows, calls=self.calls, tokens=tokens, money=money)
+
+
+def estimate(plan: Plan) -> Estimate:
+    count, counted_by = token_counter(model_of(plan.client))
+    rows = calls = 0
+    meters = [Meter() for _ in plan.graders]
+    for row in plan.in_turn():
+        rows += 1
+        for grader, meter in zip(plan.graders, meters, strict=True):
+            for call in _first_calls(grader, row.sample):
+                for one in call.in_requests() if isinstance(call, DecisionCall) else (call,):
+                    calls += 1
+                    meter.add(_usage_of(one, count), endpoint=one.endpoint, model=one.model)
+    pairs = list(zip(plan.graders, meters, strict=True))
+    costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
+    total = sum((meter.total for meter in meters), Usage())
+    return Estimate(
+        rows,
+        calls,
+        total.prompt_tokens,
+        total.completion_tokens,
+        sum(costs) if len(costs) == len(pairs) else None,
+        counted_by,
+        plan.price_as_of,
+        at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
+    )
+
+
+def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
+    sent = sum(count(message["content"]) for message in call.messages)
+    if isinstance(call, DecisionCall):
+        return Usage(prompt_tokens=sent)
+    schema = count(str(call.reply_model.model_json_schema()))
+    # The reply covers the answer, or the part of it that this call contains.
+    parts = call.facts.get("statements") or call.facts.get("sentences") or ()
+    judged = str(call.facts.get("answer") or " ".join(parts))
+    return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
+
+
+def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
+    """Return the calls that a grader makes before it needs a reply."""
+    if not isinstance(sample, Sample) or not grader.judge_rounds:
+        return []
+    if sample.turns and grades_turns(grader):
+        # Assume that earlier replies are supported.
+        replies = [turn.answer for turn in sample.turns]
+        turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
+        return [call for turn in turns for call in _first_calls(grader, turn)]
+    try:
+        flow = sample_flow(grader, sample)
+        steps = next(flow)
+        while not any(isinstance(step, JudgeCall) for step in steps):
+            steps = flow.send([_done_here(step) for step in steps])
+    except (NotScorableError, GradingError, DataError, StopIteration):
+        return []
+    flow.close()
+    return [step for step in steps if isinstance(step, JudgeCall)]
+
+
+def _done_here(step: Step) -> Any:
+    if isinstance(step, VerifyCall):
+        return step.run()
+    assert isinstance(step, LocalCall), "the caller filters out judge calls"
+    # Skip it, because a cache lookup may request embeddings from an endpoint.
+    return step.reply_when_skipped

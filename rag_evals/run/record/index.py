@@ -152,13 +152,11 @@ class Spent(NamedTuple):
 
     Attributes:
         cost_usd: List price in US dollars; None if no price is known.
-        lost_usd: The cost of failed gradings.
         is_answered: True if a judge answered for a row that did not fail.
     """
 
     usage: Usage
     cost_usd: float | None
-    lost_usd: float = 0.0
     is_answered: bool = False
 
 
@@ -366,13 +364,10 @@ class RunIndex:
 
     def spent(self) -> Spent:
         sums = ", ".join(f"COALESCE(SUM({name}), 0)" for name in _USAGE)
-        *used, cost, lost, is_answered = next(
-            self._rows(
-                f"SELECT {sums}, SUM(cost_usd), SUM(CASE WHEN status = 0 THEN cost_usd END), "
-                "MAX(status > 0 AND calls > 0) FROM outcome"
-            )
+        *used, cost, is_answered = next(
+            self._rows(f"SELECT {sums}, SUM(cost_usd), MAX(status > 0 AND calls > 0) FROM outcome")
         )
-        return Spent(Usage(*used), cost, lost or 0.0, bool(is_answered))
+        return Spent(Usage(*used), cost, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
         """Yield the position in the data of each selected line of a grader."""

@@ -33,10 +33,8 @@ def grade(**steps: Any) -> list[str]:
     """Grade the rows by batches, and return what is told."""
     told: list[str] = []
     plan = make_plan(ROWS, "faithfulness", "openai/gpt-4o-mini", options={"cache": False})
-    work = aexecute_batches(
-        plan, BatchSteps(**{"wait": True, **steps}), out=OUT, tell=told.append, progress=False
-    )
-    asyncio.run(work)
+    chosen = BatchSteps(**{"wait": True, **steps})
+    asyncio.run(aexecute_batches(plan.into(OUT, progress=False), chosen, tell=told.append))
     return told
 
 

@@ -58,7 +58,7 @@ def grade(
 ) -> Run:
     """Do some steps of a run by batches."""
     plan = make_plan(rows, graders, client, options=options)
-    return asyncio.run(aexecute_batches(plan, steps, out=OUT, tell=print, progress=False))
+    return asyncio.run(aexecute_batches(plan.into(OUT, progress=False), steps, tell=print))
 
 
 def alike(run: Run) -> list[Outcome]:

@@ -167,7 +167,7 @@ def test_a_file_is_checked_before_the_first_call(scripted: Start) -> None:
 
 def test_a_run_that_holds_no_outcomes_reads_them_from_its_folder() -> None:
     """The numbers are there at once; so the command grades very large data."""
-    run = execute(make_plan(rows(3), "faithfulness"), out="out")
+    run = execute(make_plan(rows(3), "faithfulness").into("out"))
 
     assert run.summary().graders["faithfulness"].total == 3
     assert len(Path("out/results.jsonl").read_text().splitlines()) == 3

@@ -14,12 +14,13 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
     RunOptions,
     Sampling,
+    Summary,
     execute,
     load_run,
     make_plan,
 )
-from rag_evals.run.plan.plan import random_order
-from rag_evals.run.plan.sampling import Budget, EarlyStop, plan_draw, rows_for_budget
+from rag_evals.run.plan.plan import rows_for_budget
+from rag_evals.run.plan.sampling import Budget, EarlyStop, RunPolicy, random_order
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
@@ -50,10 +51,10 @@ def truth(wrong_from: int) -> Script:
 
 def test_a_gate_stops_when_it_is_decided() -> None:
     """Of 300 perfect rows some dozens decide; the others are said, and the folder knows."""
-    plan = plan_draw(
+    plan = make_plan(
         rows_file(300, 300), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.7)}
     )
-    run = execute(plan, out="run", progress=False)
+    run = execute(plan.into("run", progress=False))
     stored = load_run("run")
 
     for each in (run, stored):
@@ -72,7 +73,7 @@ PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
 
 def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
     """No further ahead than it may be; once the gate is decided, only what had begun is graded."""
-    stop = EarlyStop(Sampling(gate=0.5), 100, ["faithfulness"], ahead=30)
+    stop = EarlyStop(Summary(), Sampling(gate=0.5), 100, ["faithfulness"], ahead=30)
     order = random_order(100)
 
     assert {stop.admits(place, resumed=False) for place in order[:30]} == {"begin"}
@@ -87,34 +88,41 @@ def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
 
 def test_a_budget_counts_the_rows_in_flight() -> None:
     """Each costs what the others did on average: eight at 10 cents are more than 75 cents."""
-    budget = Budget(0.75, graders=2, drawn=9)
+    budget = Budget(Summary(), 0.75, graders=2, drawn=9)
     begun = [budget.admits(row, resumed=False) for row in range(4)]
     ended = replace(perfect(0), cost_usd=0.1)
-    budget.ended(ended)
+    end(budget, ended)
 
     assert begun == ["begin"] * 4
     assert budget.admits(4, resumed=False) == "stop"
     assert budget.admits(4, resumed=True) == "begin"
-    cheap = Budget(0.85, graders=2, drawn=9)
+    cheap = Budget(Summary(), 0.85, graders=2, drawn=9)
     for row in range(4):
         cheap.admits(row, resumed=False)
-    cheap.ended(ended)
+    end(cheap, ended)
     assert cheap.admits(4, resumed=False) == "begin"
-    cheap.ended(ended)
+    end(cheap, ended)
     assert cheap.admits(5, resumed=False) == "stop"
+
+
+def end(policy: RunPolicy, outcome: Outcome) -> None:
+    """Count an outcome as a run does."""
+    policy.summary.add(outcome)
+    policy.ended(outcome)
 
 
 def test_rows_that_cost_nothing_say_nothing_of_the_price() -> None:
     """After 98 rows from the cache and one of 10 cents, five more in flight are 60 cents."""
-    budget = Budget(0.55, graders=1, drawn=9)
+    budget = Budget(Summary(), 0.55, graders=1, drawn=9)
     for row in range(99):
         budget.admits(row, resumed=False)
         cost = 0.1 if row == 98 else (None, 0.0)[row % 2]
-        budget.ended(replace(perfect(row), cost_usd=cost))
+        end(budget, replace(perfect(row), cost_usd=cost))
     begun = [budget.admits(row, resumed=False) for row in range(99, 105)]
 
     assert begun == ["begin"] * 5 + ["stop"]
-    assert Budget(1, graders=1, drawn=9, lost_usd=1.0).admits(0, resumed=False) == "stop"
+    spent = Budget(Summary(cost_usd=1.0), 1, graders=1, drawn=9)
+    assert spent.admits(0, resumed=False) == "stop"
 
 
 def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
@@ -135,28 +143,25 @@ def perfect(place: int) -> Outcome:
 
 def test_a_stopped_run_grades_nothing_twice() -> None:
     """The same command finds the same draw, and the same end; another order is another run."""
-    plan = plan_draw(
+    plan = make_plan(
         rows_file(200, 200), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.7)}
     )
-    first = execute(plan, out="run", progress=False)
-    again = execute(plan, out="run", progress=False)
+    first = execute(plan.into("run", progress=False))
+    again = execute(plan.into("run", progress=False))
 
     assert first.graded == len(first) == len(again)
     assert again.graded == 0
+    plain = make_plan("d.jsonl", graders="faithfulness", client="embedded")
     with pytest.raises(ConfigurationError, match="order was"):
-        execute(
-            make_plan("d.jsonl", graders="faithfulness", client="embedded"),
-            out="run",
-            progress=False,
-        )
+        execute(plain.into("run", progress=False))
 
 
 def test_a_draw_to_the_end_leaves_nothing_to_chance() -> None:
     """Ten rows below the gate fail it: they are all there are; nothing was stopped."""
-    plan = plan_draw(
+    plan = make_plan(
         rows_file(10, 10), "faithfulness", "embedded", options={"sampling": Sampling(gate=0.95)}
     )
-    run = execute(plan, out=None, progress=False)
+    run = execute(plan.into(progress=False))
 
     assert len(run) == 10
     assert run.notes() == []
@@ -257,7 +262,7 @@ def test_a_budget_buys_rows(scripted: Start) -> None:
     assert rows_for_budget(plan, 0.01) == pytest.approx(2 * some, abs=1)
     assert rows_for_budget(plan, 100) == 200
     everything: RunOptions = {"sampling": Sampling(200)}
-    assert plan_draw("d.jsonl", "faithfulness", "openai/m", options=everything).drawn is None
+    assert make_plan("d.jsonl", "faithfulness", "openai/m", options=everything).drawn is None
 
 
 @pytest.mark.parametrize("first", [(), ("--sample", "60")])

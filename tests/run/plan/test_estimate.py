@@ -14,7 +14,7 @@ from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.run import make_plan
-from rag_evals.run.plan.estimate import estimate
+from rag_evals.run.plan.plan import estimate
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 
