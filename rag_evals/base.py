@@ -167,10 +167,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._prompt.header
 
     @property
-    def blocks(self) -> frozenset[str]:
-        return self._prompt.blocks()
-
-    @property
     def prompt_name(self) -> str:
         """Stem of the prompt file, or `<prompt>` if the prompt was given as text."""
         return Path(self._prompt.origin).name.split(".")[0]

@@ -29,7 +29,7 @@ from rag_evals.core import (
 )
 from rag_evals.core.result import is_last_attempt
 from rag_evals.grading import require_fields
-from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded
+from rag_evals.grading.guarding import Guard, GuardedCall, ask_guarded
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import (
     FaithfulnessResult,
@@ -37,6 +37,7 @@ from rag_evals.response_models import (
     StatementEvaluation,
     check_every_sentence,
 )
+from rag_evals.response_models.statements import Stated
 from rag_evals.text import Span, has_russian, numbers_of, split_sentences
 from rag_evals.text.quotes import MIN_QUOTE_LETTERS, Quotable
 

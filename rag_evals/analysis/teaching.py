@@ -302,7 +302,7 @@ class Teaching:
         listed = "\n".join(["", _HEADING, *(f"- {note}" for note in notes)]) if notes else ""
         # A note is plain text; Jinja syntax in it must not be interpreted.
         listed = listed and f"{{% raw %}}{listed.replace('{%', '{ %')}\n{{% endraw %}}\n"
-        stem = self.prompt.shipped_name
+        stem = self.prompt.stem
         if stem is None:
             plain = not self.prompt.places_data and "{% extends" not in self.prompt.text
             return f"{self.prompt.text.rstrip()}\n{listed if plain else ''}"

@@ -22,7 +22,6 @@ from rag_evals.text import split_sentences
 # As in the reason "all 4 content words are in chunk 0".
 _NAMED_CHUNKS = re.compile(r"\b(?:chunks?|фрагмент\w*) \d+(?:(?:, | and | и )\d+)*", re.IGNORECASE)
 _UNCHANGED: Mapping[str, Callable[[Any], Any]] = {}
-_NOWHERE: Mapping[str, Any] = {"start": None, "end": None}
 _CHUNK_IDS = ("supporting_chunk_ids", "chunk_ids")
 
 
@@ -30,16 +29,7 @@ AnswerFlow = Callable[[Any, Sample], Flow[Any]]
 
 
 def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any]:
-    """Grade a conversation; a grader without statements grades only the last turn.
-
-    Args:
-        grader: A `Grader`.
-        sample: A sample with turns.
-        answer_flow: The grader's flow for one answer.
-
-    Raises:
-        DataError: The grader cannot grade a conversation.
-    """
+    """Grade a conversation; a grader without statements grades only the last turn."""
     kind: Any = grader.result_model
     if grades_turns(grader):
         return _turn_by_turn(grader, sample, answer_flow)
@@ -128,10 +118,7 @@ def renumbered(
 ) -> dict[str, Any]:
     """Renumber the chunks in a result's fields.
 
-    Args:
-        result: Fields of the result.
-        known: The new numbers for each chunk.
-        change: Functions that convert other fields, keyed by field name.
+    `known` lists the new numbers for each chunk, and `change` converts other fields by name.
     """
 
     def in_words(named: re.Match[str]) -> str:
@@ -139,7 +126,12 @@ def renumbered(
 
     def moved(value: Any, name: str) -> Any:
         if isinstance(value, Mapping):
-            return {key: moved(one, key) for key, one in _quoted(value, known).items()}
+            if isinstance(value.get("chunk_id"), int):
+                own = known[value["chunk_id"]]
+                # A quote from an earlier reply has no position in the sources of that reply.
+                nowhere = {"start": None, "end": None}
+                return {"text": value["text"], "chunk_id": own[0] if own else 0, **nowhere}
+            return {key: moved(one, key) for key, one in value.items()}
         if isinstance(value, list) and name in _CHUNK_IDS:
             return sorted({id for one in value for id in known[one]})
         if isinstance(value, list):
@@ -149,14 +141,6 @@ def renumbered(
         return change[name](value) if name in change and value is not None else value
 
     return {name: moved(value, name) for name, value in result.items()}
-
-
-def _quoted(value: Mapping[str, Any], known: Sequence[tuple[int, ...]]) -> Mapping[str, Any]:
-    if not isinstance(value.get("chunk_id"), int):
-        return value
-    own = known[value["chunk_id"]]
-    # A quote from an earlier reply has no position in the sources of that reply.
-    return {"text": value["text"], "chunk_id": own[0] if own else 0, **_NOWHERE}
 
 
 def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:

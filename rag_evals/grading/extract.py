@@ -1,7 +1,7 @@
 """The claims in an answer: its own sentences, or statements extracted by a judge."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -21,9 +21,10 @@ from rag_evals.core import (
     fingerprint,
     text_before,
 )
-from rag_evals.grading.guarding import Guard, GuardedCall, Stated, ask_guarded
+from rag_evals.grading.guarding import Guard, GuardedCall, ask_guarded
 from rag_evals.prompt import Prompt, TagEscaper
 from rag_evals.response_models import NoClaimSentence, PassedOverSentence, check_every_sentence
+from rag_evals.response_models.statements import Stated
 from rag_evals.text import Span, split_sentences
 from rag_evals.verify.llm import PromptedPart
 
@@ -33,11 +34,8 @@ class ExtractedStatement:
     """A claim and the sentence of the answer that it comes from.
 
     Attributes:
-        text: The statement as shown in results.
         claim: What to verify: the statement without a lead-in such as "Based on the context,",
             with its sentence, the preceding text and the question.
-        sentence_id: Index of the sentence.
-        span: Position of the sentence in the answer.
         fault: How the statement may differ from the answer; None if no difference was found.
     """
 
@@ -157,43 +155,31 @@ class StatementExtractor(PromptedPart, Extractor):
         if not sentences:
             return Extraction(())
         prompt = self._template.in_language(sample.language or self.language)
-        texts = [span.text for span in sentences]
-        call = self._call(prompt, sample.question, texts)
+        texts, question = [span.text for span in sentences], sample.question
+        call = JudgeCall(
+            ({"role": "user", "content": self._render(prompt, question, texts)},),
+            ExtractionReply,
+            {"chunks": [], "chunk_count": 0, "sentences": texts, "question": question},
+            self.settings or {},
+            model=self.model,
+        )
         (found,) = yield from ask_guarded([GuardedCall(call, Guard.of(sample), _stated)])
-        reply, unverified = found.reply, found.unverified
+        said, unverified = found.reply.statements, found.unverified
+        statements: list[ExtractedStatement] = []
         # The sort is stable, so statements of one sentence stay in the judge's order.
-        order = sorted(found.places, key=lambda place: reply.statements[place].sentence_id)
-        statements = [reply.statements[place] for place in order]
-        faults = [unverified.get(place) for place in order]
+        for place in sorted(found.places, key=lambda place: said[place].sentence_id):
+            number, text = said[place].sentence_id, said[place].statement.strip()
+            before = text_before([one.claim for one in statements])
+            claim = Claim(text, texts[number], before, question)
+            fault = unverified.get(place)
+            statements.append(ExtractedStatement(text, claim, number, sentences[number], fault))
         passed_over = [
-            PassedOverSentence(**dict(one), text=sentences[one.sentence_id].text)
-            for one in sorted(reply.no_claim_sentences, key=lambda one: one.sentence_id)
+            PassedOverSentence(**dict(one), text=texts[one.sentence_id])
+            for one in sorted(found.reply.no_claim_sentences, key=lambda one: one.sentence_id)
             if one.sentence_id not in found.left_out
         ]
         return Extraction(
-            tuple(_extracted(statements, faults, sentences, sample.question)),
-            tuple(passed_over),
-            tuple(found.drift),
-            tuple(found.left_out),
-        )
-
-    def _call(
-        self,
-        prompt: Prompt,
-        question: str | None,
-        sentences: Sequence[str],
-    ) -> JudgeCall[ExtractionReply]:
-        return JudgeCall(
-            ({"role": "user", "content": self._render(prompt, question, sentences)},),
-            ExtractionReply,
-            {
-                "chunks": [],
-                "chunk_count": 0,
-                "sentences": sentences,
-                "question": question,
-            },
-            self.settings or {},
-            model=self.model,
+            tuple(statements), tuple(passed_over), tuple(found.drift), tuple(found.left_out)
         )
 
     def _render(self, prompt: Prompt, question: str | None, sentences: Sequence[str]) -> str:
@@ -214,17 +200,3 @@ class StatementExtractor(PromptedPart, Extractor):
 def _stated(reply: ExtractionReply) -> tuple[list[Stated], list[int]]:
     stated = [Stated(one.statement, (one.sentence_id,)) for one in reply.statements]
     return stated, [one.sentence_id for one in reply.no_claim_sentences]
-
-
-def _extracted(
-    found: Sequence[StatementOfSentence],
-    faults: Sequence[str | None],
-    sentences: Sequence[Span],
-    question: str | None,
-) -> Iterator[ExtractedStatement]:
-    before: list[Claim] = []
-    for one, fault in zip(found, faults, strict=True):
-        text, span = one.statement.strip(), sentences[one.sentence_id]
-        claim = Claim(text, span.text, text_before(before), question)
-        before.append(claim)
-        yield ExtractedStatement(text, claim, one.sentence_id, span, fault)

@@ -77,9 +77,6 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
 
-OpenCache = Callable[[], StatementCache | None]
-"""Opens a verdict cache for a grader that wants one; returns None if caching is off."""
-
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
 """Environment variable that sets the default judge."""
 
@@ -171,7 +168,14 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
             if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                raise FixedGraderError(_how_to_change(self, name, is_new=is_new))
+                ways = f"the constructor of {type(self).__name__} for one of your own"
+                if hasattr(self, f"with_{name}"):
+                    ways = f"with_{name}(...), which returns a changed copy"
+                elif name in ("model", "settings"):
+                    ways = f"{name}= of grade and evaluate"
+                fault = "has no such attribute" if is_new else "is shared and cannot be changed"
+                told = f"{self.name}.{name} cannot be set: the grader {fault}; use {ways}"
+                raise FixedGraderError(told)
             super().__setattr__(name, value)
 
     def _copy_with(self, **values: object) -> Self:
@@ -180,11 +184,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return changed
 
     def fingerprint(self) -> str:
-        """Return a hash of the attributes in `shapes`.
-
-        Raises:
-            ConfigurationError: `shapes` is empty and this method is not overridden.
-        """
+        """Return a hash of the attributes in `shapes`; a grader without any must override it."""
         if not self.shapes:
             raise ConfigurationError(
                 f"grader {self.name!r} declares nothing in `shapes`; name there the attributes "
@@ -197,11 +197,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Yield the steps for one sample and return the result; see `rag_evals.core.Flow`."""
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return this grader with a verifier in place of a judge.
-
-        Raises:
-            ConfigurationError: The grader cannot use a verifier.
-        """
+        """Return this grader with a verifier; raise `ConfigurationError` if it needs a judge."""
         raise ConfigurationError(
             f"grader {self.name!r} asks a judge model and has no form for {verifier.name!r}, which "
             "decides statements and reads no prompt; pass a client such as 'openai/gpt-4o-mini', "
@@ -214,11 +210,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return self
 
     def with_settings(self, **settings: Unpack[JudgeSettings]) -> Self:
-        """Return a copy with some judge settings changed, such as `temperature=0.3`.
-
-        Raises:
-            ConfigurationError: A setting is unknown or out of range, or the grader has no settings.
-        """
+        """Return a copy with some judge settings changed, such as `temperature=0.3`."""
         del settings
         raise ConfigurationError(
             f"grader {self.name!r} has no settings of its own; give settings= to grade or evaluate"
@@ -230,22 +222,14 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return a copy with tuned verifiers.
-
-        Raises:
-            ConfigurationError: The grader has no verifier, or a file belongs to a different one.
-        """
+        """Return a copy with tuned verifiers; raise `ConfigurationError` if one does not fit."""
         raise ConfigurationError(
             f"grader {self.name!r} has no verifier to use the tuned file of "
             f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"
         )
 
     def with_cache(self, cache: StatementCache) -> Self:
-        """Return a copy whose verifier checks a statement cache first.
-
-        Raises:
-            ConfigurationError: The grader has no verifier.
-        """
+        """Return a copy whose verifier checks a statement cache first."""
         del cache
         raise ConfigurationError(
             f"grader {self.name!r} has no verifier whose verdicts could be cached; use "
@@ -269,11 +253,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return f"{type(self).__name__}({', '.join([repr(self.name), f'needs {needs}', *changed])})"
 
     def check(self) -> None:
-        """Check the configuration before the first call.
-
-        Raises:
-            ConfigurationError: The grader cannot work as configured.
-        """
+        """Raise `ConfigurationError` if the grader cannot work as configured."""
 
     def grade(
         self,
@@ -312,10 +292,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "grade", fields, client, options)
-        judge: Judge | None = None
-        if work.client is not None:
-            judge = judge_for(work.client, options.get("model"), work.asked)
         named = partial(judge_for, options=work.asked)
+        judge = None if work.client is None else named(work.client, options.get("model"))
         return _signed(drive(work.flow, judge, work.meter, named=named), work)
 
     async def agrade(
@@ -332,10 +310,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Grade one answer with an async client; everything else is the same as in `grade`."""
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "agrade", fields, client, options)
-        judge: AsyncJudge | None = None
-        if work.client is not None:
-            judge = await async_judge_for(work.client, options.get("model"), work.asked)
         named = partial(async_judge_for, options=work.asked)
+        judge = None if work.client is None else await named(work.client, options.get("model"))
         return _signed(await drive_async(work.flow, judge, work.meter, named=named), work)
 
 
@@ -396,8 +372,10 @@ def _prepare(
     model = options.get("model")
     form, judge = resolve(grader, client, model, settings=asked.settings, tunings=tunings)
     if judge is None and not form.endpoints:
-        for name in {"reasks", "timeout"}.intersection(options):
-            raise ConfigurationError(f"{name} does nothing with {client!r}, which asks no endpoint")
+        for name in ("reasks", "timeout"):
+            if name in options:
+                told = f"{name} does nothing with {client!r}, which asks no endpoint"
+                raise ConfigurationError(told)
     if client is None:
         client = default_judge()
         warn_of_default([form])
@@ -414,17 +392,11 @@ def resolve(
     *,
     settings: Mapping[str, Any] | None = None,
     tunings: "Sequence[Tuning]" = (),
-    open_cache: OpenCache = configured_cache,
+    open_cache: Callable[[], StatementCache | None] = configured_cache,
 ) -> tuple[Grader[R], Client]:
     """Return the grader to run and the client it needs; None if a verifier decides alone.
 
-    Args:
-        grader: The grader as configured.
-        client: See `Grader.grade`.
-        model: See `Grader.grade`.
-        settings: See `GradeOptions`; already validated.
-        tunings: Tuned files of the verifiers.
-        open_cache: Opens a cache if the grader has a verifier but no cache.
+    `open_cache` opens a cache if the grader has a verifier but no cache.
 
     Raises:
         ConfigurationError: The grader cannot use the verifier, a model or setting is given even
@@ -434,42 +406,35 @@ def resolve(
     cache_variables()
     if client is None:
         client = default_judge()
-    if not isinstance(client, str):
-        own = grader.with_tunings(tunings) if tunings else grader
-        return _with_cache(_in_window(own, settings), open_cache), client
-    verifier, endpoint = read_judge(client)
-    if model is not None and endpoint is None:
-        raise ConfigurationError(
-            f"model {model!r} is named, but the judge {client!r} asks no model"
-        )
-    chosen = grader if verifier is None else grader.with_verifier(verifier)
-    if settings and endpoint is None and not chosen.endpoints:
-        raise ConfigurationError(
-            f"settings ({', '.join(settings)}) are given, but the judge {client!r} asks no model"
-        )
+    if isinstance(client, str):
+        verifier, endpoint = read_judge(client)
+        if model is not None and endpoint is None:
+            raise ConfigurationError(
+                f"model {model!r} is named, but the judge {client!r} asks no model"
+            )
+        if verifier is not None:
+            grader = grader.with_verifier(verifier)
+        if settings and endpoint is None and not grader.endpoints:
+            named = ", ".join(settings)
+            raise ConfigurationError(
+                f"settings ({named}) are given, but the judge {client!r} asks no model"
+            )
+        client = endpoint
     if tunings:
-        chosen = chosen.with_tunings(tunings)
-    return _with_cache(_in_window(chosen, settings), open_cache), endpoint
-
-
-def _in_window(grader: Grader[R], settings: Mapping[str, Any] | None) -> Grader[R]:
+        grader = grader.with_tunings(tunings)
     window = (settings or {}).get("window") or grader.settings.get("window")
-    return grader._copy_with(window=window) if window and _packs(grader) else grader
+    if window and _packs(grader):
+        grader = grader._copy_with(window=window)
+    # Checked first, so that a misconfigured grader does not create a cache file.
+    grader.check()
+    if grader.wants_cache and (cache := open_cache()) is not None:
+        grader = grader.with_cache(cache)
+        grader.check()
+    return grader, client
 
 
 def _packs(grader: Grader[Any]) -> bool:
     return bool(grader.judge_rounds) and hasattr(grader.result_model, "statements_of")
-
-
-def _with_cache(grader: Grader[R], open_cache: OpenCache) -> Grader[R]:
-    # Checked first, so that a misconfigured grader does not create a cache file.
-    grader.check()
-    cache = open_cache() if grader.wants_cache else None
-    if cache is None:
-        return grader
-    ready = grader.with_cache(cache)
-    ready.check()
-    return ready
 
 
 def default_judge() -> str:
@@ -500,34 +465,11 @@ def _warn_caller(text: str) -> None:
     warnings.warn(text, stacklevel=level)
 
 
-def _how_to_change(grader: Grader[Any], name: str, *, is_new: bool) -> str:
-    ways = f"the constructor of {type(grader).__name__} for one of your own"
-    if hasattr(grader, f"with_{name}"):
-        ways = f"with_{name}(...), which returns a changed copy"
-    elif name in ("model", "settings"):
-        ways = f"{name}= of grade and evaluate"
-    fault = "has no such attribute" if is_new else "is shared and cannot be changed"
-    return f"{grader.name}.{name} cannot be set: the grader {fault}; use {ways}"
-
-
-def _sample(
-    question: str | Sample | None,
-    answer: str | None,
-    context: ContextInput,
-    reference: str | None,
-    language: str | None,
-) -> Sample:
+def _sample(question: Any, *others: Any) -> Sample:
+    fields = dict(zip(("answer", "context", "reference", "language"), others, strict=True))
     if not isinstance(question, Sample):
-        return Sample(
-            question=question,
-            answer=answer,
-            context=context,
-            reference=reference,
-            language=language,
-        )
-    fields = {"answer": answer, "context": context, "reference": reference, "language": language}
-    besides = [name for name, value in fields.items() if value is not None]
-    if besides:
+        return Sample(question=question, **fields)
+    if besides := [name for name, value in fields.items() if value is not None]:
         raise ConfigurationError(
             f"a Sample is given together with {', '.join(besides)}; a Sample has all fields, and "
             "client= and model= need their names"
@@ -536,11 +478,7 @@ def _sample(
 
 
 def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
-    """Grade a sample, which may be a conversation.
-
-    Raises:
-        DataError: The grader cannot grade a conversation.
-    """
+    """Grade a sample; raise `DataError` for a conversation that the grader cannot grade."""
     if grader.reads_turns:
         return grader.flow(sample)
     if not sample.turns:
@@ -568,11 +506,7 @@ def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
-    """Check that no required field is empty.
-
-    Raises:
-        NotScorableError: A field is empty; reports the first one, in the order of `fields`.
-    """
+    """Raise `NotScorableError` for the first of the fields that is empty."""
     for name in fields:
         value: Any = getattr(sample, name)
         texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
@@ -583,12 +517,12 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
     """Run flows side by side, round by round; return their results in order."""
     ended: dict[int, T] = {}
-    replies: dict[int, Sequence[Any] | None] = dict.fromkeys(range(len(flows)))
+    replies: dict[int, Any] = dict.fromkeys(range(len(flows)))
     while True:
         steps: dict[int, Sequence[Step]] = {}
         for place, own in replies.items():
             try:
-                steps[place] = next(flows[place]) if own is None else flows[place].send(own)
+                steps[place] = flows[place].send(own)
             except StopIteration as stop:
                 ended[place] = stop.value
         if not steps:
@@ -613,8 +547,6 @@ def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]
         return result
 
 
-# Two drivers run flows, one for sync and one for async clients. Graders do not know which.
-
 NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
 """Returns the judge for an endpoint set in a call, such as `openai/gpt-4o`."""
 
@@ -622,14 +554,7 @@ NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
 def drive(
     flow: Flow[T], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
 ) -> T:
-    """Run a flow, one step at a time.
-
-    Args:
-        flow: A grader's or verifier's flow, not yet started.
-        judge: Answers judge calls; None if the flow makes no judge calls.
-        meter: Records usage, even if the flow fails.
-        named: Returns the judge for calls that specify an endpoint.
-    """
+    """Run a flow, one step at a time; `named` returns the judge for calls with an endpoint."""
     try:
         steps = next(flow)
         while True:

@@ -19,11 +19,7 @@ from rag_evals.core import Flow, JudgeCall, Message, Sample
 from rag_evals.core.finding import statements_in, with_statements
 from rag_evals.errors import NotScorableError
 from rag_evals.response_models import ByStatement, KeyedReply, VerdictUnit
-from rag_evals.response_models.statements import (
-    MOST_SENTENCES,
-    ReplyShape,
-    keyed_reply,
-)
+from rag_evals.response_models.statements import MOST_SENTENCES, ReplyShape, Stated, keyed_reply
 from rag_evals.text import (
     DENIES,
     Span,
@@ -80,22 +76,10 @@ DRIFT_NAMES = (
 """Fault prefixes; a run's summary counts warnings by prefix."""
 
 
-class Stated(NamedTuple):
-    """A statement in a judge's reply; `sentence_ids` start at 0 and may be empty."""
-
-    text: str
-    sentence_ids: tuple[int, ...] = ()
-    verdict: bool | None = None
-
-
 class Fault(NamedTuple):
-    """A difference between statements and the answer.
+    """A difference between statements and the answer: in a statement or in a sentence.
 
-    Attributes:
-        name: One of `DRIFT_NAMES`.
-        told: What is wrong, worded so that a judge can correct it.
-        statement: Index of the statement in the reply; None if the fault is in a sentence.
-        sentence: Number of the incompletely covered sentence; None if the fault is in a statement.
+    `name` is one of `DRIFT_NAMES`, and `told` is worded so that a judge can correct the fault.
     """
 
     name: str
@@ -109,13 +93,9 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """The texts that statements are compared with.
+    """The texts that statements are compared with; a judge may have copied the chunks.
 
-    Attributes:
-        sentences: Sentences of the answer or the reference.
-        question: The question, or None.
-        chunks: Texts of the chunks, which a judge may have copied.
-        claiming: Returns the ids of sentences that contain a claim according to our rules.
+    `claiming` returns the ids of sentences that contain a claim according to our rules.
     """
 
     sentences: Sequence[str]
@@ -137,10 +117,8 @@ class Guard:
     def faults(self, statements: Sequence[Stated], passed_over: Iterable[int] = ()) -> list[Fault]:
         """Compare statements with the sentences and return the differences.
 
-        Args:
-            statements: Statements in a reply; those without ids are compared with the whole text.
-            passed_over: Ids of sentences that contain no claim according to the judge. Ignored if
-                a statement has no ids; uncovered sentences are then found by their words.
+        `passed_over` lists the sentences that contain no claim according to the judge. If a
+        statement has no ids, it is ignored: uncovered sentences are then found by their words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -275,12 +253,10 @@ class Guard:
         ]
 
     def _is_of_context(self, own: frozenset[str], missing: int, shared: int) -> bool:
-        """True if a statement was copied from a chunk instead of the answer.
+        """True if a statement with these words was copied from a chunk instead of the answer.
 
-        Args:
-            own: The statement's words.
-            missing: How many of them are in neither the answer nor the question.
-            shared: How many of them are in its sentence or the question.
+        Of the words, `missing` are in neither the answer nor the question, and `shared` are in the
+        statement's sentence or the question.
         """
         if len(own) <= _FEW_WORDS or (missing < _FEW_WORDS and 2 * shared >= len(own)):
             return False
@@ -317,11 +293,9 @@ def _of_sentence(
 
 
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
-    """Find statements with the same text for the same sentences.
+    """Return the index of each distinct statement's first occurrence, and the repetitions.
 
-    Returns:
-        The index of each distinct statement's first occurrence, in order, and a fault for each
-        repetition; the fault has an index only if the verdicts differ.
+    Statements are equal if they have the same text and the same sentences.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
@@ -394,37 +368,33 @@ class GuardedCall(Generic[M]):
     def examine(self, reply: M) -> "GuardedReply[M]":
         stated, silent = self.stated(reply)
         if not silent and self.guard is not None and self.guard.are_sentences(stated):
-            return GuardedReply(reply, stated, range(len(stated)), (), ())
-        places, repeated = distinct(stated)
-        merged = [fault for fault in repeated if fault.statement is None]
-        opposed = [fault for fault in repeated if fault.statement is not None]
-        if self.guard is None:
-            return GuardedReply(reply, stated, places, opposed, merged)
-        found = self.guard.faults([stated[n] for n in places], silent)
-        # Convert to indexes in the whole reply.
-        faults = [
-            one if one.statement is None else one._replace(statement=places[one.statement])
-            for one in found
-        ]
-        return GuardedReply(reply, stated, places, opposed + faults, merged)
+            return GuardedReply(reply, stated, range(len(stated)), ())
+        places, faults = distinct(stated)
+        for one in self.guard.faults([stated[n] for n in places], silent) if self.guard else ():
+            # Convert to an index in the whole reply.
+            place = None if one.statement is None else places[one.statement]
+            faults.append(one._replace(statement=place))
+        faults.sort(key=lambda one: one.name == "merged")
+        return GuardedReply(reply, stated, places, faults)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedReply(Generic[M]):
-    """A reply and how it differs from the text.
-
-    `places` are the indexes of the distinct statements, and `merged` lists the repetitions.
-    """
+    """A reply and how it differs from the text; `places` are those of distinct statements."""
 
     reply: M
     stated: Sequence[Stated]
     places: Sequence[int]
     faults: Sequence[Fault]
-    merged: Sequence[Fault]
+
+    @property
+    def wrong(self) -> list[Fault]:
+        """The faults that the judge must correct."""
+        return [fault for fault in self.faults if fault.name != "merged"]
 
     @property
     def drift(self) -> list[str]:
-        return [str(fault) for fault in (*self.faults, *self.merged)]
+        return [str(fault) for fault in self.faults]
 
     @property
     def left_out(self) -> list[int]:
@@ -449,7 +419,7 @@ def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
     """Make calls in parallel; repeat a call once if its reply has faults."""
     answered = yield [one.call for one in asked]
     found = [one.examine(one.call.read(reply)) for one, reply in zip(asked, answered, strict=True)]
-    faulty = [place for place, one in enumerate(found) if one.faults]
+    faulty = [place for place, one in enumerate(found) if one.wrong]
     if faulty:
         calls = [_again(asked[place].call, found[place]) for place in faulty]
         answered = yield calls
@@ -459,7 +429,7 @@ def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
 
 
 def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
-    told = "\n".join(f"- {fault}" for fault in found.faults[:_MOST_NAMED])
+    told = "\n".join(f"- {fault}" for fault in found.wrong[:_MOST_NAMED])
     # As the judge wrote it, without the fields set by code.
     reply: Any = found.reply
     said: Message = {"role": "assistant", "content": reply.model_dump_json(exclude_unset=True)}
@@ -471,22 +441,25 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
     return replace(call, messages=(*call.messages, said, asked))
 
 
-def claiming_sentences(answer: str) -> list[int]:
-    """Return the ids of sentences that claim something and have a number or at least five words."""
+def claiming_sentences(answer: str, first: int = 0) -> list[int]:
+    """Return the ids of sentences that claim something and have a number or at least five words.
+
+    Ids are counted from the sentence `first`, so those of earlier sentences are negative.
+    """
     # Imported here: it is slow to load, and most replies cover every sentence.
     from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
     places = {span.start: number for number, span in enumerate(split_sentences(answer))}
-    found = [
-        places[one.start]
+    found = {
+        places[one.start] - first
         for one in prepare_answer(answer)
         if one.no_claim is None
         and one.start in places
         and leaning_of(one.claim) in (None, "pronoun")
         and (numbers_of(one.claim) or len(one.claim.split()) >= _LEAST_WORDS_OF_CLAIM)
         and not _FIRST_PERSON.match(one.claim)
-    ]
-    return sorted(set(found))
+    }
+    return sorted(found)
 
 
 Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
@@ -502,26 +475,20 @@ class _Stretch(NamedTuple):
 
     def stated(self, reply: KeyedReply) -> tuple[list[Stated], list[int]]:
         """Return the statements in a reply and the ids of the sentences it skips."""
-        stated = []
-        for one in reply.claims:
-            ids = () if one.sentence_id is None else (one.sentence_id,)
-            text = one.text or "".join(self.spans[number].text for number in ids)
-            stated.append(Stated(text, ids, one.is_supported))
-        said = {one.sentence_id for one in reply.claims}
+        stated = reply.claims(self.guard.sentences)
+        said = {number for one in stated for number in one.sentence_ids}
         return stated, [number for number in range(len(self.spans)) if number not in said]
 
     def fields(self, found: GuardedReply[KeyedReply], verdict_name: str) -> dict[str, list[Any]]:
         """Return the fields of a result, with sentences numbered as in the whole text."""
-        claims, unverified, left_out = found.reply.claims, found.unverified, found.left_out
+        unverified, left_out = found.unverified, found.left_out
         statements = []
         for place in found.places:
-            claim, text, fault = claims[place], found.stated[place].text, unverified.get(place)
-            number = claim.sentence_id
-            if number is None:
-                number = self.guard.place(text)
+            claim, fault = found.stated[place], unverified.get(place)
+            number = claim.sentence_ids[0] if claim.sentence_ids else self.guard.place(claim.text)
             span = None if number is None else self.spans[number]
             one = {
-                "statement": text,
+                "statement": claim.text,
                 "reasoning": claim.reasoning,
                 "supporting_chunk_ids": [] if fault else list(claim.chunk_ids),
                 "sentence_id": None if number is None else self.first + number,
@@ -530,7 +497,7 @@ class _Stretch(NamedTuple):
                 "fault": fault,
                 "because": claim.because,
             }
-            statements.append(one | {verdict_name: claim.is_supported and fault is None})
+            statements.append(one | {verdict_name: claim.verdict and fault is None})
         passed_over = [
             {"sentence_id": self.first + number, "reason": reason, "text": self.spans[number].text}
             for number, reason in found.reply.passed_over.items()
@@ -545,33 +512,19 @@ class _Stretch(NamedTuple):
 
 
 def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: Ask) -> Flow[R]:
-    """Grade one sample sentence by sentence.
-
-    Args:
-        sample: The sample.
-        result: A subclass of `ByStatement`.
-        unit: What each verdict covers.
-        ask: Creates a call.
-    """
+    """Grade one sample sentence by sentence."""
     kind: Any = result
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
     if not any(map(str.isalnum, text)):
         return result(statements=[])
     spans = [Span(0, len(text), text)] if unit == "answer" else split_sentences(text)
     parts = _parts(spans, sample, text)
-    replies = yield from ask_guarded(
-        [
-            GuardedCall(
-                ask(
-                    part.guard.sentences,
-                    keyed_reply(result, ReplyShape(unit, len(part.spans), len(sample.context))),
-                ),
-                None if unit == "answer" else part.guard,
-                part.stated,
-            )
-            for part in parts
-        ]
-    )
+    asked = []
+    for part in parts:
+        reply_model = keyed_reply(kind, ReplyShape(unit, len(part.spans), len(sample.context)))
+        call = ask(part.guard.sentences, reply_model)
+        asked.append(GuardedCall(call, None if unit == "answer" else part.guard, part.stated))
+    replies = yield from ask_guarded(asked)
     pairs = zip(parts, replies, strict=True)
     each = [part.fields(found, kind.verdict_name) for part, found in pairs]
     fields: dict[str, Any] = {name: [one for own in each for one in own[name]] for name in each[0]}
@@ -594,16 +547,10 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
     parts = []
     for first in range(0, len(spans), size):
         own = spans[first : first + size]
-        claiming = partial(_claiming, text, range(first, first + len(own)))
-        parts.append(
-            _Stretch(first, own, Guard([one.text for one in own], known, chunks, claiming))
-        )
+        claiming = partial(claiming_sentences, text, first)
+        guard = Guard([one.text for one in own], known, chunks, claiming)
+        parts.append(_Stretch(first, own, guard))
     return parts
-
-
-def _claiming(text: str, numbers: range) -> set[int]:
-    """Return the ids of sentences with a claim, relative to the first of `numbers`."""
-    return {number - numbers.start for number in claiming_sentences(text) if number in numbers}
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:
@@ -619,34 +566,26 @@ def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: Ve
             if counts
             else {"not_supported_because": "not_in_context"}
         )
-        judged = {"reasoning": one.reasoning or "", "verdict": verdict}
-        own.setdefault(guard.place(one.statement) or 0, []).append(
-            {"statement": one.statement, **judged}
-        )
+        claim = {"statement": one.statement, "reasoning": one.reasoning or "", "verdict": verdict}
+        own.setdefault(guard.place(one.statement) or 0, []).append(claim)
     if unit == "answer":
-        return json.dumps(_together([one for each in own.values() for one in each]))
+        return json.dumps(_keyed([one for each in own.values() for one in each], unit))
     return json.dumps({f"s{n}": _keyed(each, unit) for n, each in own.items()})
 
 
 def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
     if not claims:
         return {"claims_nothing": "It claims nothing."}
-    return {"claims": claims} if unit == "claims" and len(claims) > 1 else _together(claims)
-
-
-def _together(claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the verdicts of several claims: the first negative one, or the first."""
+    if unit == "claims" and len(claims) > 1:
+        return {"claims": claims}
+    # The first negative verdict decides for all claims.
     denied = (one for one in claims if "supported_by" not in one["verdict"])
-    chosen = next(denied, claims[0] if claims else {"reasoning": "", "verdict": {}})
+    chosen = next(denied, claims[0])
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}
 
 
 def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
-    """Grade with a custom response model that has statements, and guard the reply.
-
-    Raises:
-        NotScorableError: After the second call, a sentence with a claim is still left out.
-    """
+    """Grade with a custom response model that has statements, and guard the reply."""
     asked = GuardedCall(
         call,
         Guard.of(sample),

@@ -6,10 +6,9 @@ verdict of its best pack, and the result lists the passages that no call read.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
-from rag_evals.core import Chunk, Flow, JudgeCall, Sample
+from rag_evals.core import Chunk, ContextInput, Flow, JudgeCall, Sample
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import JudgeRequestError
 from rag_evals.grading.conversation import joined, renumbered
@@ -31,22 +30,13 @@ class _Passage(NamedTuple):
 
 
 def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
-    """Grade an answer with a judge whose window is this many tokens.
-
-    Raises:
-        JudgeRequestError: The window leaves no room for sources.
-    """
+    """Grade an answer with a judge whose window is this many tokens."""
     room = window - _other_tokens(grader, sample)
     if room < _LEAST_ROOM:
         raise JudgeRequestError(
             f"a window of {window} tokens leaves no room for sources: instructions, answer and "
             f"reply need about {window - room}; nothing was sent"
         )
-    return (yield from in_packs(grader, sample, room))
-
-
-def in_packs(grader: Any, sample: Sample, room: int) -> Flow[Any]:
-    """Grade an answer with at most `room` tokens of sources per call."""
     kind: type[ByStatement] = grader.result_model
     if sum(_tokens(chunk.text) for chunk in sample.context) <= room:
         return (yield from grader.flow(sample))
@@ -57,19 +47,23 @@ def in_packs(grader: Any, sample: Sample, room: int) -> Flow[Any]:
     for pack in packs:
         shown = [passages[place] for place in sorted(pack)]
         own = [Chunk(0, one.text, sample.context[one.chunk].metadata) for one in shown]
-        result = yield from grader.flow(
-            Sample(
-                question=sample.question,
-                answer=sample.answer,
-                context=own,
-                reference=sample.reference,
-                language=sample.language,
-            )
-        )
+        result = yield from grader.flow(_with_sources(sample, own))
         parts.append(renumbered(result.model_dump(), [(one.chunk,) for one in shown]))
     best = _best_by_sentence(parts, kind.verdict_name)
     read = set[int]().union(*packs)
-    return type(result).model_validate({**best, "unread": _unread(passages, read)})
+    left = sorted({one.chunk for place, one in enumerate(passages) if place not in read})
+    unread = [Unread(read=len(read), passages=len(passages), chunk_ids=left)] if left else []
+    return type(result).model_validate({**best, "unread": unread})
+
+
+def _with_sources(sample: Sample, sources: ContextInput) -> Sample:
+    return Sample(
+        question=sample.question,
+        answer=sample.answer,
+        context=sources,
+        reference=sample.reference,
+        language=sample.language,
+    )
 
 
 def _tokens(text: str) -> int:
@@ -78,14 +72,7 @@ def _tokens(text: str) -> int:
 
 def _other_tokens(grader: Any, sample: Sample) -> int:
     """Estimate the tokens in a call without its sources, including a long reply."""
-    bare = Sample(
-        question=sample.question,
-        answer=sample.answer,
-        context=["."],
-        reference=sample.reference,
-        language=sample.language,
-    )
-    flow = grader.flow(bare)
+    flow = grader.flow(_with_sources(sample, ["."]))
     calls = [step for step in next(flow) if isinstance(step, JudgeCall)]
     flow.close()
     sent = (
@@ -158,23 +145,18 @@ def _best_by_sentence(parts: Sequence[Mapping[str, Any]], verdict: str) -> dict[
     fields["calls"] = max(part["calls"] for part in parts)
     if len(parts) == 1:
         return fields
+
+    def share(found: Sequence[Mapping[str, Any]]) -> float:
+        return sum(one[verdict] for one in found) / len(found) if found else -1.0
+
     numbers = {one["sentence_id"] for part in parts for one in part["statements"]}
     fields["statements"] = []
     for number in sorted(numbers, key=lambda one: -1 if one is None else one):
         own = [
             [one for one in part["statements"] if one["sentence_id"] == number] for part in parts
         ]
-        fields["statements"] += max(own, key=partial(_share, verdict))
+        fields["statements"] += max(own, key=share)
     fields["left_out"] = sorted(set(fields["left_out"]) - numbers)
     silent = {one["sentence_id"]: one for one in reversed(fields["no_claim_sentences"])}
     fields["no_claim_sentences"] = [silent[n] for n in sorted(silent.keys() - numbers)]
     return fields
-
-
-def _share(verdict: str, found: Sequence[Mapping[str, Any]]) -> float:
-    return sum(one[verdict] for one in found) / len(found) if found else -1.0
-
-
-def _unread(passages: Sequence[_Passage], read: set[int]) -> list[Unread]:
-    left = sorted({one.chunk for place, one in enumerate(passages) if place not in read})
-    return [Unread(read=len(read), passages=len(passages), chunk_ids=left)] if left else []

@@ -1,8 +1,4 @@
-"""Repeated grading: runs the same grader several times for each row.
-
-Calls in different repeats have different sample indexes, so that they never share cached replies or
-verdicts. A grader that does not call a model cannot be repeated.
-"""
+"""Repeated grading: runs the same grader several times for each row."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -68,12 +64,16 @@ class RepeatedResult(Result):
         ]
         scored = [score for score in scores if score is not None]
         shown = results[scores.index(majority(scored)) if scored else 0]
+        warnings = list(getattr(shown, "warnings", ()))
+        if 0 < len(scored) < len(scores):
+            missing = len(scores) - len(scored)
+            warnings.append(f"{missing} of {len(scores)} repeats had no score")
         return cls(
             results=list(results),
             repeated_scores=scores,
             reason=None if scored else reasons[0],
             shown_findings=list(findings_of(shown)),
-            shown_warnings=[*getattr(shown, "warnings", ()), *_unscored(scores)],
+            shown_warnings=warnings,
             shown_tallies=dict(getattr(shown, "tallies", {})),
         )
 
@@ -106,12 +106,7 @@ class RepeatedResult(Result):
 
 
 class Repeated(Grader[RepeatedResult]):
-    """Runs a grader several times for each row.
-
-    Args:
-        grader: The grader to repeat, which keeps its name.
-        times: Number of repeats, at least 2.
-    """
+    """Runs a grader several times for each row, under the grader's name."""
 
     shapes = ("grader", "times")
     result_model = RepeatedResult
@@ -120,14 +115,9 @@ class Repeated(Grader[RepeatedResult]):
     def __init__(self, grader: Grader[Any], times: int) -> None:
         self.grader = grader
         self.times = require_whole("repeat", times, least=2)
-        self.name = grader.name
-        self.description = grader.description
-        self.requires = grader.requires
-        self.model = grader.model
-        self.settings = grader.settings
-        self.source = grader.source
-        self.endpoints = tuple(grader.endpoints)
-        self.judge_rounds = grader.judge_rounds
+        same = ("name", "description", "requires", "model", "settings", "source", "endpoints")
+        for name in (*same, "judge_rounds"):
+            setattr(self, name, getattr(grader, name))
 
     def check(self) -> None:
         """Reject a grader that does not call a model."""
@@ -153,9 +143,13 @@ class Repeated(Grader[RepeatedResult]):
 
     def flow(self, sample: Sample) -> Flow[RepeatedResult]:
         require_fields(sample, self.requires)
-        flows = [sample_flow(self.grader, sample) for _ in range(self.times)]
-        numbered = [with_steps(flow, partial(_apart, place)) for place, flow in enumerate(flows)]
-        results = yield from side_by_side(numbered)
+        # Calls with different sample indexes never share cached replies or verdicts.
+        results = yield from side_by_side(
+            [
+                with_steps(sample_flow(self.grader, sample), partial(_apart, place))
+                for place in range(self.times)
+            ]
+        )
         return RepeatedResult.of(results)
 
 
@@ -166,8 +160,3 @@ def _apart(place: int, steps: Sequence[Step]) -> list[Step]:
         else step
         for step in steps
     ]
-
-
-def _unscored(scores: Sequence[float | None]) -> list[str]:
-    missing = scores.count(None)
-    return [f"{missing} of {len(scores)} repeats had no score"] if 0 < missing < len(scores) else []

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, Unpack
 
 from pydantic import Field
 
@@ -44,9 +44,12 @@ from rag_evals.response_models import (
 from rag_evals.text import language_in
 from rag_evals.verify import LLMVerifier
 from rag_evals.verify.cascade import described_stages, with_tunings
+from rag_evals.verify.llm import PromptedPart
 
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
+
+P = TypeVar("P", bound=PromptedPart)
 
 
 class VerifiedStatement(StatementEvaluation):
@@ -162,64 +165,36 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         prompts: Mapping[str, Prompt] | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
-        self._given: dict[str, Any] = {
-            "extractor": extractor,
-            "verifier": verifier,
-            "cache": cache,
-            "name": name,
-            "description": description,
-            "language": language,
-            "prompts": dict(prompts or {}),
-            "settings": dict(settings or {}),
-        }
+        self._parts: dict[str, Any] = {"extractor": extractor, "verifier": verifier}
+        self._prompts = dict(prompts or {})
         self.name = name
         self.description = description
         self.language = language
         self.cache = cache
-        self.settings = self._given["settings"]
+        self.settings = dict(settings or {})
         _require_kind("extractor", extractor, Extractor, "SentenceExtractor()")
         _require_kind("verifier", verifier, Verifier, "EmbeddedVerifier()")
         if cache is not None and not isinstance(cache, StatementCache):
             raise ConfigurationError(f"cache is {cache!r}; expected a StatementCache, or None")
-        self.extractor = self._own_extractor() if extractor is None else extractor
-        decider = self._own_verifier() if verifier is None else verifier
+        self.extractor = self._own(StatementExtractor) if extractor is None else extractor
+        decider = self._own(LLMVerifier) if verifier is None else verifier
         self.verifier = decider if cache is None else cached(decider, cache)
+        traits = self.verifier.traits
+        self.wants_cache = traits.cache_mode is None and not traits.is_instant
+        self.asks_judge = self.extractor.asks_judge or traits.asks_judge
+        self.endpoints = traits.endpoints
+        self.untuned = traits.untuned
+        self.judge_rounds = int(self.extractor.asks_judge) + int(bool(traits.batches))
         self._in_language: dict[str, Verifier] = {}
 
-    @property
-    def wants_cache(self) -> bool:  # type: ignore[override]  # depends on the parts here
-        traits = self.verifier.traits
-        return traits.cache_mode is None and not traits.is_instant
-
-    @property
-    def asks_judge(self) -> bool:
-        """True if the extractor or the verifier calls the run's judge."""
-        return self.extractor.asks_judge or self.verifier.traits.asks_judge
-
-    @property
-    def endpoints(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        return list(self.verifier.traits.endpoints)
-
-    @property
-    def untuned(self) -> list[str]:  # type: ignore[override]  # depends on the parts here
-        return list(self.verifier.traits.untuned)
-
-    @property
-    def judge_rounds(self) -> int:  # type: ignore[override]  # depends on the parts here
-        return int(self.extractor.asks_judge) + int(bool(self.verifier.traits.batches))
-
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return a copy with a default verifier; parts passed to the constructor are kept.
-
-        Raises:
-            ConfigurationError: A part needs a judge model, but the verifier does not call one.
-        """
+        """Return a copy with a default verifier; parts passed to the constructor are kept."""
         verifier = verifier.adapt(VerifierChanges(settings=self.settings))
-        extractor = self._given["extractor"]
+        extractor = self._parts["extractor"]
         if extractor is None:
             asks_judge = verifier.traits.asks_judge
-            extractor = self._own_extractor() if asks_judge else SentenceExtractor()
-        changed = self._changed(extractor=extractor, verifier=self._given["verifier"] or verifier)
+            extractor = self._own(StatementExtractor) if asks_judge else SentenceExtractor()
+        changed = self._changed(extractor=extractor, verifier=self._parts["verifier"] or verifier)
         if changed.asks_judge and not verifier.traits.asks_judge:
             raise ConfigurationError(
                 f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
@@ -234,7 +209,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return [{**stage, "prompt": prompt} for stage in described_stages(self.verifier)]
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        own = self._given["verifier"] or self._own_verifier()
+        own = self._parts["verifier"] or self._own(LLMVerifier)
         return self._changed(
             verifier=with_tunings(own, tunings, prompt=self.extractor.fingerprint())
         )
@@ -266,8 +241,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         return self._adapted(changes, settings={**self.settings, **wanted})
 
     def _adapted(self, changes: VerifierChanges, **own: object) -> Self:
-        parts = {part: self._given[part] for part in ("extractor", "verifier")}
-        given = {part: one.adapt(changes) for part, one in parts.items() if one is not None}
+        given = {part: one.adapt(changes) for part, one in self._parts.items() if one is not None}
         return self._changed(**given, **own)
 
     def check(self) -> None:
@@ -278,13 +252,13 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         """Extract, then verify; nothing is verified if the answer has no claims."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
+        faults: dict[str, Any] = {
+            "drift": list(extraction.drift),
+            "left_out": list(extraction.left_out),
+        }
         if not extraction.statements:
-            return VerifiedFaithfulnessResult(
-                statements=[],
-                no_claim_sentences=list(extraction.passed_over),
-                drift=list(extraction.drift),
-                left_out=list(extraction.left_out),
-            )
+            silent = list(extraction.passed_over)
+            return VerifiedFaithfulnessResult(statements=[], no_claim_sentences=silent, **faults)
         claims = [one.claim for one in extraction.statements]
         made: list[Step] = []
         chunks = [chunk.text for chunk in sample.context]
@@ -297,12 +271,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         answer_support = traits.answer_support(clear) if traits.answer_support else None
         return VerifiedFaithfulnessResult(
             **_evaluated(extraction, verdicts, self.verifier.name),
+            **faults,
             answer_support=answer_support,
             language=language,
             language_warning=language_warning(verifier, sample, language, chunks),
             is_unread=traits.languages is not None and language not in traits.languages,
-            drift=list(extraction.drift),
-            left_out=list(extraction.left_out),
             verifier=self.verifier.name,
             deciders=traits.deciders,
             cache=traits.cache_mode,
@@ -319,17 +292,15 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             self._in_language[language] = self.verifier.adapt(VerifierChanges(language=language))
         return self._in_language[language]
 
-    def _own_extractor(self) -> StatementExtractor:
-        prompt = self._given["prompts"].get("extract_statements")
-        return StatementExtractor(language=self.language, prompt=prompt, settings=self.settings)
-
-    def _own_verifier(self) -> LLMVerifier:
-        prompt = self._given["prompts"].get("verify_statements")
-        return LLMVerifier(language=self.language, prompt=prompt, settings=self.settings)
+    def _own(self, kind: type[P]) -> P:
+        prompt = self._prompts.get(kind.shipped)
+        return kind(language=self.language, prompt=prompt, settings=self.settings)
 
     def _changed(self, **arguments: object) -> Self:
+        kept = ("name", "description", "language", "cache", "settings")
+        given: dict[str, Any] = {name: getattr(self, name) for name in kept}
+        given |= {**self._parts, "prompts": self._prompts, **arguments}
         changed = self._copy_with(_finished=False)
-        given: dict[str, Any] = {**self._given, **arguments}
         VerifiedFaithfulness.__init__(changed, **given)
         return changed._copy_with(_finished=True)
 

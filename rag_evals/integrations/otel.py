@@ -45,19 +45,13 @@ def instrument(
     Raises:
         MissingExtraError: `opentelemetry-api` is not installed.
     """
-    purpose = "write spans"
-    trace = required_module("opentelemetry.trace", "otel", purpose)
-    logs = required_module("opentelemetry._logs", "otel", purpose)
+    trace = required_module("opentelemetry.trace", "otel", "write spans")
+    logs = required_module("opentelemetry._logs", "otel", "write spans")
     if explanations is None:
         explanations = os.environ.get(CONTENT_VARIABLE, "").lower() in ("true", "1")
-    watcher = _Spans(
-        trace,
-        logs,
-        trace.get_tracer("rag_evals", tracer_provider=tracer_provider),
-        logs.get_logger("rag_evals", logger_provider=logger_provider),
-        explanations,
-    )
-    return watch(watcher)
+    tracer = trace.get_tracer("rag_evals", tracer_provider=tracer_provider)
+    logger = logs.get_logger("rag_evals", logger_provider=logger_provider)
+    return watch(_Spans(trace, logs, tracer, logger, explanations))
 
 
 class RagEvalsInstrumentor:
@@ -106,7 +100,7 @@ class _Spans:
     @contextmanager
     def _row(self, work: Work) -> Iterator[None]:
         judged = self._judged_span(work.subject.columns)
-        links = [] if judged is None else [self.trace.Link(judged)]
+        links = [self.trace.Link(judged)] if judged else []
         given = {"rag_evals.grader": work.name, "rag_evals.sample_id": work.subject.name}
         name = f"rag_evals row {work.name}"
         with self.tracer.start_as_current_span(name, attributes=given, links=links) as span:
@@ -143,18 +137,15 @@ class _Spans:
 
     def _emit(self, outcome: Outcome, judged: Any, sample: Any) -> None:
         # By convention, the event belongs to the judged span, not to the judging one.
-        context = None
-        if judged is not None:
-            context = self.trace.set_span_in_context(self.trace.NonRecordingSpan(judged))
+        span = judged and self.trace.NonRecordingSpan(judged)
+        chunks = [chunk.text for chunk in getattr(sample, "context", ())]
         self.logger.emit(
             self.logs.LogRecord(
-                context=context,
+                context=span and self.trace.set_span_in_context(span),
                 event_name="gen_ai.evaluation.result",
                 severity_number=self.logs.SeverityNumber.INFO,
                 attributes=evaluation_attributes(
-                    outcome,
-                    explained=self.explanations,
-                    chunks=[chunk.text for chunk in getattr(sample, "context", ())],
+                    outcome, explained=self.explanations, chunks=chunks
                 ),
             )
         )
@@ -177,26 +168,21 @@ def evaluation_attributes(
         explained: True to include statements and reasons.
         chunks: Texts of the row's context; if given, explanations quote the passages to check.
     """
-    found: dict[str, str | float] = {"gen_ai.evaluation.name": outcome.grader}
-    if outcome.score is not None:
-        found["gen_ai.evaluation.score.value"] = outcome.score
-    # The label says why there is no score.
-    label = outcome.reason or ("failed" if outcome.status == "failed" else None)
-    if label is not None:
-        found["gen_ai.evaluation.score.label"] = label
-    if outcome.error is not None:
-        found["error.type"] = outcome.error.type
+    found = {
+        "gen_ai.evaluation.name": outcome.grader,
+        "gen_ai.evaluation.score.value": outcome.score,
+        # The label says why there is no score.
+        "gen_ai.evaluation.score.label": outcome.reason
+        or ("failed" if outcome.status == "failed" else None),
+        "error.type": outcome.error.type if outcome.error else None,
+    }
     if explained:
-        lines = [
-            part
-            for one in outcome.findings
-            for part in (
-                *map(str.strip, findings_lines([one])),
-                *(evidence_words(one, chunks) if one.counts_against else ()),
-            )
-        ]
+        lines: list[str] = []
+        for one in outcome.findings:
+            lines += map(str.strip, findings_lines([one]))
+            lines += evidence_words(one, chunks) if one.counts_against else ()
         found["gen_ai.evaluation.explanation"] = "\n".join(lines) or outcome.words()
-    return found
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _number(given: Any) -> int:

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 # forever.
 _CPUS_OF_ACTOR = 0.25
 _CPUS_FOR_TASKS = 2
-DEFAULT_ACTORS = 2
 DEFAULT_CONCURRENCY = 32
-DEFAULT_BLOCK_ROWS = 200
 
 
 def grade_dataset(
@@ -36,10 +34,10 @@ def grade_dataset(
     graders: Graders = "faithfulness",
     client: Client = None,
     *,
-    actors: int = DEFAULT_ACTORS,
+    actors: int = 2,
     id_column: str | None = None,
     checkpoint: str | Path | None = None,
-    block_rows: int = DEFAULT_BLOCK_ROWS,
+    block_rows: int = 200,
     **options: Unpack[RunOptions],
 ) -> "ray.data.Dataset":
     """Grade a Ray data set on its own cluster.
@@ -82,8 +80,15 @@ def grade_dataset(
     options["tuned"] = read_tunings(options.get("tuned"))
     # Validate the settings here rather than in an actor.
     opener = open_session(graders, client, **options)
-    if checkpoint is not None:
-        _require_resumable(graders, id_column)
+    if checkpoint is not None and id_column is None:
+        raise ConfigurationError(
+            "checkpoint needs id_column, the name of a column with unique ids, as in id_column='id'"
+        )
+    if checkpoint is not None and not isinstance(graders, str | Grader) and len(graders) > 1:
+        raise ConfigurationError(
+            f"checkpoint takes one grader at a time, not {len(graders)}: Ray stores row ids, "
+            "and a crash between two outcomes of a row would lose one; call it once per grader"
+        )
     rates: tuple[Literal["rpm", "tpm"], ...] = ("rpm", "tpm")
     for name in rates:
         if (rate := options.get(name)) is not None:
@@ -139,10 +144,8 @@ def _require_cpus(actors: int) -> None:
 
     if not ray.is_initialized():
         ray.init()
-    cpus, needed = (
-        ray.cluster_resources().get("CPU", 0.0),
-        actors * _CPUS_OF_ACTOR + _CPUS_FOR_TASKS,
-    )
+    cpus = ray.cluster_resources().get("CPU", 0.0)
+    needed = actors * _CPUS_OF_ACTOR + _CPUS_FOR_TASKS
     if cpus < needed:
         raise ConfigurationError(
             f"{actors} actors need a cluster of {needed:g} CPUs ({_CPUS_OF_ACTOR:g} each, and "
@@ -161,18 +164,6 @@ def _require_portable(grader: TableGrader) -> None:
             f"the graders or the client cannot be sent to other processes ({error}); give the "
             "judge as a string, such as 'openai/gpt-4o-mini'"
         ) from error
-
-
-def _require_resumable(graders: Graders, id_column: str | None) -> None:
-    if id_column is None:
-        raise ConfigurationError(
-            "checkpoint needs id_column, the name of a column with unique ids, as in id_column='id'"
-        )
-    if not isinstance(graders, str | Grader) and len(graders) > 1:
-        raise ConfigurationError(
-            f"checkpoint takes one grader at a time, not {len(graders)}: Ray stores row ids, "
-            "and a crash between two outcomes of a row would lose one; call it once per grader"
-        )
 
 
 def _require_same_judge(folder: str, opener: GradingSession) -> None:

@@ -2,9 +2,6 @@
 
 Data always appears between tags written by the template. Anything in the data that looks like one
 of these tags loses its `<`; nothing else changes. This only reduces the risk of injection.
-
-`{{ chunk }}`, `context | join`, `chunk ~ ""` and filters all see text, and a list is rendered as a
-numbered block. Values without a text form, such as generators and methods, are rejected.
 """
 
 import re
@@ -12,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, Self
 
 from jinja2 import Undefined
@@ -30,45 +28,11 @@ _NAME = re.compile(r"[\w:-]+")
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
 # Invisible characters that are not spaces in Unicode.
 _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
-# Letters that look like Latin ones, from Unicode's table of confusables (UTS 39), except those that
-# NFKD converts to Latin, such as full-width letters.
-_LATIN = {
-    "a": "ɑαаᎪᗅᴀ⍺ꓮ𐊠𖽀",
-    "b": "ƀƄʙΒβЬвᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
-    "c": "ȼϲϹсᏟᴄⲤⲥꓚꞓꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
-    "d": "đԁᎠᏧᑯᗞᗪᴅꓒꓓ",
-    "e": "ɇεеҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
-    "f": "ϜքᖴẝꓝꜰꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
-    "g": "ƍɡɢԌցᏀᏳᶃꓖ",
-    "h": "ħʜΗнһհᎻᏂᕼⲎꓧ𐋏",
-    "i": ("ıłƖǀɨɩɪʟΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳⏽ⲒⳐⵏꓡꓲꙇꭵ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃𖼖𖼨𝈪"),
-    "j": "ͿϳјᎫᒍᴊꓙꞲ",
-    "k": "κкᏦᛕᴋⲔꓗꝁ𐔘",
-    "m": "ΜϺмᎷᗰᛖᴍⲘꓟ𐊰𐌑",
-    "n": "ɴΝηпոռⲚꓠ𐔓",
-    "o": ("øοσоՕօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠"),
-    "p": "ρрᏢᑭᴘ⍴Ⲣⲣꓑ𐊕",
-    "q": "ԛգզⵕ",
-    "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖",
-    "s": "ƽѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺",
-    "t": "ŧτтᎢ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨",
-    "u": "ʉʋυцՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂",
-    "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍",
-    "w": "ɯωшѡԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯",
-    "x": "×χхᕁᕽ᙭ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
-    "y": "ɣʏΥγуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
-    "z": "ƶΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
-}
-# Letters on flags, and in black circles and squares.
-_ALPHABETS = (0x1F1E6, 0x1F150, 0x1F170)
-_LETTERS = 26
+# Letters that look like Latin ones: those in Unicode's table of confusables (UTS 39) that NFKD does
+# not convert to Latin, and letters on flags, in black circles and in black squares.
+_TABLE = Path(__file__).resolve().parents[1] / "_data" / "look_alikes.txt"
 _LOOK_ALIKES = str.maketrans(
-    {letter: latin for latin, letters in _LATIN.items() for letter in letters}
-    | {
-        chr(first + place): chr(ord("a") + place)
-        for first in _ALPHABETS
-        for place in range(_LETTERS)
-    }
+    {letter: line[0] for line in _TABLE.read_text("utf-8").splitlines() for letter in line[2:]}
 )
 # A capital I, a lowercase L and a one look the same; so do an O and a zero.
 _STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
@@ -153,12 +117,7 @@ _KEYS = frozenset(f"s{number}" for number in range(100))
 
 
 class ShownText(str):
-    """A numbered text from the data.
-
-    Attributes:
-        id: Its number, from 0.
-        metadata: The chunk's metadata; empty for sentences and statements.
-    """
+    """A numbered text from the data; only chunks have metadata."""
 
     __slots__ = ("_tag", "id", "metadata")
     id: int
@@ -168,7 +127,6 @@ class ShownText(str):
     def __new__(
         cls, text: str, id: int = 0, metadata: Mapping[str, Any] | None = None, tag: str = ""
     ) -> Self:
-        """Create a text, which a list renders inside its `tag`, such as `chunk id="0"`."""
         made = super().__new__(cls, text)
         made.id = id
         made.metadata = metadata or {}
@@ -232,12 +190,9 @@ class ShownExample:
 
 
 class TagEscaper:
-    """Escapes data for a template.
+    """Escapes data for a template with these tags; if not hardened, it leaves data unchanged.
 
-    Args:
-        tags: Names of the tags in the template.
-        hardened: False leaves data unchanged, to measure the effect of escaping.
-        keyed: True if the tags of sentences are the keys of the reply: `<s0>`, `<s1>` and so on.
+    If `keyed`, the tags of sentences are the keys of the reply: `<s0>`, `<s1>` and so on.
     """
 
     def __init__(self, tags: frozenset[str], *, hardened: bool = True, keyed: bool = False) -> None:

@@ -1,7 +1,4 @@
-"""Renders templates with a sample: escapes its variables, and shows only the allowed fields.
-
-It also parses and checks few-shot examples and criteria before anything is sent.
-"""
+"""Renders templates with a sample, and checks examples and criteria before anything is sent."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -92,17 +89,7 @@ def examples_of(
     *,
     needs: Sequence[str],
 ) -> list[Example]:
-    """Parse the examples for a prompt.
-
-    Args:
-        prompt: The prompt that must show them.
-        given: The user's examples; None for the prompt's own.
-        model: The response model of each `result`.
-        needs: Required keys of each example.
-
-    Raises:
-        PromptError: An example is invalid, or the prompt does not show examples.
-    """
+    """Parse the user's examples for a prompt, or the prompt's own if `given` is None."""
     shown = prompt.header.examples if given is None else given
     if shown and not prompt.uses("examples"):
         raise PromptError(
@@ -158,12 +145,7 @@ def _shown_data(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion of a rubric.
-
-    Attributes:
-        name: Its name in the reply.
-        text: What must be true.
-    """
+    """One criterion of a rubric: its name in the reply, and what must be true."""
 
     name: str
     text: str
@@ -179,20 +161,9 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """Renders templates with one sample.
+    """Renders templates with one sample; the data block has only the fields in `shown`.
 
-    Attributes:
-        sample: The sample.
-        shown: Fields that the data block shows.
-        task: The task in one line, repeated after the data; may be empty.
-        examples: Few-shot examples.
-        criteria: Criteria of a rubric.
-        language: Language of the sample, or None.
-        sentences: Sentences of the answer, in order; None splits it.
-        statements: Statements, for a prompt that numbers them.
-        numbered: The field that the data block shows as numbered sentences, if any.
-        unit: The unit of a verdict.
-        hardened: Escape the data, and tell the judge that it is data.
+    It shows the field `numbered` as numbered sentences: `sentences`, or those in its text.
     """
 
     sample: Sample
@@ -319,16 +290,7 @@ def check_shown(
 
     It renders a made-up sample twice, with all fields and with only the required ones. A field is
     not shown if it is only used in a condition or an unused macro, or if only its first chunk is.
-
-    Args:
-        prompt: The template.
-        needs: Required fields of a sample, `sentences` or `statements`.
-        render: Renders the template with the texts of each field.
-        reader: What requires the fields, such as the name of a response model.
-        way_out: Another fix to suggest in the message.
-
-    Raises:
-        PromptError: Fields are missing or only partly shown; the message suggests a fix.
+    The error names `reader`, which needs the fields, and suggests a fix, or `way_out`.
     """
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
@@ -363,10 +325,8 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
     """Check whether a rendered prompt contains each text of the data in full.
 
     Whitespace and escapes may differ, sentences may be separate, and a text may be JSON. If an
-    answer is also part of a chunk, it must occur twice.
-
-    Returns:
-        For each name: True, False if only the beginning is there, or None if not even that.
+    answer is also part of a chunk, it must occur twice. The value of a name is False if only the
+    beginning is there, and None if not even that is.
     """
     left = _squeezed(rendered)
     found: dict[str, bool | None] = {}

@@ -1,14 +1,10 @@
-"""Prompt templates: Jinja text, with YAML front matter if it comes from a file.
+"""Prompt templates: Jinja text, with YAML front matter if it comes from a file."""
 
-A template is parsed once, and its variables are checked against `VARIABLES`. Data is only inserted
-as values. Parent templates are looked up in the user's folders, then among the shipped prompts.
-"""
-
-import copy
 import os
 import re
 import traceback
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -35,27 +31,14 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DO
 _MAX_BYTES = 10_000_000
 
 
-def _settings(given: Any) -> dict[str, Any]:
-    """Check settings; raise the `ValueError` that pydantic reports with the field's name."""
-    try:
-        return check_settings(given)
-    except ConfigurationError as error:
-        raise ValueError(str(error)) from None
-
-
 class PromptHeader(BaseModel):
     """The front matter of a prompt file.
 
     Attributes:
         name: Name of the grader in results.
         version: A version number or name chosen by the author.
-        description: The task in one line, for lists and judges.
         response_model: Name of the response model in the catalog.
         language: Language code of the prompt itself.
-        unit: The unit of a verdict, for replies about statements.
-        settings: Judge settings, such as temperature.
-        criteria: A checklist's criteria, by name.
-        examples: Few-shot examples.
         receipt: The measured gain from teaching, written by `judge teach`.
     """
 
@@ -67,7 +50,7 @@ class PromptHeader(BaseModel):
     response_model: str | None = None
     language: str | None = Field(default=None, pattern=r"^[a-z]{2,3}$")
     unit: Literal["claims", "sentence", "answer"] | None = None
-    settings: Annotated[dict[str, Any], BeforeValidator(_settings)] = {}
+    settings: Annotated[dict[str, Any], BeforeValidator(check_settings)] = {}
     criteria: dict[str, str] = {}
     examples: list[dict[str, Any]] = []
     receipt: dict[str, Any] = {}
@@ -99,8 +82,9 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "front matter"
         known = ", ".join(PromptHeader.model_fields)
-        said = first["msg"].removeprefix("Value error, ")
-        raise PromptError(f"{origin}: {place}: {said}; keys are {known}") from error
+        raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
+    except ConfigurationError as error:
+        raise PromptError(f"{origin}: settings: {error}") from error
     except (ValueError, TypeError, RecursionError) as error:
         # For example, a date such as 2024-99-99, a number with 5,000 digits, or 10,000 brackets.
         raise PromptError(f"{origin}: front matter cannot be read: {error}") from error
@@ -114,14 +98,7 @@ def shipped_folder() -> Traversable:
 
 
 def shipped_source(name: str) -> str:
-    """Return the source of a shipped prompt, including its front matter.
-
-    Args:
-        name: Its stem, or `ru/STEM` for a version in another language.
-
-    Raises:
-        UnknownNameError: There is no prompt of this name.
-    """
+    """Return the source of a shipped prompt, named by its stem or, for example, `ru/STEM`."""
     code, slash, stem = name.rpartition("/")
     known = shipped_names(code or None) if not slash or code in shipped_languages() else []
     if stem not in known:
@@ -184,16 +161,8 @@ def _find_parent(
 ) -> _Parent:
     """Find a template in the user's folders or among the shipped prompts.
 
-    Args:
-        name: Name used in the child's text.
-        places: Folders to search before the shipped prompts, the prompt's own first.
-        language: The prompt's language, whose shipped prompts come before the English ones.
-        chain: Keys of the templates between the prompt and this one. A file never extends itself,
-            so a user's `score_faithfulness.jinja` can extend the shipped one.
-        child: The template that extends or includes it, for errors.
-
-    Raises:
-        PromptError: There is no such template.
+    `chain` lists the templates between the prompt and this one. A file never extends itself, so a
+    user's `score_faithfulness.jinja` can extend the shipped one.
     """
     shipped = shipped_folder()
     files = [(str(place / name), place / name) for place in places]
@@ -255,6 +224,8 @@ class Prompt:
         text: The template's source, without front matter.
         header: The front matter; empty if the template is not from a file.
         origin: File name, or `<prompt>`; used in errors.
+        stem: File stem of a shipped English prompt, which may have versions in other languages;
+            None for other prompts.
         task: The task in one line: its own description, or that of a template it extends.
         tags: Names of the tags in the template, which data must not forge.
         places_data: True if the template shows question, answer or chunks itself.
@@ -272,15 +243,8 @@ class Prompt:
     ) -> None:
         """Parse the template, and those that it extends or includes.
 
-        Args:
-            text: The template, without front matter.
-            origin: Its name in errors.
-            header: Its front matter.
-            places: Folders to search for parents before the shipped prompts.
-            line_offset: Number of lines of front matter before the text.
-
-        Raises:
-            PromptError: A syntax error, an unknown variable or an unknown parent.
+        Parents are looked up in `places`, then among the shipped prompts. `line_offset` is the
+        number of lines of front matter before the text.
         """
         self.text = text
         self.origin = origin
@@ -291,7 +255,6 @@ class Prompt:
         used: set[str] = set()
         draws = False
         tags: set[str] = set()
-        blocks: set[str] = set()
         tasks = [self.header.description]
         # Each template with its descendants, which cannot be its parents.
         pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
@@ -300,7 +263,6 @@ class Prompt:
             tree = self._parse(key)
             used |= meta.find_undeclared_variables(tree)
             draws = draws or any(found.name == "random" for found in tree.find_all(nodes.Filter))
-            blocks |= {block.name for block in tree.find_all(nodes.Block)}
             tags.update(
                 tag for data in tree.find_all(nodes.TemplateData) for tag in _TAG.findall(data.data)
             )
@@ -319,9 +281,7 @@ class Prompt:
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
         self._used = frozenset(used)
-        self._blocks = frozenset(blocks)
-        # The stem of a shipped prompt, which may have versions in other languages.
-        self._stem: str | None = None
+        self.stem: str | None = None
 
     @classmethod
     def load(cls, prompt: "str | Path | Prompt") -> "Prompt":
@@ -343,20 +303,15 @@ class Prompt:
 
     @classmethod
     def from_file(cls, path: Path, folders: Sequence[Path] | None = None) -> "Prompt":
-        """Read a prompt file.
+        """Read a prompt file, and its parents from its folder, `folders` and the shipped prompts.
 
-        Args:
-            path: A Jinja file with optional front matter.
-            folders: Additional folders to search for parent templates; None for those in
-                `RAG_EVALS_PROMPTS`.
-
-        Raises:
-            PromptError: The file cannot be read, or its front matter is invalid.
+        If `folders` is None, those in `RAG_EVALS_PROMPTS` are searched.
         """
         raw = read_template(path, f"prompt file {str(path)!r}")
         places = [path.parent, *(search_folders() if folders is None else folders)]
         prompt = cls._from_source(raw, origin=str(path), places=places)
-        prompt._compile()
+        with prompt._errors_in(prompt.origin):
+            _ = prompt._template
         return prompt
 
     @classmethod
@@ -364,7 +319,7 @@ class Prompt:
         """Load a shipped prompt by its file stem; None for English."""
         stem = name if language is None else f"{language}/{name}"
         prompt = cls._from_source(shipped_source(stem), origin=f"{stem}{SUFFIX}")
-        prompt._stem = name if language is None else None
+        prompt.stem = name if language is None else None
         return prompt
 
     @classmethod
@@ -375,83 +330,43 @@ class Prompt:
     def in_language(self, language: str | None) -> "Prompt":
         """Return the shipped version in a language, or the prompt itself if there is none."""
         code = (language or "").lower().replace("_", "-").partition("-")[0]
-        if self._stem is None or code not in shipped_languages():
+        if self.stem is None or code not in shipped_languages():
             return self
-        return _shipped_in(self._stem, code) or self
-
-    @property
-    def shipped_name(self) -> str | None:
-        """The file stem of a shipped English prompt; None for other prompts."""
-        return self._stem
-
-    def on_top_of(self, parent: "Prompt") -> "Prompt":
-        """Return a copy of this prompt that extends `parent` instead."""
-        changed = copy.copy(self)
-        changed.__dict__ = self.__getstate__()
-        names = [name for child, name in self._links if child == self.origin]
-        changed._sources = {**parent._sources, self.origin: self._sources[self.origin]}
-        changed._links = parent._links | {(self.origin, name): parent.origin for name in names}
-        changed.tags = self.tags | parent.tags
-        changed._used = self._used | parent._used
-        changed.is_same_for_all = self.is_same_for_all and parent.is_same_for_all
-        changed._blocks = self._blocks | parent._blocks
-        changed._stem = None
-        return changed
+        return _shipped_in(self.stem, code) or self
 
     def uses(self, variable: str) -> bool:
         """True if the template or one of its parents uses a variable."""
         return variable in self._used
 
-    def blocks(self) -> frozenset[str]:
-        """Return the names of the blocks that a child prompt may override."""
-        return self._blocks
-
     def fingerprint(self) -> str:
         """Return a hash of the sources in every language."""
-        return fingerprint(self.sources_by_language())
+        return fingerprint({code: one.sources() for code, one in self.versions().items()})
 
-    def sources_by_language(self) -> dict[str, list[str]]:
-        """Return `sources` by language; the key of the prompt itself is `""`."""
-        found = {"": self.sources()}
-        for code in shipped_languages() if self._stem else ():
-            version = self.in_language(code)
-            if version is not self:
-                found[code] = version.sources()
-        return found
-
-    def examples_by_language(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the front matter's examples by language, like `sources_by_language`."""
-        codes = shipped_languages() if self._stem else ()
-        return {"": self.header.examples} | {
-            code: self.in_language(code).header.examples for code in codes
-        }
+    def versions(self) -> dict[str, "Prompt"]:
+        """Return the prompt in every language; the key of the prompt itself is `""`."""
+        others = {code: self.in_language(code) for code in shipped_languages()}
+        return {"": self} | {code: one for code, one in others.items() if one is not self}
 
     def sources(self) -> list[str]:
         """Return the texts of the template and its parents."""
         return [text for text, _ in self._sources.values()]
 
     def render(self, variables: Mapping[str, object]) -> str:
-        """Render the template.
-
-        Args:
-            variables: A value for each of `VARIABLES`; None if the sample does not have it.
-
-        Raises:
-            PromptError: The template uses something that a value does not have.
-        """
-        self._compile()
-        try:
+        """Render the template with a value for each of `VARIABLES`."""
+        with self._errors_in(self.origin):
             return self._template.render(variables)
-        except (*_DEEP, *_WRONG) as error:
-            raise self._error(_template_line(error), _reason(error), self.origin) from error
 
-    def _compile(self) -> None:
+    @contextmanager
+    def _errors_in(self, name: str) -> Iterator[None]:
+        """Raise a `PromptError` with the template's line if the body fails."""
         try:
-            _ = self._template
+            yield
         except jinja2.TemplateSyntaxError as error:
-            raise self._error(error.lineno, str(error.message), self.origin) from error
+            raise self._error(error.lineno, str(error.message), name) from error
         except (*_DEEP, *_WRONG) as error:
-            raise self._error(None, _reason(error), self.origin) from error
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == "<template>"]
+            raise self._error(lines[-1] if lines else None, _reason(error), name) from error
 
     @cached_property
     def _environment(self) -> _Environment:
@@ -480,16 +395,12 @@ class Prompt:
 
     def _parse(self, name: str) -> nodes.Template:
         text, _ = self._sources[name]
-        try:
+        with self._errors_in(name):
             tree = self._environment.parse(text)
             for test in tree.find_all(nodes.Test):
                 if test.name not in self._environment.tests:
                     raise self._error(test.lineno, f"No test named {test.name!r}.", name)
             unknown = meta.find_undeclared_variables(tree) - VARIABLES
-        except jinja2.TemplateSyntaxError as error:
-            raise self._error(error.lineno, str(error.message), name) from error
-        except (*_DEEP, ValueError) as error:
-            raise self._error(None, _reason(error), name) from error
         places = sorted(
             {(n.lineno, n.name) for n in tree.find_all(nodes.Name) if n.name in unknown}
         )
@@ -532,9 +443,3 @@ def _reason(error: Exception) -> str:
         # Python's message ("too many statically nested blocks") does not help authors.
         return "the template is nested too deeply, or calls itself without end"
     return str(error)
-
-
-def _template_line(error: Exception) -> int | None:
-    """Return the template line that raised the error."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == "<template>"]
-    return frames[-1].lineno if frames else None

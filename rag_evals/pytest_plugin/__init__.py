@@ -7,8 +7,7 @@ import everything else on the first grading.
 import pytest
 
 from rag_evals.pytest_plugin.assertions import GradedFixture, assert_faithful, assert_scores
-from rag_evals.pytest_plugin.current import MARKER, OPTIONS, PluginOptions
-from rag_evals.pytest_plugin.hooks import GradingHooks
+from rag_evals.pytest_plugin.current import MARKER, OPTIONS, GradingHooks, PluginOptions
 
 __all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 

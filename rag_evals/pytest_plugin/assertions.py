@@ -158,7 +158,7 @@ def _missed(
         rules = Gate(least, at, min_scored, count)
         missed = [str(one) for one in rules.missed(Summary(graders={name: numbers}))]
         if running:
-            running[-1].remember_mean(name, numbers.mean(count))
+            running[-1].remember(f"{name}.mean", numbers.mean(count), "no score")
         yield from missed
         if missed:
             yield from _worst_lines(found, name)

@@ -1,7 +1,11 @@
-"""The running test: its judge, options and gradings."""
+"""The running test with its judge, options and gradings, and the hooks called by pytest.
 
+The hooks are old-style wrappers, which all supported versions of pytest accept.
+"""
+
+import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 MARKER = "rag_evals"
 _PROPERTY = "rag_evals."
 _CONCURRENCY = 16
+_MARKED = ("judge", "graders", "at_least")
+_ROWS_SHOWN = 20
 _TIMEOUT_SECONDS = 120
 
 OPTIONS = {
@@ -168,8 +174,7 @@ class CurrentTest:
         done = Grading(outcome, chunks, self._judges.name(judge))
         self._gradings.append(done)
         self._rows.append(GradedRow(grader=outcome.grader, judge=done.judge, score=outcome.score))
-        ended = outcome.words() if outcome.score is None else f"{outcome.score:.4f}"
-        self._item.user_properties.append((f"{_PROPERTY}{outcome.grader}", ended))
+        self.remember(outcome.grader, outcome.score, outcome.words())
         return done
 
     def known(self, case: object) -> Grading | None:
@@ -180,9 +185,10 @@ class CurrentTest:
         own = (done for done in self._gradings if done.outcome is case)
         return next(own, None) or Grading(case, (), "not known here")
 
-    def remember_mean(self, grader: str, mean: float | None) -> None:
-        ended = "no score" if mean is None else f"{mean:.4f}"
-        self._item.user_properties.append((f"{_PROPERTY}{grader}.mean", ended))
+    def remember(self, name: str, score: float | None, otherwise: str) -> None:
+        """Store a score, or why there is none, as a property in JUnit reports."""
+        ended = otherwise if score is None else f"{score:.4f}"
+        self._item.user_properties.append((f"{_PROPERTY}{name}", ended))
 
     def taken_rows(self) -> list[GradedRow]:
         rows, self._rows = self._rows, []
@@ -206,3 +212,96 @@ def current_test() -> CurrentTest:
             "pytest without -p no:rag_evals"
         )
     return running[-1]
+
+
+class GradingHooks:
+    def __init__(self, options: PluginOptions) -> None:
+        self._options = options
+        self._judges = OpenJudges(options)
+        self._rows: dict[str, list[GradedRow]] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Mark tests that use `graded`, before `-m` selects tests."""
+        for item in items:
+            for marker in item.iter_markers(MARKER):
+                _check_marker(marker, item)
+            grades = "graded" in getattr(item, "fixturenames", ())
+            if grades and item.get_closest_marker(MARKER) is None:
+                item.add_marker(MARKER)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, None, None]:
+        test = CurrentTest(item, self._judges)
+        running.append(test)
+        yield
+        running.remove(test)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        if running:
+            running[-1].begin()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
+        # `Any`: pluggy's result has no public type in some versions.
+        result = yield
+        if running:
+            report = result.get_result()
+            report.rag_evals = running[-1].taken_rows()
+            lines = running[-1].untold_lines() if report.failed else []
+            if lines:
+                report.sections.append(("rag_evals", "\n".join(lines)))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "setup":
+            self._rows.pop(report.nodeid, None)
+        rows = getattr(report, "rag_evals", None)
+        if rows:
+            self._rows.setdefault(report.nodeid, []).extend(rows)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if rows := [(test, row) for test, own in self._rows.items() for row in own]:
+            terminalreporter.write_sep("=", f"rag_evals: {len(rows)} graded")
+            for line in _table(rows):
+                terminalreporter.write_line(line)
+
+    def pytest_sessionfinish(self) -> None:
+        self._judges.close()
+
+
+def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
+    at_least = marker.kwargs.get("at_least")
+    wrong = [name for name in marker.kwargs if name not in _MARKED]
+    if marker.args or wrong:
+        given = ", ".join([*map(repr, marker.args), *wrong])
+        raise pytest.UsageError(
+            f"{item.nodeid}: the marker {MARKER} accepts judge=, graders= and at_least=, "
+            f"not {given}"
+        )
+    if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
+        raise pytest.UsageError(
+            f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is not a number "
+            "from 0 to 1"
+        )
+
+
+def _table(rows: Sequence[tuple[str, GradedRow]]) -> Iterator[str]:
+    """Yield rows without a score, then the lowest scores, then the mean of each grader."""
+    from rag_evals.text import shortened  # noqa: PLC0415 - loaded when first used
+
+    ranked = sorted(rows, key=lambda pair: -1.0 if pair[1]["score"] is None else pair[1]["score"])
+    width = max(len(row["grader"]) for _, row in ranked[:_ROWS_SHOWN])
+    yield f"score  {'grader':{width}}  test"
+    for test, row in ranked[:_ROWS_SHOWN]:
+        score = "none" if row["score"] is None else f"{row['score']:.2f}"
+        yield f"{score:>5}  {row['grader']:{width}}  {shortened(test, 100)}"
+    if len(rows) > _ROWS_SHOWN:
+        yield f"and {len(rows) - _ROWS_SHOWN} more with scores no lower than these"
+    by_judge: dict[tuple[str, str], list[float | None]] = {}
+    for _, row in rows:
+        by_judge.setdefault((row["grader"], row["judge"]), []).append(row["score"])
+    for (grader, judge), own in by_judge.items():
+        scores = [score for score in own if score is not None]
+        mean = f"{math.fsum(scores) / len(scores):.2f}" if scores else "no score"
+        yield f"{grader}: {mean} over {len(scores)} scored of {len(own)} (judge: {judge})"

@@ -1,7 +1,7 @@
 """Results with a verdict for each statement, and the replies that judges fill in for them."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, create_model, model_validator
@@ -269,23 +269,18 @@ def check_every_sentence(
     check_each_once("sentences", passed_over, set(passed_over), repeated=twice)
 
 
-def _count_statements(facts: Mapping[str, Any]) -> Collection[Any]:
-    return range(facts["statement_count"])
-
-
 def each_once(
     field: str,
     id_name: str,
     things: str = "statements",
-    wanted: Callable[[Mapping[str, Any]], Collection[Any]] = _count_statements,
+    wanted: Callable[[Mapping[str, Any]], Collection[Any]] = lambda facts: range(
+        facts["statement_count"]
+    ),
 ) -> Any:
-    """Return a validator for a reply with exactly one verdict per item.
+    """Return a validator for a reply that lists one verdict per item in `field`.
 
-    Args:
-        field: Name of the field with the list of verdicts.
-        id_name: Name of a verdict's field with the item id, such as `statement_id`.
-        things: Plural noun for the items, used in messages.
-        wanted: Returns the item ids from the facts of the call.
+    `id_name` is the verdicts' field with the item's id, and `wanted` returns all ids from the facts
+    of the call.
     """
 
     def check(reply: Any, info: ValidationInfo) -> Any:
@@ -322,13 +317,11 @@ _PADDED_CHUNKS = 8
 
 
 class ReplyForm(NamedTuple):
-    """What a host's schemas can express.
+    """What a host's schemas can express: `counts` of list items, `lengths` of strings.
 
     Attributes:
         padded: The host compiles each schema, so it gets one of a few sizes, which may have room
             for more sentences.
-        counts: The host accepts limits on the length of lists.
-        lengths: The host accepts limits on the length of strings.
         choices: The host accepts a list of allowed integers; others get a minimum and maximum.
         known: The host follows the schema; others are re-asked in JSON mode if they do not.
     """
@@ -350,20 +343,14 @@ class ReplyShape(NamedTuple):
     chunks: int
 
 
-class JudgedClaim(NamedTuple):
-    """A verdict on a sentence or part of one.
+class Stated(NamedTuple):
+    """A statement in a judge's reply; `sentence_ids` start at 0 and may be empty."""
 
-    Attributes:
-        text: The claim; None if it is the whole sentence.
-        sentence_id: None if the reply is a list of statements.
-        because: A `WhyNot`; None if the claim is supported or the reply is a list of statements.
-    """
-
-    text: str | None
-    sentence_id: int | None
-    reasoning: str | None
-    chunk_ids: tuple[int, ...]
-    is_supported: bool
+    text: str
+    sentence_ids: tuple[int, ...] = ()
+    verdict: bool | None = None
+    reasoning: str | None = None
+    chunk_ids: tuple[int, ...] = ()
     because: str | None = None
 
 
@@ -430,47 +417,36 @@ class KeyedReply(BaseModel):
             raise PydanticCustomError("reply_form", "missing: {keys}", {"keys": keys})
         return self
 
-    @cached_property
-    def claims(self) -> list[JudgedClaim]:
-        """All verdicts, in order."""
-        return list(self._claims())
+    def claims(self, sentences: Sequence[str]) -> list[Stated]:
+        """Return all verdicts, in order; one without a claim is on the whole sentence."""
+        found = []
+        statements = getattr(self, "statements", None)
+        for one in statements or ():
+            ids, verdict = tuple(one.supporting_chunk_ids), getattr(one, self.verdict_name)
+            found.append(Stated(one.statement, (), verdict, one.reasoning, ids))
+        if statements is None and self.shape.unit == "answer":
+            found.append(_stated(sentences[0], 0, self))
+        for number, one in self._sentences():
+            if one.verdict is not None:
+                found.append(_stated(sentences[number], number, one))
+            found += [_stated(claim.statement, number, claim) for claim in one.claims or ()]
+        return found
 
     @property
     def passed_over(self) -> dict[int, str]:
         """Why sentences have no claims, keyed by sentence id."""
         return {n: one.claims_nothing for n, one in self._sentences() if one.claims_nothing}
 
-    @property
-    def is_keyed(self) -> bool:
-        """True if the judge answered sentence by sentence, not with a list of statements."""
-        return getattr(self, "statements", None) is None
-
     def _sentences(self) -> Iterator[tuple[int, KeyedSentence]]:
         for number in range(self.shape.sentences):
             if (one := getattr(self, f"s{number}", None)) is not None:
                 yield number, one
 
-    def _claims(self) -> Iterator[JudgedClaim]:
-        if not self.is_keyed:
-            for one in self.statements:  # type: ignore[attr-defined]  # the field is made for the row
-                ids = tuple(one.supporting_chunk_ids)
-                counts = getattr(one, self.verdict_name)
-                yield JudgedClaim(one.statement, None, one.reasoning, ids, counts)
-        elif self.shape.unit == "answer":
-            yield _claim(None, 0, self.reasoning, self.verdict)  # type: ignore[attr-defined]  # as above
-        for number, one in self._sentences():
-            if one.verdict is not None:
-                yield _claim(None, number, one.reasoning, one.verdict)
-            for claim in one.claims or ():
-                yield _claim(claim.statement, number, claim.reasoning, claim.verdict)
 
-
-def _claim(
-    text: str | None, sentence_id: int, reasoning: str | None, verdict: KeyedVerdict
-) -> JudgedClaim:
-    ids = tuple(dict.fromkeys(verdict.supported_by or ()))
-    because = None if ids else verdict.not_supported_because
-    return JudgedClaim(text, sentence_id, reasoning, ids, bool(ids), because)
+def _stated(text: str, sentence_id: int, judged: Any) -> Stated:
+    ids = tuple(dict.fromkeys(judged.verdict.supported_by or ()))
+    because = None if ids else judged.verdict.not_supported_because
+    return Stated(text, (sentence_id,), bool(ids), judged.reasoning, ids, because)
 
 
 @lru_cache(maxsize=512)

@@ -100,9 +100,10 @@ class PromptedPart:
     def _fingerprint(self) -> str:
         prompt = self._template
         own = {one.name: getattr(self, one.name) for one in fields(self)}
-        own["prompt"] = prompt.sources_by_language()
+        versions = prompt.versions().items()
+        own["prompt"] = {code: version.sources() for code, version in versions}
         if self.examples is None:
-            own["examples"] = prompt.examples_by_language()
+            own["examples"] = {code: version.header.examples for code, version in versions}
         own.pop("name", None)
         return fingerprint(own, self.reply_model.model_json_schema())
 

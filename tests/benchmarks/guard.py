@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from rag_evals.grading.guarding import Guard, Stated, claiming_sentences
+from rag_evals.grading.guarding import Guard, claiming_sentences
+from rag_evals.response_models.statements import Stated
 from rag_evals.text import split_sentences
 
 PLANTED = 500

@@ -1,6 +1,7 @@
 """What code finds between the sentences of an answer and a judge's statements of them."""
 
-from rag_evals.grading.guarding import Guard, Stated
+from rag_evals.grading.guarding import Guard
+from rag_evals.response_models.statements import Stated
 
 SENTENCES = (
     "The tower of Riga is 65 metres tall.",
