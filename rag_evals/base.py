@@ -1,7 +1,7 @@
 """`ContextEvaluation`: a grader defined by a prompt and a response model."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -131,9 +131,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             response_model, "accepts", ("question", "context", "reference")
         )
         self._shown = frozenset(self.requires + accepts)
-        self._numbered: Literal["answer", "reference"] | None = (
-            "answer" if getattr(response_model, "numbered_sentences", False) else None
-        )
         self.unit = _unit(response_model, options.get("unit") or header.unit)
         self._form: Prompt | None = None
         self._hardened = True
@@ -147,7 +144,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             self._check_shown()
         if issubclass(response_model, ByStatement) and self.unit is not None:
             self._form = _shipped("reply_form")
-            self._numbered = None if self.unit == "answer" else response_model.statements_of
 
     def _example(self, number: int, given: ExampleInput) -> Example:
         example = read_example(number, given, self.response_model)
@@ -156,6 +152,14 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         kind: Any = self.response_model
         reply = keyed_example(kind, example.result, example.sample, self.unit)
         return replace(example, result=reply)
+
+    @property
+    def _numbered(self) -> Literal["answer", "reference"] | None:
+        """The text whose sentences are numbered; None if there is none."""
+        model: Any = self.response_model
+        if self._form is not None:
+            return None if self.unit == "answer" else model.statements_of
+        return "answer" if getattr(model, "numbered_sentences", False) else None
 
     @property
     def prompt(self) -> str:
@@ -210,9 +214,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         Raises:
             ConfigurationError: The reply does not contain statements, or the unit is unknown.
         """
-        _unit(self.response_model, unit)
-        of: Any = self.response_model
-        return self._copy_with(unit=unit, _numbered=None if unit == "answer" else of.statements_of)
+        return self._copy_with(unit=_unit(self.response_model, unit))
 
     def without_hardening(self) -> Self:
         """Return a copy that does not escape data, only for measuring what escaping prevents."""
@@ -243,7 +245,8 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         )
         form = self._form and self._form.in_language(language)
         if prompt.places_data:
-            return (_message("user", self._placed(render, prompt, form, language)),)
+            placed = self._placed(render, prompt, form, language)
+            return ({"role": "user", "content": placed},)
         block = self._block.in_language(language)
         tags = prompt.tags | block.tags
         instructions = render.text(prompt, tags)
@@ -256,7 +259,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if form is not None:
             instructions = f"{instructions.rstrip()}\n\n{render.text(form, tags)}"
             data = self._with_ids(render, data, block, language)
-        return (_message("system", instructions), _message("user", data))
+        return ({"role": "system", "content": instructions}, {"role": "user", "content": data})
 
     def _placed(
         self, render: Rendering, prompt: Prompt, form: Prompt | None, language: str | None
@@ -293,7 +296,12 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if sentences is None:
             sentences = sentences_of(sample.answer)
         known = {
-            **self._facts(sample),
+            "question": sample.question,
+            "answer": sample.answer,
+            "reference": sample.reference,
+            "chunks": [chunk.text for chunk in sample.context],
+            "chunk_count": len(sample.context),
+            "criteria": [criterion.name for criterion in self._criteria],
             "sentences": list(sentences),
             "statement_count": len(statements),
         }
@@ -352,16 +360,6 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         messages = self.messages(Sample(**given), statements=texts.get("statements", ()))
         return "\n".join(message["content"] for message in messages)
 
-    def _facts(self, sample: Sample) -> dict[str, Any]:
-        return {
-            "question": sample.question,
-            "answer": sample.answer,
-            "reference": sample.reference,
-            "chunks": [chunk.text for chunk in sample.context],
-            "chunk_count": len(sample.context),
-            "criteria": [criterion.name for criterion in self._criteria],
-        }
-
 
 class ContextEvaluation(JudgedGrader[R, R]):
     """A grader defined by a prompt and a response model; its result is the judge's reply."""
@@ -370,9 +368,6 @@ class ContextEvaluation(JudgedGrader[R, R]):
         self,
         prompt: str | Path | Prompt,
         response_model: type[R],
-        *,
-        # The verified grader's results may be a subclass of R, and Grader is invariant in R.
-        verified: Callable[[Verifier], Grader[Any]] | None = None,
         **options: Unpack[PromptOptions],
     ) -> None:
         """Check the prompt, the criteria and the examples; nothing is sent.
@@ -380,14 +375,9 @@ class ContextEvaluation(JudgedGrader[R, R]):
         Args:
             prompt: Instructions, or a template that includes the data, as text or a `Path`.
             response_model: A pydantic model; a subclass of `rag_evals.Result` has a score.
-            verified: Builds the grader to use if the judge is a verifier; None if there is none.
             options: See `PromptOptions`.
         """
         super().__init__(prompt, response_model, response_model, **options)
-        self._verified = verified
-
-    def _verified_form(self, verifier: Verifier) -> Grader[Any] | None:
-        return None if self._verified is None else self._verified(verifier)
 
     def flow(self, sample: Sample) -> Flow[R]:
         """Make one call, or several calls if the answer is long."""
@@ -417,10 +407,6 @@ def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> Verdic
 @cache
 def _shipped(name: str) -> Prompt:
     return Prompt.shipped(name)
-
-
-def _message(role: Any, content: str) -> Message:
-    return {"role": role, "content": content}
 
 
 def _name_of(model: type) -> str:

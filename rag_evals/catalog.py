@@ -1,6 +1,6 @@
 """Names of graders and response models for the command line and prompt files."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ from rag_evals.response_models import (
     RatingResult,
 )
 from rag_evals.score_abstention import Abstention
-from rag_evals.score_citations import CitationFaithfulness, CitationGrader
-from rag_evals.score_correctness import AnswerCorrectness, CorrectnessGrader
+from rag_evals.score_citations import CitationFaithfulness
+from rag_evals.score_correctness import AnswerCorrectness
 from rag_evals.score_faithfulness import Faithfulness
-from rag_evals.score_faithfulness_audited import AuditedFaithfulness, AuditedGrader
+from rag_evals.score_faithfulness_audited import AuditedFaithfulness
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness, TwoStepFaithfulness
 from rag_evals.score_precision import ChunkPrecision
-from rag_evals.score_rag import NUMBERS, Rag, RagGrader
+from rag_evals.score_rag import NUMBERS, Rag
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.score_recall import ContextRecall
 from rag_evals.score_relevance import AnswerRelevance
@@ -68,14 +68,6 @@ RESPONSE_MODELS: dict[str, type[BaseModel]] = {
     name: grader.response_model for name, grader in PROMPTED.items()
 } | RUBRICS
 """All response models that a prompt file may specify."""
-
-# Graders that convert the judge's reply to a different result.
-_MAKERS: dict[str, Callable[..., JudgedGrader[Any, Any]]] = {
-    "faithfulness_audited": AuditedGrader,
-    "citation_faithfulness": CitationGrader,
-    "answer_correctness": CorrectnessGrader,
-    "rag": RagGrader,
-}
 
 
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
@@ -137,6 +129,8 @@ def grader_from_file(
     if model not in RESPONSE_MODELS:
         raise UnknownNameError.of("response model", model, RESPONSE_MODELS)
     called = name or prompt.header.name or path.stem.split(".")[0]
-    if model in _MAKERS:
-        return _MAKERS[model](prompt, name=called)
-    return ContextEvaluation(prompt, RESPONSE_MODELS[model], name=called)
+    shipped: Any = PROMPTED.get(model)
+    if shipped is None or isinstance(shipped, ContextEvaluation):
+        return ContextEvaluation(prompt, RESPONSE_MODELS[model], name=called)
+    made: JudgedGrader[Any, Any] = type(shipped)(prompt, name=called)
+    return made

@@ -6,7 +6,7 @@ filled in once per sample, and code computes all metrics from it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
@@ -48,14 +48,15 @@ __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim
 
 # Two claims contradict each other only if they share at least this much of the shorter one.
 _SAME_SUBJECT = 0.5
+# A reason refers to the other text as chunk 0.
 _ONLY_CHUNK = {
-    "any chunk": "the other text",
-    "no chunk shares": "nothing in the other text shares",
-    "chunk 0": "the other text",
-    "фрагмент 0": "другой текст",
+    "any chunk": "{english}",
+    "no chunk shares": "nothing in {english} shares",
+    "chunk 0": "{english}",
+    "фрагмент 0": "{russian}",
 }
-# For the answer's claims, then for the reference's claims.
-_OTHER_TEXT = (("the reference", "эталон"), ("the answer", "ответ"))
+_REFERENCE = {"english": "the reference", "russian": "эталон"}
+_ANSWER = {"english": "the answer", "russian": "ответ"}
 R = TypeVar("R", bound="MatrixResult")
 
 
@@ -416,16 +417,12 @@ class VerifiedMatrix(VerifiedFaithfulness):
         verifier = self._verifier_for(sample)
         reference = given(sample.reference)
         chunks = [chunk.text for chunk in sample.context] if grader.reads_chunks else None
-        sides = [(sample.answer or "", reference)]
-        sides += [(reference, sample.answer)] if reference else []
+        sides = [(sample.answer or "", reference, _REFERENCE)]
+        sides += [(reference, sample.answer, _ANSWER)] if reference else []
         rows = yield from side_by_side(
             [self._side(verifier, sample, chunks, *side) for side in sides]
         )
         _find_contradicted(rows)
-        for side, names in zip(rows, _OTHER_TEXT, strict=False):
-            for one in side:
-                for general, name in zip(("the other text", "другой текст"), names, strict=True):
-                    one.reasoning = one.reasoning and one.reasoning.replace(general, name)
         language = sample.language or language_in(
             sample.answer or "", sample.question, [*(chunks or ()), reference or ""]
         )
@@ -446,6 +443,7 @@ class VerifiedMatrix(VerifiedFaithfulness):
         chunks: Sequence[str] | None,
         text: str,
         other: str | None,
+        names: Mapping[str, str],
     ) -> Flow[list[MatrixClaim]]:
         row = Sample(question=sample.question, answer=text, context=sample.context)
         extraction = yield from self.extractor.flow(row)
@@ -465,6 +463,7 @@ class VerifiedMatrix(VerifiedFaithfulness):
                 together[n] if together else None,
                 elsewhere[n] if elsewhere else None,
                 [place for place, own in enumerate(decided) if own[n].is_supported],
+                names,
             )
             for n, statement in enumerate(found)
         ]
@@ -483,15 +482,15 @@ def _verified(
     together: Verdict | None,
     elsewhere: Verdict | None,
     single: list[int],
+    names: Mapping[str, str],
 ) -> MatrixClaim:
     is_supported = together is not None and together.is_supported
     named = single or (list(together.chunk_ids) if together else [])
     verdict = elsewhere or together
     reason = verdict.reason if verdict else None
     if elsewhere and reason:
-        # The reason refers to the other text as chunk 0.
         for name, meant in _ONLY_CHUNK.items():
-            reason = reason.replace(name, meant)
+            reason = reason.replace(name, meant.format(**names))
     return MatrixClaim(
         statement=statement.text,
         reasoning=reason,

@@ -1,7 +1,7 @@
 """Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -119,13 +119,6 @@ class CitationFaithfulnessResult(Result):
         return {"sentences with citations": (cited, self.sentence_count)}
 
 
-class _Mark(NamedTuple):
-    sentence_id: int
-    sentence: str
-    number: int
-    chunk_id: int | None
-
-
 class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
     """Finds the citations; the judge then decides whether each chunk supports its sentence.
 
@@ -150,38 +143,38 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         require_fields(sample, self.requires)
         citing = citing_sentences(sample.answer or "")
         sentences = [sentence.text for sentence in citing]
-        marks = self._marks(citing, len(sample.context))
-        asked = [mark for mark in marks if mark.chunk_id is not None]
-        verdicts: dict[_Mark, CitationVerdict] = {}
+        citations = self._citations(citing, len(sample.context))
+        asked = [one for one in citations if one.chunk_id is not None]
         if asked:
-            shown = [f"sentence {mark.sentence_id}, chunk {mark.chunk_id}" for mark in asked]
+            shown = [f"sentence {one.sentence_id}, chunk {one.chunk_id}" for one in asked]
             call = self.call(sample, sentences=sentences, statements=shown)
             (reply,) = yield [call]
-            in_order = sorted(call.read(reply).citations, key=lambda verdict: verdict.citation_id)
-            verdicts = dict(zip(asked, in_order, strict=True))
-        cited = {mark.sentence_id for mark in marks}
+            verdicts = sorted(call.read(reply).citations, key=lambda verdict: verdict.citation_id)
+            for one, verdict in zip(asked, verdicts, strict=True):
+                one.reasoning, one.is_supported = verdict.reasoning, verdict.is_supported
+        cited = {one.sentence_id for one in citations}
         return CitationFaithfulnessResult(
-            citations=[_citation(mark, verdicts.get(mark)) for mark in marks],
+            citations=citations,
             uncited_sentence_ids=[n for n in range(len(sentences)) if n not in cited],
             sentence_count=len(sentences),
         )
 
-    def _marks(self, sentences: Sequence[CitingSentence], chunk_count: int) -> list[_Mark]:
+    def _citations(self, sentences: Sequence[CitingSentence], chunk_count: int) -> list[Citation]:
+        """Return the citations; until the judge is asked, none is supported."""
         found = []
         for sentence_id, sentence in enumerate(sentences):
             for number in sentence.numbers:
                 place = number - self.first_number
-                chunk_id = place if 0 <= place < chunk_count else None
-                found.append(_Mark(sentence_id, sentence.claim, number, chunk_id))
+                citation = Citation(
+                    sentence_id=sentence_id,
+                    sentence=sentence.claim,
+                    number=number,
+                    chunk_id=place if 0 <= place < chunk_count else None,
+                    reasoning="no chunk has this number",
+                    is_supported=False,
+                )
+                found.append(citation)
         return found
-
-
-def _citation(mark: _Mark, verdict: CitationVerdict | None) -> Citation:
-    return Citation(
-        **mark._asdict(),
-        reasoning="no chunk has this number" if verdict is None else verdict.reasoning,
-        is_supported=verdict is not None and verdict.is_supported,
-    )
 
 
 CitationFaithfulness = CitationGrader(Prompt.shipped("score_citations"))

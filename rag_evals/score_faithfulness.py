@@ -13,16 +13,15 @@ if TYPE_CHECKING:
 __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 
 
-def _verified(verifier: Verifier) -> "VerifiedFaithfulness":
-    # Keeps the import of the package fast; most graders ask a judge.
-    from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
+class _Faithfulness(ContextEvaluation[FaithfulnessResult]):
+    def _verified_form(self, verifier: Verifier) -> "VerifiedFaithfulness":
+        # Keeps the import of the package fast; most graders ask a judge.
+        from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 
-    return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+        return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
 
 
-Faithfulness = ContextEvaluation(
-    prompt=Prompt.shipped("score_faithfulness"),
-    response_model=FaithfulnessResult,
-    verified=_verified,
+Faithfulness = _Faithfulness(
+    prompt=Prompt.shipped("score_faithfulness"), response_model=FaithfulnessResult
 )
 """The share of the answer's statements that are supported by the context."""

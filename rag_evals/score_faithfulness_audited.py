@@ -219,44 +219,35 @@ class AuditedFaithfulnessResult(FaithfulnessResult):
     @property
     def contradiction_rate(self) -> float:
         """Share of contradicted statements, 0 to 1; 0.0 if there are no statements."""
-        return self._contradicted / len(self.statements) if self.statements else 0.0
+        contradicted, total = self.tallies["contradicted"]
+        return contradicted / total if total else 0.0
 
     @property
     def coverage(self) -> float:
         """Share of sentences with a statement, 0 to 1; 0.0 if there are no sentences."""
-        return self._covered / self.sentence_count if self.sentence_count else 0.0
+        covered, total = self.tallies["sentences covered"]
+        return covered / total if total else 0.0
 
     @property
     def warnings(self) -> list[str]:
         """Unverified statements, and numbers missing from the quotes."""
-        found = [
-            f"statement {number} is unverified: {statement.fault}"
-            for number, statement in enumerate(self.statements)
-            if statement.verdict == "unverified"
-        ]
-        found += [
-            f"statement {number} is supported, but its quotes lack "
-            f"{', '.join(statement.missing_numbers)}"
-            for number, statement in enumerate(self.statements)
-            if statement.missing_numbers
-        ]
+        found = []
+        for number, one in enumerate(self.statements):
+            if one.verdict == "unverified":
+                found.append(f"statement {number} is unverified: {one.fault}")
+            if missing := ", ".join(one.missing_numbers):
+                found.append(f"statement {number} is supported, but its quotes lack {missing}")
         return [*found, *map(str, self.unread), *self.drift]
 
     @property
     def tallies(self) -> Tallies:
         """Counts of contradicted statements and covered sentences."""
+        contradicted = sum(statement.verdict == "contradicted" for statement in self.statements)
+        covered = {number for statement in self.statements for number in statement.sentence_ids}
         return {
-            "contradicted": (self._contradicted, len(self.statements)),
-            "sentences covered": (self._covered, self.sentence_count),
+            "contradicted": (contradicted, len(self.statements)),
+            "sentences covered": (len(covered), self.sentence_count),
         }
-
-    @property
-    def _contradicted(self) -> int:
-        return sum(statement.verdict == "contradicted" for statement in self.statements)
-
-    @property
-    def _covered(self) -> int:
-        return len({number for statement in self.statements for number in statement.sentence_ids})
 
 
 class _Fault(NamedTuple):
@@ -268,7 +259,7 @@ class _Fault(NamedTuple):
     denial: str | None = None
 
     def told(self, words: dict[str, str]) -> str:
-        return words[self.kind].format(**self._asdict())
+        return words[self.kind].format_map(self._asdict())
 
 
 def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:

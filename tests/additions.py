@@ -210,7 +210,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
         ),
         "catalog.py": both(
             after(
-                "from rag_evals.score_correctness import AnswerCorrectness, CorrectnessGrader\n",
+                "from rag_evals.score_correctness import AnswerCorrectness\n",
                 "from rag_evals.score_dummy import Dummy\n",
             ),
             after("GRADERS: dict[str, Grader[Any]] = {\n", '    "dummy": Dummy,\n'),
@@ -244,7 +244,7 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
     "add an option to a command": {
         "cli/commands/report.py": both(
             after(
-                "    language: ReaderLanguage = None,\n    *,\n    output: Output,\n",
+                '    language: ReaderLanguage = "en",\n    *,\n    output: Output,\n',
                 '    dummy: Annotated[bool, typer.Option(help="Greet first.")] = False,\n',
             ),
             after(

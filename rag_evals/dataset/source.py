@@ -77,7 +77,7 @@ class FileData:
         self._columns = columns
         self._required = required
         self._limit = limit
-        self._readings: list[tuple[int, str]] = []
+        self._hashes: list[str] = []
         self._read_partly = False
         self._marks: list[tuple[int, ...]] | None = None
         self.kept_check: KeptCheck | None = None
@@ -96,7 +96,7 @@ class FileData:
             # If the file was written to in the meantime, it was not checked in full.
             if reading is not None and content is not None and content == _content_of(files):
                 self.kept_check = KeptCheck(reading=reading, content=content, checked=checked)
-        self._readings = [(checked.count, checked.data_hash)]
+        self._hashes = [checked.data_hash]
         return checked
 
     def _check_rows(self) -> CheckedFile:
@@ -136,7 +136,7 @@ class FileData:
         )
 
     def __iter__(self) -> Iterator[NumberedSample]:
-        yield from in_windows(self._numbered(count(), None))
+        return in_windows(self._numbered(count(), None))
 
     def some(self, wanted: bytes) -> Iterator[NumberedSample]:
         """Yield the samples whose byte in `wanted` is 1, in iteration order."""
@@ -155,28 +155,20 @@ class FileData:
 
     def require_unchanged(self) -> None:
         """Raise `DataError` if the file changed after its check began."""
-        first, last = self._readings[0], self._readings[-1]
-        if self.has_same_content() if self._read_partly else first == last:
-            return
-        why = "it differs from what was checked"
-        if not self._read_partly:
-            why = (
-                f"{first[0]} rows (hash {first[1][:8]}) when it was checked, "
-                f"{last[0]} rows (hash {last[1][:8]}) when they were graded"
+        is_same = self._hashes[0] == self._hashes[-1]
+        if not (self.has_same_content() if self._read_partly else is_same):
+            raise DataError(
+                f"{str(self.path)!r} changed while it was read; "
+                "run the command again when the file is complete"
             )
-        raise DataError(
-            f"{str(self.path)!r} changed while it was read: {why}; "
-            "run the command again when the file is complete"
-        )
 
     def _numbered(
         self, places: Iterator[int], wanted: Iterator[int] | None
     ) -> Iterator[NumberedSample]:
-        rows, digest = 0, hashlib.sha256()
+        digest = hashlib.sha256()
         try:
             for _, row, sample in self._read(wanted=wanted):
                 sample_id, fingerprint = sample.id or sample.content_hash(), sample.fingerprint()
-                rows += 1
                 digest.update(_digest_line(sample_id, fingerprint))
                 others = self._columns.others(row)
                 yield NumberedSample(next(places), sample_id, sample, others, fingerprint)
@@ -184,7 +176,7 @@ class FileData:
             raise type(error)(
                 f"{error}; the file was valid when it was checked, so it changed since"
             ) from error
-        self._readings.append((rows, digest.hexdigest()))
+        self._hashes.append(digest.hexdigest())
 
     def _read(
         self, wanted: Iterator[int] | None = None

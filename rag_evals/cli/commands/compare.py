@@ -25,7 +25,6 @@ from rag_evals.cli.shared.options import (
     ReaderLanguage,
     flat,
     out_file,
-    reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, open_run
 from rag_evals.core import Phrases
@@ -87,7 +86,7 @@ def compare(
     out: Annotated[
         Path | None, out_file(help="Also write a page with both runs side by side.")
     ] = None,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     *,
     output: Output,
 ) -> None:
@@ -105,7 +104,7 @@ def compare(
       rag-evals compare runs/both --pair faithfulness=faithfulness_two_step
       rag-evals compare runs/before runs/both --pair faithfulness=faithfulness_two_step
     """
-    view = View(language=reader_language(language))
+    view = View(language=language)
     say = view.say
     asked = check_error(gate, error)
     share = DEFAULT_MIN_SCORED if min_scored is None else min_scored

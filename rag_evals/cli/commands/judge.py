@@ -37,7 +37,6 @@ from rag_evals.cli.shared.options import (
     flat,
     out_file,
     print_result,
-    reader_language,
 )
 from rag_evals.cli.shared.runs import open_run
 from rag_evals.errors import ConfigurationError, DataError
@@ -74,7 +73,7 @@ def label(
     show_verdict: Annotated[
         bool, typer.Option("--shown", help="Show the judge's verdict before the person decides.")
     ] = False,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     *,
     output: Output,
 ) -> None:
@@ -97,7 +96,7 @@ def label(
         chosen = rows_to_label(stored, decisions, focus=focus, seed=seed)
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
-    view = View(language=reader_language(language))
+    view = View(language=language)
     how = Labelling(show_verdict, is_second=focus == "suspicious")
     page = label_html(stored, chosen, view, how)
     path = write_private(out or run / "label.html", page)

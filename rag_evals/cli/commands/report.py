@@ -19,7 +19,6 @@ from rag_evals.cli.shared.options import (
     flat,
     out_file,
     print_result,
-    reader_language,
 )
 from rag_evals.cli.shared.runs import append_step_summary, open_run
 from rag_evals.core import phrases
@@ -46,7 +45,7 @@ def report(
     ] = "html",
     by: By = None,
     cluster: Cluster = None,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     *,
     output: Output,
 ) -> None:
@@ -62,7 +61,7 @@ def report(
       rag-evals report runs/first --language ru
     """
     stored = open_run(run)
-    view = View(by, cluster, language=reader_language(language))
+    view = View(by, cluster, language=language)
     append_step_summary(stored, view)
     if output.json_output:
         show_json(stored, view=view)
@@ -86,7 +85,7 @@ def show(
     reply: Annotated[
         bool, typer.Option("--reply", help="Also print the judge's reply; needs --keep-replies.")
     ] = False,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     json_output: Json = False,
 ) -> None:
     """Show one row of a run: the answer, and each verdict with its reason and evidence.
@@ -100,8 +99,7 @@ def show(
     if json_output:
         echo_json(to_json(row_json(stored, row)).decode())
     else:
-        view_in = reader_language(language)
-        show_row(stored, row, prompt=prompt, reply=reply, language=view_in)
+        show_row(stored, row, prompt=prompt, reply=reply, language=language)
 
 
 def view(
@@ -112,7 +110,7 @@ def view(
     no_open: Annotated[
         bool, typer.Option("--no-open", help="Print the address without opening a browser.")
     ] = False,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     json_output: Json = False,
 ) -> None:
     """View runs in the browser: a list, scores over time, rows, comparisons and labels.
@@ -124,7 +122,7 @@ def view(
       rag-evals view
       rag-evals view runs/first --no-open
     """
-    server = ViewServer(run, language=reader_language(language), port=port)
+    server = ViewServer(run, language=language, port=port)
     print_result({"address": server.address}, server.address, json_output=json_output)
     sys.stdout.flush()
     if not (no_open or json_output):
@@ -142,7 +140,7 @@ def export(
         Literal["wide", "long"],
         typer.Option(help="One table row per sample (wide) or per finding (long)."),
     ] = "wide",
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     decimal: Annotated[str, typer.Option(metavar=".|,", help="Decimal separator in CSV.")] = ".",
     delimiter: Annotated[
         str | None,
@@ -160,9 +158,10 @@ def export(
       rag-evals export runs/first --to scores.csv --decimal , --language ru
       rag-evals export runs/first --to findings.parquet --shape long
     """
-    read_in = reader_language(language)
-    written = open_run(run).write(to, shape, language=read_in, decimal=decimal, delimiter=delimiter)
-    told = phrases(read_in)("terminal.table", path=written)
+    written = open_run(run).write(
+        to, shape, language=language, decimal=decimal, delimiter=delimiter
+    )
+    told = phrases(language)("terminal.table", path=written)
     print_result({"file": str(written)}, told, json_output=json_output)
 
 

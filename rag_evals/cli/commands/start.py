@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rag_evals.cli.shared.config import CONFIG_FILE
-from rag_evals.cli.shared.options import OutFolder, Output, ReaderLanguage, flat, reader_language
+from rag_evals.cli.shared.options import OutFolder, Output, ReaderLanguage, flat
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.template import shipped_source
 from rag_evals.report.terminal import show_json, show_run
@@ -65,7 +65,7 @@ jobs:
 @flat
 def demo(
     out: OutFolder = None,
-    language: ReaderLanguage = None,
+    language: ReaderLanguage = "en",
     *,
     output: Output,
 ) -> None:
@@ -78,12 +78,11 @@ def demo(
     with resources.as_file(resources.files("rag_evals") / "_data" / "demo.jsonl") as data:
         plan = make_plan(data, ["faithfulness"], "embedded")
         run = execute(plan.into(out or plan.default_folder(), progress=not output.quiet))
-    read_in = reader_language(language)
     if output.json_output:
         show_json(run)
     else:
-        show_run(run, rows=len(run), language=read_in)
-    output.offer_next("report", run.folder, language=read_in)
+        show_run(run, rows=len(run), language=language)
+    output.offer_next("report", run.folder, language=language)
 
 
 @flat

@@ -332,11 +332,6 @@ def grade_again(
     try:
         with contextlib.chdir(kept["folder"]):
             grade(context=context, **options)
-    except FileNotFoundError as error:
-        raise ConfigurationError(
-            f"{str(kept['folder'])!r}, where the batches were started, no longer exists: "
-            f"{error.strerror}"
-        ) from error
     finally:
         _steps.reset(token)
 

@@ -24,7 +24,6 @@ from rag_evals.core import phrases
 from rag_evals.core.arguments import parse_settings
 from rag_evals.core.wording import LANGUAGE_VARIABLE, LANGUAGES
 from rag_evals.dataset import ColumnMap, DataFile
-from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.run import OPTIONS, RunOptions
 
@@ -33,10 +32,8 @@ _file_option = partial(typer.Option, rich_help_panel="Reading the data")
 
 
 ReaderLanguage = Annotated[
-    Literal["en", "ru"] | None,
-    typer.Option(
-        "--language", help="Language of the output. Default: $RAG_EVALS_LANGUAGE, else en."
-    ),
+    Literal["en", "ru"],
+    typer.Option("--language", envvar=LANGUAGE_VARIABLE, help="Language of the output."),
 ]
 
 OutFolder = Annotated[
@@ -252,19 +249,6 @@ class Output:
             echo(phrases(language)("terminal.next", command=command), err=True)
 
 
-def reader_language(asked: str | None = None) -> str:
-    return asked or _own() or "en"
-
-
 def grading_language(rows: str | None) -> str:
     code = (rows or "").lower().replace("_", "-").partition("-")[0]
-    return _own() or (code if code in LANGUAGES else "en")
-
-
-def _own() -> str | None:
-    named = os.environ.get(LANGUAGE_VARIABLE)
-    if named and named not in LANGUAGES:
-        raise ConfigurationError(
-            f"{LANGUAGE_VARIABLE}={named!r} is not supported; expected {' or '.join(LANGUAGES)}"
-        )
-    return named or None
+    return os.environ.get(LANGUAGE_VARIABLE) or (code if code in LANGUAGES else "en")

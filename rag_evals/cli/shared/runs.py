@@ -140,28 +140,23 @@ class Outputs(Output):
     def _show_stored(
         self, stored: Run, view: View, count: Mapping[str, float], result: GateResult
     ) -> None:
-        # With --json, standard output must contain nothing but JSON.
-        on_stderr = self.json_output
         if view.by is not None:
-            _show_groups(stored, view, on_stderr=on_stderr)
+            # With --json, standard output must contain nothing but JSON.
+            _show_groups(stored, view, on_stderr=self.json_output)
         if self.report and stored.folder is not None:
-            path = write_private(stored.folder / "report.html", report_html(stored, view=view))
-            echo(view.say("terminal.report", path=path), err=on_stderr)
+            self._write(stored.folder / "report.html", stored, view)
         if self.table is not None:
-            self._write_table(self.table, stored, view)
+            self._write(self.table, stored, view)
         if self.junit is not None or _warns():
             self._leave_for_build(stored, view.say, count)
         append_step_summary(stored, view, result)
 
-    def _write_table(self, path: Path, stored: Run, view: View) -> None:
+    def _write(self, path: Path, stored: Run, view: View) -> None:
         if path.suffix == _PAGE:
-            told = view.say(
-                "terminal.report", path=write_private(path, report_html(stored, view=view))
-            )
+            kind, written = "report", write_private(path, report_html(stored, view=view))
         else:
-            written = stored.write(path, language=view.language)
-            told = view.say("terminal.table", path=written)
-        echo(told, err=self.json_output)
+            kind, written = "table", stored.write(path, language=view.language)
+        echo(view.say(f"terminal.{kind}", path=written), err=self.json_output)
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:

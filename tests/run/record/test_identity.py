@@ -271,18 +271,16 @@ def rewrite(path: Path) -> None:
     path.write_text(path.read_text().replace("in Paris.", "in Milan."))
 
 
-@pytest.mark.parametrize(
-    ("change", "rows"), [(truncate, "300 rows"), (append, "607 rows"), (rewrite, "600 rows")]
-)
+@pytest.mark.parametrize("change", [truncate, append, rewrite])
 @pytest.mark.slow
 def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
-    scripted: Start, change: Callable[[Path], None], rows: str
+    scripted: Start, change: Callable[[Path], None]
 ) -> None:
-    """Both readings are told, the exit code is 2, and the folder does not pass for complete."""
+    """The exit code is 2, and the folder does not pass for complete."""
     scripted(Changing(change))
     Path("d.jsonl").write_text("".join(json.dumps(row(n)) + "\n" for n in range(600)))
 
-    with pytest.raises(DataError, match=rf"changed while it was read: 600 rows .*, {rows} \(hash"):
+    with pytest.raises(DataError, match="changed while it was read; run the command again"):
         evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
     assert read_manifest(OUT)["finished"] is None
     assert "not finished" in str(load_run(OUT).summary())
