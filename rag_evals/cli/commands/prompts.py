@@ -194,7 +194,6 @@ def _facts(
     header = grader.header
     yield "grader", grader.name
     yield "task", grader.description or "-"
-    yield "blocks", ", ".join(sorted(grader.blocks)) or "-"
     yield "response model", f"{grader.response_model.__name__} ({fields})"
     yield "needs", ", ".join(grader.requires)
     yield "criteria", ", ".join(header.criteria) or "-"
