@@ -40,13 +40,13 @@ NAMES = {
     ),
     "record.outcome": (
         "Outcome",
+        "Record",
         "findings_in",
         "outcome_schema",
         "reason_of",
         "score_of",
     ),
     "record.facts": ("NOT_CLUSTERED",),
-    "record.reading": ("Record",),
     "record.extras": ("label_files",),
     "record.samples": ("StoredSample",),
     "record.summary": (

@@ -25,11 +25,11 @@ from rag_evals.run.read.run import load_run as load_run
 from rag_evals.run.record.extras import label_files as label_files
 from rag_evals.run.record.facts import NOT_CLUSTERED as NOT_CLUSTERED
 from rag_evals.run.record.outcome import Outcome as Outcome
+from rag_evals.run.record.outcome import Record as Record
 from rag_evals.run.record.outcome import findings_in as findings_in
 from rag_evals.run.record.outcome import outcome_schema as outcome_schema
 from rag_evals.run.record.outcome import reason_of as reason_of
 from rag_evals.run.record.outcome import score_of as score_of
-from rag_evals.run.record.reading import Record as Record
 from rag_evals.run.record.samples import StoredSample as StoredSample
 from rag_evals.run.record.summary import GraderSummary as GraderSummary
 from rag_evals.run.record.summary import Summary as Summary

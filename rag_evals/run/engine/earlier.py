@@ -11,7 +11,7 @@ from rag_evals.run.plan.plan import Plan
 from rag_evals.run.record.facts import stable_hash
 from rag_evals.run.record.index import POSITIONS, Ended
 from rag_evals.run.record.outcome import Outcome, type_name
-from rag_evals.run.record.samples import empty_line, read_sample_key, sample_line
+from rag_evals.run.record.samples import StoredSample
 from rag_evals.run.record.store import RunStore
 from rag_evals.run.record.summary import Summary
 
@@ -131,12 +131,12 @@ class EarlierOutcomes:
 
     def keep(self, row: NumberedSample) -> None:
         """Store a row's sample, unless it is already stored."""
-        line = sample_line(row)
+        sample = StoredSample.of_row(row)
         before = None if self._store.is_new else self._kept_line(row.name)
-        if line is None and before is not None:
-            line = empty_line(row.name)
-        if line is not None and before != read_sample_key(line).line:
-            self._store.append_sample(line)
+        if sample is None and before is not None:
+            sample = StoredSample(row.name)
+        if sample is not None:
+            self._store.append_sample(sample.to_line(), before)
 
     def leave_out(self) -> int:
         """Record rows that are no longer in the data, and return how many had outcomes."""
@@ -144,9 +144,8 @@ class EarlierOutcomes:
         if self._flags is None and not self._store.is_new:
             for sample_id, was_graded in index.unmarked():
                 gone += was_graded
-                line = empty_line(sample_id, in_data=False)
-                if self._kept_line(sample_id) != read_sample_key(line).line:
-                    self._store.append_sample(line)
+                line = StoredSample(sample_id, in_data=False).to_line()
+                self._store.append_sample(line, self._kept_line(sample_id))
             if not self._has_moved and self._key is not None:
                 index.trust_positions(self._key)
                 index.note(_LEFT_OUT, str(gone))

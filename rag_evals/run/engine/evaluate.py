@@ -49,7 +49,7 @@ from rag_evals.run.plan.progress import Progress, Report, reporting, silent
 from rag_evals.run.plan.sampling import RunPolicy, choose_designs
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
-from rag_evals.run.record.samples import StoredSample, stored_sample
+from rag_evals.run.record.samples import StoredSample
 from rag_evals.run.record.store import RunStore
 from rag_evals.run.record.summary import Summary
 
@@ -273,9 +273,9 @@ class Runner:
             self._summary.versions = tuple(self.store.versions)
         models = [grader.result_model for grader in self.plan.graders]
         outcomes = self._outcomes if self.holds else None
-        run = Run.fresh(self._summary, self.plan.out, self._graded, models, outcomes, self._samples)
-        run.index = None if self.store is None else self.store.index
-        return run
+        return Run.fresh(
+            self._summary, self.plan.out, self._graded, models, outcomes, self._samples
+        )
 
     def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
         if self._earlier is not None and self.yields_earlier:
@@ -293,7 +293,7 @@ class Runner:
             if self._earlier is not None:
                 self._earlier.keep(row)
                 self._summary.changed = self._earlier.changed
-            elif self.holds and (sample := stored_sample(row)) is not None:
+            elif self.holds and (sample := StoredSample.of_row(row)) is not None:
                 self._samples[row.name] = sample
             # Count all outcomes first: the consumer may stop after any of them.
             for outcome in taken:

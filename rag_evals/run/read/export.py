@@ -16,8 +16,7 @@ from rag_evals.dataset import required_module
 from rag_evals.embedded import evidence_words
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.record.extras import LabelLines
-from rag_evals.run.record.outcome import findings_in
-from rag_evals.run.record.reading import Record
+from rag_evals.run.record.outcome import Record, findings_in
 from rag_evals.run.record.samples import StoredSample
 from rag_evals.stats import DEFAULT_BANDS, Band
 from rag_evals.verify import Confidence

@@ -17,8 +17,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.run import Run, load_run
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.lines import fault_of, read_lines
-from rag_evals.run.record.outcome import Outcome, record_of_row, short_fingerprint
-from rag_evals.run.record.reading import Record
+from rag_evals.run.record.outcome import Outcome, Record, record_of_row, short_fingerprint
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
 from rag_evals.run.record.store import (
     FORMAT,

@@ -31,10 +31,9 @@ from rag_evals.run.read.export import (
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RunIndex, ScoredRow
-from rag_evals.run.record.outcome import Outcome, findings_in, read_outcome, type_name
-from rag_evals.run.record.reading import Record, RunRecords
+from rag_evals.run.record.outcome import Outcome, Record, findings_in, read_outcome, type_name
+from rag_evals.run.record.reading import RunRecords
 from rag_evals.run.record.samples import StoredSample, column_value
-from rag_evals.run.record.store import read_manifest
 from rag_evals.run.record.summary import (
     MOST_ROWS_SHOWN,
     Design,
@@ -173,8 +172,6 @@ class Run(ScoreNumbers):
         self._summary: Summary | None = None
         self._filled: Summary | None = None
         self._free: Run | None = None
-        # Set by the store that wrote the folder, so that it is not verified again.
-        self.index: RunIndex | None = None
 
     @classmethod
     def fresh(
@@ -211,23 +208,24 @@ class Run(ScoreNumbers):
             unchecked: Use an index that covers the log without comparing hashes.
         """
         run = cls(folder=folder)
-        run._records = RunRecords.of_folder(folder, read_manifest(folder), unchecked=unchecked)
+        run._records = RunRecords.of_folder(folder, unchecked=unchecked)
         return run
 
     @property
     def _kept(self) -> RunRecords:
         if self._records is None and self.folder is not None and not self._given:
-            is_current = self.index is not None and self.index.is_current
-            manifest = read_manifest(self.folder)
-            self._records = RunRecords.of_folder(self.folder, manifest, unchecked=is_current)
+            # The store that wrote the folder of a fresh run has just verified it.
+            self._records = RunRecords.of_folder(self.folder, unchecked=self._summary is not None)
         elif self._records is None:
-            given = self._given or [from_json(one.to_line()) for one in self._outcomes or ()]
-            self._records = RunRecords.in_memory(given, self._manifest, self._samples)
+            given, made = self._given, self._outcomes or []
+            index = RunIndex.in_memory(map(Outcome.from_record, given) if given else made)
+            read = given.__getitem__ if given else lambda place: from_json(made[place].to_line())
+            self._records = RunRecords(index, self._manifest, read, self._samples)
         return self._records
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit what can be recreated."""
-        return self.__dict__ | {"_records": None, "_filled": None, "index": None}
+        return self.__dict__ | {"_records": None, "_filled": None}
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -300,7 +298,7 @@ class Run(ScoreNumbers):
     @property
     def pending(self) -> int:
         """Number of gradings without an outcome, because a batch has not returned them."""
-        return (self._summary or self._unfilled()).pending
+        return self.summary().pending
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -519,11 +517,7 @@ class Run(ScoreNumbers):
         """
         summary = self._summary or self._filled
         if summary is None:
-            summary = self._filled = self._unfilled()
-            self._kept.fill(summary)
-            manifest = self.manifest
-            stopped, budget = manifest.get("stopped"), manifest.get("budget")
-            choose_designs(summary, self.of_grader, stopped, self.free, budget)
+            summary = self._filled = self._count()
         if summary.shifts is None:
             summary.shifts = self._shifts(summary.stages)
         return summary if cluster is None else self._clustered(summary, cluster)
@@ -613,9 +607,7 @@ class Run(ScoreNumbers):
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
         """Return notes needed to interpret the numbers."""
-        tuned = any(stage["tuned"] for each in self.stages.values() for stage in each)
-        chosen = tuned or self.manifest.get("stopped") or self.free
-        return (self.summary() if chosen else self._unfilled()).notes(say=say)
+        return self.summary().notes(say=say)
 
     @property
     def scores(self) -> list[float | None]:
@@ -660,18 +652,23 @@ class Run(ScoreNumbers):
     def _outcome(self, record: Record) -> Outcome:
         return read_outcome(record, self._models)
 
-    def _unfilled(self) -> Summary:
-        unfinished = self.manifest.get("format", 1) > 1 and self.manifest.get("finished") is None
-        return Summary(
+    def _count(self) -> Summary:
+        manifest = self.manifest
+        unfinished = manifest.get("format", 1) > 1 and manifest.get("finished") is None
+        summary = Summary(
             left_out=self.left_out,
             unfinished=unfinished,
-            pending=self.manifest.get("pending", 0) if unfinished else 0,
-            judge=self.identity.get("judge"),
+            pending=manifest.get("pending", 0) if unfinished else 0,
+            judge=self.judge,
             stages=self.stages,
             answered=self._kept.index.answered(),
-            versions=tuple(self.manifest.get("versions", ())),
-            overlaps=self.manifest.get("overlaps", 0),
+            versions=tuple(manifest.get("versions", ())),
+            overlaps=manifest.get("overlaps", 0),
         )
+        self._kept.fill(summary)
+        stopped, budget = manifest.get("stopped"), manifest.get("budget")
+        choose_designs(summary, self.of_grader, stopped, self.free, budget)
+        return summary
 
 
 def load_run(run: str | os.PathLike[str] | Run) -> Run:

@@ -31,9 +31,8 @@ from rag_evals.run.record.facts import (
     stable_hash,
 )
 from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines, replace_file
-from rag_evals.run.record.outcome import ErrorRecord, Outcome
+from rag_evals.run.record.outcome import OUTCOME, ErrorRecord, Outcome
 from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
-from rag_evals.run.record.stored_types import OUTCOME
 
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
@@ -207,7 +206,6 @@ class RunIndex:
         self._began = 0
         self._looks_back = self._is_lent = False
         self._seal: Path | None = None
-        self._marks: list[tuple[int, ...]] = []
         weakref.finalize(self, connection.close)
 
     @classmethod
@@ -306,21 +304,15 @@ class RunIndex:
             if not is_busy:
                 content = hash_beginning(path, path.stat().st_size).encode()
                 replace_file(self._seal, content, sync=False)
-        self._marks = _marks(self.folder)
 
     def close(self) -> None:
-        """Close the file, unless a `RowTable` still needs it; `is_current` still works."""
+        """Close the file, unless a `RowTable` still needs it."""
         if not self._is_lent:
             self._database.close()
 
     def _break_seal(self) -> None:
         if self._seal is not None:
             self._seal.unlink(missing_ok=True)
-
-    @property
-    def is_current(self) -> bool:
-        """True if no file of the run has changed since `seal`."""
-        return self._marks == _marks(self.folder)
 
     def add(self, outcome: Outcome, place: int) -> None:
         self._outcomes.append(self._row(outcome, place))
@@ -851,13 +843,6 @@ def _fits_seal(folder: Path) -> bool:
     is_alone = not log.exists() or not log.stat().st_size
     size = path.stat().st_size if path.exists() else 0
     return is_alone and hash_beginning(path, size) == seal
-
-
-def _marks(folder: Path) -> list[tuple[int, ...]]:
-    stats = (
-        (folder / name).stat() for name in (RESULTS, SAMPLES, INDEX) if (folder / name).exists()
-    )
-    return [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in stats]
 
 
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:

@@ -2,11 +2,15 @@
 
 import hashlib
 import os
+import weakref
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, NamedTuple, Self, TypeVar
+from typing import IO, Any, NamedTuple, Self, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from rag_evals.errors import DataError
 
@@ -14,8 +18,7 @@ PRIVATE = 0o600
 """Only the owner may read a run's files, because they contain user data."""
 
 _MAX_LINE_BYTES = 256 * 2**20
-_BLOCK_BYTES = 65536
-_HASH_BYTES = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 T = TypeVar("T")
 
@@ -150,29 +153,39 @@ def hash_beginning(path: Path, size: int) -> str:
     return digest.hexdigest()
 
 
-def read_line_at(file: IO[bytes], path: Path, begins: int, read: Callable[[bytes], T]) -> T:
-    file.seek(begins)
-    try:
-        return read(file.readline(_MAX_LINE_BYTES))
-    except ValueError as error:
-        raise _not_read(file, path, begins, error) from error
+class LogReader:
+    """Reads lines at their offsets; opens the file when a line is first read."""
 
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
-def _line_ends(file: IO[bytes], up_to: int) -> Iterator[int]:
-    while up_to > 0 and (block := file.read(min(up_to, _BLOCK_BYTES))):
-        up_to -= len(block)
-        yield block.count(b"\n")
+    @cached_property
+    def _file(self) -> IO[bytes]:
+        file = self.path.open("rb")
+        weakref.finalize(self, file.close)
+        return file
+
+    def read_at(self, begins: int) -> Any:
+        """Parse a line that the index has validated."""
+        self._file.seek(begins)
+        try:
+            return from_json(self._file.readline(_MAX_LINE_BYTES))
+        except ValueError as error:
+            raise _not_read(self._file, self.path, begins, error) from error
 
 
 def _hash_bytes(file: IO[bytes], digest: "hashlib._Hash", count: int) -> None:
-    while count > 0 and (block := file.read(min(count, _HASH_BYTES))):
+    while count > 0 and (block := file.read(min(count, _BLOCK_BYTES))):
         count -= len(block)
         digest.update(block)
 
 
 def _not_read(file: IO[bytes], path: Path, begins: int, error: ValueError) -> DataError:
     file.seek(0)
-    number = 1 + sum(_line_ends(file, begins))
+    number = 1
+    while file.tell() < begins:
+        file.readline()
+        number += 1
     return DataError(f"{str(path)!r}, line {number}: {fault_of(error)}")
 
 
@@ -188,12 +201,7 @@ def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
 
 def _end_of_last_line(file: IO[bytes], size: int) -> int:
     """Return the offset after the last line end, or 0 if there is none."""
-    position = size
-    while position > 0:
-        step = min(position, _BLOCK_BYTES)
-        position -= step
-        file.seek(position)
-        found = file.read(step).rfind(b"\n")
-        if found >= 0:
-            return position + found + 1
-    return 0
+    if not size:
+        return 0
+    with mmap(file.fileno(), size, access=ACCESS_READ) as content:
+        return content.rfind(b"\n") + 1

@@ -6,11 +6,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Generic, Literal
+from typing import Annotated, Any, Generic, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import from_json, to_json
-from typing_extensions import TypeVar
+from typing_extensions import TypedDict, TypeVar  # pydantic takes Python's TypedDict from 3.12 on
 
 from rag_evals.core import (
     Finding,
@@ -33,7 +41,7 @@ from rag_evals.errors import (
 )
 from rag_evals.run.record.facts import FACTS, RowFacts, read_facts
 from rag_evals.run.record.lines import fault_of
-from rag_evals.run.record.samples import sample_line
+from rag_evals.run.record.samples import StoredSample
 from rag_evals.text import shortened
 
 
@@ -221,6 +229,64 @@ Status = Literal["scored", "not_scorable", "failed"]
 _NO_SCORE = "no score"
 
 
+Record = Mapping[str, Any]
+"""One outcome as in `results.jsonl`; `result` is a mapping or None."""
+
+
+class _StoredError(TypedDict):
+    type: str
+    message: str
+
+
+class _StoredFacts(TypedDict, total=False):
+    question: int | None
+    context: int | None
+    words: int | None
+    statements: int | None
+    supported: int | None
+
+
+class _StoredOutcome(TypedDict):
+    # Fields of newer versions are kept.
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
+
+    index: Annotated[int, Field(ge=0)]
+    sample_id: str
+    grader: str
+    status: Status
+    score: Annotated[float, Field(ge=0, le=1)] | None
+    ranking_score: NotRequired[Annotated[float, Field(ge=0, le=1)] | None]
+    reason: NotRequired[str | None]
+    result: NotRequired[dict[str, Any] | None]
+    result_type: NotRequired[str | None]
+    findings: NotRequired[list[dict[str, Any]] | None]
+    error: NotRequired[_StoredError | None]
+    attempts: NotRequired[int]
+    seconds: NotRequired[float]
+    usage: NotRequired[dict[str, int]]
+    cost_usd: NotRequired[float | None]
+    warnings: NotRequired[list[str]]
+    tallies: NotRequired[dict[str, tuple[int, int]]]
+    further_scores: NotRequired[dict[str, float]]
+    repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
+    answered_by: NotRequired[list[str]]
+    facts: NotRequired[_StoredFacts]
+    sample_fingerprint: NotRequired[str]
+    grader_fingerprint: NotRequired[str]
+    judge: NotRequired[str]
+    settings: NotRequired[dict[str, Any] | None]
+
+
+def _consistent(record: _StoredOutcome) -> _StoredOutcome:
+    if (record["status"] == "scored") is (record["score"] is None):
+        raise ValueError(f"status is {record['status']!r} and score is {record['score']!r}")
+    return record
+
+
+OUTCOME = TypeAdapter(Annotated[_StoredOutcome, AfterValidator(_consistent)])
+"""Parses a line of `results.jsonl`."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErrorRecord:
     type: str
@@ -324,7 +390,8 @@ class Outcome(Generic[R_co]):
             sample = NumberedSample(
                 self.index, self.sample_id, sample, fingerprint=self.sample_fingerprint
             )
-        return flat_row(from_json(self.to_line()), None if sample is None else sample_line(sample))
+        stored = None if sample is None else StoredSample.of_row(sample)
+        return flat_row(from_json(self.to_line()), None if stored is None else stored.to_line())
 
     @classmethod
     def from_record(

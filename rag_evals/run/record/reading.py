@@ -4,23 +4,18 @@ A run may have a million rows. Most queries are answered from the index; a line 
 read for fields that the index does not have, such as findings.
 """
 
-import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from operator import index as place_of
 from pathlib import Path
-from typing import IO, Any, Protocol, Self, overload
+from typing import Any, Self, overload
 
 from rag_evals.run.record.index import RESULTS, IndexedLine, RunIndex
-from rag_evals.run.record.lines import read_line_at
-from rag_evals.run.record.outcome import Outcome
-from rag_evals.run.record.samples import SAMPLES, StoredSample, read_stored_sample
-from rag_evals.run.record.stored_types import OUTCOME
+from rag_evals.run.record.lines import LogReader
+from rag_evals.run.record.outcome import Record
+from rag_evals.run.record.samples import SAMPLES, StoredSample
+from rag_evals.run.record.store import read_manifest
 from rag_evals.run.record.summary import Summary
-
-Record = Mapping[str, Any]
-"""One outcome as in `results.jsonl`; `result` is a mapping or None."""
 
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
@@ -28,47 +23,18 @@ _IN_INDEX = frozenset(
 )
 
 
-class Log(Protocol):
-    """Reads lines by their `place` in the index."""
-
-    def outcome(self, place: int, /) -> Record: ...
-
-
-class LogFile:
-    """A log file, opened when a line is first read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    @cached_property
-    def _file(self) -> IO[bytes]:
-        file = self.path.open("rb")
-        weakref.finalize(self, file.close)
-        return file
-
-    def outcome(self, place: int) -> Record:
-        return read_line_at(self._file, self.path, place, OUTCOME.validate_json)
-
-    def sample(self, place: int) -> StoredSample:
-        return read_line_at(self._file, self.path, place, read_stored_sample)
-
-
-@dataclass(frozen=True, slots=True)
-class _ListLog:
-    lines: Sequence[Record]
-
-    def outcome(self, place: int) -> Record:
-        return self.lines[place]
+ReadRecord = Callable[[int], Record]
+"""Reads a line by its `place` in the index."""
 
 
 class IndexedRecord(Mapping[str, Any]):
     """An outcome from the index; its line is read for fields that the index does not have."""
 
-    __slots__ = ("_fields", "_line", "_log")
+    __slots__ = ("_fields", "_line", "_read")
 
-    def __init__(self, line: IndexedLine, log: Log) -> None:
+    def __init__(self, line: IndexedLine, read: ReadRecord) -> None:
         self._line = line
-        self._log = log
+        self._read = read
         self._fields: Mapping[str, Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
@@ -86,7 +52,7 @@ class IndexedRecord(Mapping[str, Any]):
 
     def _whole(self) -> Mapping[str, Any]:
         if self._fields is None:
-            self._fields = self._log.outcome(self._line.place)
+            self._fields = self._read(self._line.place)
         return self._fields
 
     def __iter__(self) -> Iterator[str]:
@@ -102,9 +68,9 @@ class IndexedRecord(Mapping[str, Any]):
 class IndexedRecords(Sequence[Record]):
     """The records of a run, read one at a time."""
 
-    def __init__(self, index: RunIndex, log: Log, grader: str | None) -> None:
+    def __init__(self, index: RunIndex, read: ReadRecord, grader: str | None) -> None:
         self._index = index
-        self._log = log
+        self._read = read
         self._grader = grader
         self._count = index.count(grader)
 
@@ -112,7 +78,7 @@ class IndexedRecords(Sequence[Record]):
         return self._count
 
     def __iter__(self) -> Iterator[Record]:
-        return (IndexedRecord(line, self._log) for line in self._index.shown(self._grader))
+        return (IndexedRecord(line, self._read) for line in self._index.shown(self._grader))
 
     @overload
     def __getitem__(self, place: int) -> Record: ...
@@ -126,13 +92,13 @@ class IndexedRecords(Sequence[Record]):
         found = list(self._index.shown(self._grader, wanted, 1)) if wanted >= 0 else []
         if not found:
             raise IndexError(f"no record {place} of {len(self)}")
-        return IndexedRecord(found[0], self._log)
+        return IndexedRecord(found[0], self._read)
 
 
 class IndexedSamples(Mapping[str, StoredSample]):
     """The samples of a folder by id, read one at a time."""
 
-    def __init__(self, index: RunIndex, log: LogFile) -> None:
+    def __init__(self, index: RunIndex, log: LogReader) -> None:
         self._index = index
         self._log = log
 
@@ -140,7 +106,7 @@ class IndexedSamples(Mapping[str, StoredSample]):
         place = self._index.sample_place(sample_id)
         if place is None:
             raise KeyError(sample_id)
-        return self._log.sample(place)
+        return StoredSample.of_line(self._log.read_at(place))
 
     def __iter__(self) -> Iterator[str]:
         return (sample_id for sample_id, _ in self._index.sample_places())
@@ -153,11 +119,13 @@ class IndexedSamples(Mapping[str, StoredSample]):
 
 
 class RunRecords:
+    """The records and samples of a run; `read` returns a whole record."""
+
     def __init__(
         self,
         index: RunIndex,
         manifest: Mapping[str, Any],
-        log: Log,
+        read: ReadRecord,
         samples: Mapping[str, StoredSample],
     ) -> None:
         self.index = index
@@ -165,36 +133,25 @@ class RunRecords:
         self.graders = index.graders(list(manifest.get("identity", {}).get("graders", {})))
         index.show(self.graders)
         self.samples = samples
-        self._log = log
+        self._read = read
 
     @classmethod
-    def of_folder(cls, folder: Path, manifest: Mapping[str, Any], *, unchecked: bool) -> Self:
+    def of_folder(cls, folder: Path, *, unchecked: bool) -> Self:
         """Open the index of a folder; `unchecked` skips the comparison of hashes if possible.
 
         Raises:
-            DataError: A line of the log is broken.
+            DataError: The manifest or a line of the log is broken.
         """
-        found = RunIndex.open_unchecked(folder) if unchecked else None
-        index = found or RunIndex.read(folder)
-        samples = IndexedSamples(index, LogFile(folder / SAMPLES))
-        return cls(index, manifest, LogFile(folder / RESULTS), samples)
-
-    @classmethod
-    def in_memory(
-        cls,
-        records: Sequence[Record],
-        manifest: Mapping[str, Any],
-        samples: Mapping[str, StoredSample],
-    ) -> Self:
-        """Index records without a folder; the last record of each sample and grader counts."""
-        index = RunIndex.in_memory(map(Outcome.from_record, records))
-        return cls(index, manifest, _ListLog(records), samples)
+        manifest = read_manifest(folder)
+        index = (RunIndex.open_unchecked(folder) if unchecked else None) or RunIndex.read(folder)
+        samples = IndexedSamples(index, LogReader(folder / SAMPLES))
+        return cls(index, manifest, LogReader(folder / RESULTS).read_at, samples)
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
-        return IndexedRecords(self.index, self._log, grader)
+        return IndexedRecords(self.index, self._read, grader)
 
     def read(self, lines: Iterable[IndexedLine]) -> Sequence[Record]:
-        return [IndexedRecord(line, self._log) for line in lines]
+        return [IndexedRecord(line, self._read) for line in lines]
 
     def fill(self, summary: Summary) -> None:
         """Count all outcomes; usage and cost include lines that no longer count."""

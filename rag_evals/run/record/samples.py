@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NotRequired
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
-from rag_evals.core import Chunk, Sample
+from rag_evals.core import Sample
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError
 
@@ -39,23 +39,58 @@ class StoredSample:
     fingerprint: str = ""
     in_data: bool = True
 
+    @classmethod
+    def of_row(cls, row: NumberedSample) -> "StoredSample | None":
+        """Return a row as a run stores it; None if it could not be read."""
+        sample = row.sample
+        if not isinstance(sample, Sample):
+            return cls(row.name, columns=row.columns) if row.columns else None
+        return cls(
+            sample_id=row.name,
+            question=sample.question,
+            answer=sample.answer,
+            chunks=tuple(chunk.text for chunk in sample.context),
+            metadata=tuple(chunk.metadata for chunk in sample.context),
+            reference=sample.reference,
+            language=sample.language,
+            columns=row.columns,
+            fingerprint=row.fingerprint,
+        )
 
-def stored_sample(row: NumberedSample) -> StoredSample | None:
-    """Return a row in the form stored by runs in memory; None if it could not be read."""
-    sample = row.sample
-    if not isinstance(sample, Sample):
-        return StoredSample(row.name, columns=row.columns) if row.columns else None
-    return StoredSample(
-        sample_id=row.name,
-        question=sample.question,
-        answer=sample.answer,
-        chunks=tuple(chunk.text for chunk in sample.context),
-        metadata=tuple(chunk.metadata for chunk in sample.context),
-        reference=sample.reference,
-        language=sample.language,
-        columns=row.columns,
-        fingerprint=row.fingerprint,
-    )
+    @classmethod
+    def of_line(cls, line: Mapping[str, Any]) -> "StoredSample":
+        """Return the sample in a parsed line of `samples.jsonl`."""
+        known = {name: line[name] for name in cls.__dataclass_fields__ if name in line}
+        chunks = [
+            ({"text": c, "metadata": {}} if isinstance(c, str) else c)
+            for c in line.get("context", ())
+        ]
+        return cls(
+            **known,
+            chunks=tuple(chunk["text"] for chunk in chunks),
+            metadata=tuple(chunk["metadata"] for chunk in chunks),
+        )
+
+    def to_line(self) -> bytes:
+        """Return one line of `samples.jsonl`, including its line end."""
+        fields = {
+            "sample_id": self.sample_id,
+            "fingerprint": self.fingerprint or None,
+            "question": self.question,
+            "answer": self.answer,
+            "context": [
+                {"text": text, "metadata": dict(metadata)} if metadata else text
+                for text, metadata in zip(self.chunks, self.metadata, strict=True)
+            ],
+            "reference": self.reference,
+            "language": self.language,
+            "columns": dict(self.columns),
+            "in_data": None if self.in_data else False,
+        }
+        known = {name: value for name, value in fields.items() if value not in (None, {}, [])}
+        # Columns and metadata may contain arbitrary objects, but a report needs text.
+        text = json.dumps(known, ensure_ascii=False, default=str, skipkeys=True)
+        return text.encode("utf-8", "replace") + b"\n"
 
 
 class _StoredChunk(TypedDict):
@@ -101,64 +136,6 @@ def read_sample_key(line: bytes) -> SampleKey:
         fields.get("fingerprint", ""),
         fields.get("in_data", True),
         int.from_bytes(digest, "big", signed=True),
-    )
-
-
-def sample_line(row: NumberedSample) -> bytes | None:
-    """Serialize a row for `samples.jsonl`; None if it could not be read."""
-    if isinstance(row.sample, Sample):
-        return _packed(_fields(row, row.sample))
-    if row.columns:
-        return _packed({"sample_id": row.name, "columns": dict(row.columns)})
-    return None
-
-
-def empty_line(sample_id: str, *, in_data: bool = True) -> bytes:
-    """Serialize a row that cannot be shown, or is no longer in the data."""
-    return _packed({"sample_id": sample_id} | ({} if in_data else {"in_data": False}))
-
-
-def read_stored_sample(line: bytes) -> StoredSample:
-    return _stored(_read_line(line))
-
-
-def _fields(row: NumberedSample, sample: Sample) -> dict[str, Any]:
-    fields = {
-        "sample_id": row.name,
-        "fingerprint": row.fingerprint,
-        "question": sample.question,
-        "answer": sample.answer,
-        "context": [_chunk(chunk) for chunk in sample.context],
-        "reference": sample.reference,
-        "language": sample.language,
-        "columns": dict(row.columns),
-    }
-    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
-
-
-def _packed(fields: Mapping[str, Any]) -> bytes:
-    # Columns and metadata may contain arbitrary objects, but a report needs text.
-    text = json.dumps(fields, ensure_ascii=False, default=str, skipkeys=True)
-    return text.encode("utf-8", "replace") + b"\n"
-
-
-def _chunk(chunk: Chunk) -> str | dict[str, Any]:
-    return {"text": chunk.text, "metadata": dict(chunk.metadata)} if chunk.metadata else chunk.text
-
-
-def _stored(line: "_Line") -> StoredSample:
-    context = line.get("context", [])
-    return StoredSample(
-        sample_id=line["sample_id"],
-        question=line.get("question"),
-        answer=line.get("answer"),
-        chunks=tuple(c if isinstance(c, str) else c["text"] for c in context),
-        metadata=tuple({} if isinstance(c, str) else c["metadata"] for c in context),
-        reference=line.get("reference"),
-        language=line.get("language"),
-        columns=line.get("columns", {}),
-        fingerprint=line.get("fingerprint", ""),
-        in_data=line.get("in_data", True),
     )
 
 

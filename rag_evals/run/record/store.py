@@ -9,20 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, NotRequired, Self
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
 
 from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.record.extras import REPLIES
 from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
-from rag_evals.run.record.lines import LineLog, fault_of, read_lines, replace_file
-from rag_evals.run.record.outcome import Outcome
-from rag_evals.run.record.reading import LogFile, Record
+from rag_evals.run.record.lines import LineLog, LogReader, fault_of, read_lines, replace_file
+from rag_evals.run.record.outcome import OUTCOME, Outcome, Record
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
-from rag_evals.run.record.stored_types import OUTCOME, RUN_MANIFEST
 
 MANIFEST = "manifest.json"
 DATA_CHECK = ".data-check.json"
@@ -30,6 +29,100 @@ BATCH = "batch"
 """Subfolder of a run folder with the files of its batches."""
 FORMAT = 2
 """Format version of a run's files; earlier versions can still be read."""
+
+
+class _StoredSampling(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    rows: int
+    of: int
+
+
+class _Identity(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    graders: dict[str, str]
+    data: NotRequired[str]
+    file: NotRequired[str | None]
+    judge: NotRequired[str]
+    address: NotRequired[str | None]
+    models: NotRequired[dict[str, str]]
+    columns: NotRequired[dict[str, str]]
+    limit: NotRequired[int | None]
+    settings: NotRequired[dict[str, Any] | None]
+    sample: NotRequired[_StoredSampling]
+    order: NotRequired[str]
+
+
+class _StoredPromise(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    supported_from: float | None
+    unsupported_up_to: float | None
+    expected_error: float
+    max_error: float
+    confidence: float
+
+
+class _StoredTuning(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    labels: int
+    level: str
+    labels_from: list[str]
+    map: str
+    threshold: float
+    promise: _StoredPromise | None
+    spread: NotRequired[list[float]]
+    worth: NotRequired[Annotated[float, Field(gt=0)]]
+
+
+class _StoredStage(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    name: str
+    fingerprint: str
+    as_used: str
+    has_support: bool
+    prompt: str
+    unsure: NotRequired[tuple[float, float]]
+    tuned: _StoredTuning | None
+
+
+class _StoredStop(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    rows: int
+    of: int
+
+
+class _StoredBudget(TypedDict):
+    budget_usd: float
+    spent_usd: float | None
+    rows: int
+    drawn: int
+
+
+class _StoredManifest(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+
+    identity: _Identity
+    format: NotRequired[int]
+    rag_evals: NotRequired[str]
+    versions: NotRequired[list[str]]
+    created: NotRequired[str]
+    finished: NotRequired[str | None]
+    rows: NotRequired[int | None]
+    columns: NotRequired[dict[str, str]]
+    stages: NotRequired[dict[str, list[_StoredStage]]]
+    stopped: NotRequired[_StoredStop | None]
+    budget: NotRequired[_StoredBudget | None]
+    pending: NotRequired[Annotated[int, Field(ge=0)]]
+    overlaps: NotRequired[Annotated[int, Field(ge=0)]]
+
+
+RUN_MANIFEST = TypeAdapter(_StoredManifest)
+"""Parses `manifest.json`."""
 
 
 class RunStore:
@@ -44,7 +137,7 @@ class RunStore:
         self._restart = restart
         self._results = LineLog(folder / RESULTS)
         self._samples = LineLog(folder / SAMPLES)
-        self._reader: LogFile | None = None
+        self._reader: LogReader | None = None
         self._held = ExitStack()
         self._finished: str | None = None
 
@@ -90,12 +183,15 @@ class RunStore:
             self._write_manifest()
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
-    def append_sample(self, line: bytes) -> None:
-        self.index.add_sample(read_sample_key(line), self._samples.append(line))
+    def append_sample(self, line: bytes, before: int | None = None) -> None:
+        """Store a sample, unless its last line has the hash `before`."""
+        key = read_sample_key(line)
+        if key.line != before:
+            self.index.add_sample(key, self._samples.append(line))
 
     def outcome_at(self, place: int, known: Mapping[str, type[BaseModel]]) -> Outcome:
-        self._reader = self._reader or LogFile(self.folder / RESULTS)
-        return Outcome.from_record(self._reader.outcome(place), known)
+        self._reader = self._reader or LogReader(self.folder / RESULTS)
+        return Outcome.from_record(self._reader.read_at(place), known)
 
     def keep_check(self, check: KeptCheck) -> None:
         """Store that the data was checked, so that the next start can skip the check."""
