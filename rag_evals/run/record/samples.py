@@ -61,9 +61,9 @@ class StoredSample:
     def of_line(cls, line: Mapping[str, Any]) -> "StoredSample":
         """Return the sample in a parsed line of `samples.jsonl`."""
         known = {name: line[name] for name in cls.__dataclass_fields__ if name in line}
-        chunks = [
-            ({"text": c, "metadata": {}} if isinstance(c, str) else c)
-            for c in line.get("context", ())
+        context = line.get("context", ())
+        chunks: list[Mapping[str, Any]] = [
+            {"text": one, "metadata": {}} if isinstance(one, str) else one for one in context
         ]
         return cls(
             **known,
