@@ -80,13 +80,11 @@ def _numbers(
     groups: Mapping[str, str | None] | None,
 ) -> GraderNumbers:
     labels = {band.name: band.label(view.language, counted.grader) for band in view.bands}
-    # The interval for a sample accounts for the draw, not for clusters.
-    clusters = None if counted.design is not None else counted.clusters()
     return GraderNumbers(
         counted,
         counted.interval(),
         {labels[name]: count for name, count in counted.bands(view.bands).items()},
-        clusters,
+        counted.clusters(),
         counted.sizes(),
         () if groups is None else _groups(run, view, groups, counted),
     )

@@ -76,7 +76,7 @@ def show_json(
 
 def _grader_json(one: GraderSummary, count: Mapping[str, float] | None) -> dict[str, Any]:
     interval = one.interval(count_as=count)
-    clusters = None if one.design is not None else one.clusters(count)
+    clusters = one.clusters(count)
     return {
         "mean": one.mean(count),
         "worst_mean": one.worst_mean(count),

@@ -79,8 +79,7 @@ class EarlierOutcomes:
             return
         summary.usage, summary.cost_usd = self.spent.usage, self.spent.cost_usd
         if self._flags is not None:
-            for tally in self._store.index.tallies(self._ended):
-                summary.add_tally(tally)
+            self._store.index.fill(summary, self._ended)
 
     def rows(self) -> Iterator[NumberedSample] | None:
         """Return the rows to grade, or None if all rows must be looked up."""

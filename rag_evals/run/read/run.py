@@ -655,7 +655,10 @@ class Run(ScoreNumbers):
     def _count(self) -> Summary:
         manifest = self.manifest
         unfinished = manifest.get("format", 1) > 1 and manifest.get("finished") is None
+        spent = self._kept.index.spent()
         summary = Summary(
+            usage=spent.usage,
+            cost_usd=spent.cost_usd,
             left_out=self.left_out,
             unfinished=unfinished,
             pending=manifest.get("pending", 0) if unfinished else 0,
@@ -665,7 +668,7 @@ class Run(ScoreNumbers):
             versions=tuple(manifest.get("versions", ())),
             overlaps=manifest.get("overlaps", 0),
         )
-        self._kept.fill(summary)
+        self._kept.index.fill(summary)
         stopped, budget = manifest.get("stopped"), manifest.get("budget")
         choose_designs(summary, self.of_grader, stopped, self.free, budget)
         return summary

@@ -33,6 +33,7 @@ from rag_evals.run.record.facts import (
 from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines, replace_file
 from rag_evals.run.record.outcome import OUTCOME, ErrorRecord, Outcome
 from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
+from rag_evals.run.record.summary import GraderSummary, Summary, models_in
 
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
@@ -119,11 +120,6 @@ _JOINED = (
 )
 
 
-def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the models, sorted, without their system fingerprints."""
-    return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
-
-
 class IndexedLine(NamedTuple):
     """One line of the log, as stored in the index.
 
@@ -171,22 +167,6 @@ class Ended(NamedTuple):
     only_current: bool = False
 
 
-class Tally(NamedTuple):
-    """Totals over the lines of one grader.
-
-    Attributes:
-        ends: Number of rows without a score, by status and reason or error type.
-        rows: Facts of all rows that did not fail.
-        noted: Outcomes with warnings, tallies, further scores or repeats.
-    """
-
-    grader: str
-    ends: Counter[tuple[str, str]]
-    scores: "array[float]"
-    rows: RowTable
-    noted: Iterator[IndexedLine]
-
-
 class RunIndex:
     """The index of one run folder.
 
@@ -201,6 +181,7 @@ class RunIndex:
         self._samples: list[tuple[Any, ...]] = []
         self._words: dict[str, int] = {}
         self._marked: list[tuple[int]] = []
+        self._shown: Sequence[str] = ()
         self._rank = "0"
         self._added = 0
         self._began = 0
@@ -380,28 +361,32 @@ class RunIndex:
             f"WHERE status > 0 AND sample NOT IN ({self._doubted_numbers()})) ORDER BY place"
         )
 
-    def tallies(self, chosen: Ended | None = None) -> Iterator[Tally]:
-        """Add up the selected lines of each grader; if None, those that count."""
+    def fill(self, summary: Summary, chosen: Ended | None = None) -> None:
+        """Count the selected lines of each grader; if None, those that count."""
         self._is_lent = True
         # Facts are read later, when the index may contain lines of this start.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
-        for name in self.graders(()):
+        for name in self.graders(self._shown):
             number = self._find_word(name)
+            plain = f"FROM outcome o WHERE o.grader = {number} AND {where}"
             lines = f"{_JOINED} WHERE o.grader = {number} AND {where}"
+            facts = StoredFacts(self._rows, f"{plain} AND o.status > 0", self._shared(number))
+            scores = self._column(f"SELECT o.score {plain} AND o.score IS NOT NULL")
+            found = GraderSummary(name, array("d", scores), rows=RowTable(stored=facts))
             unscored = self._rows(
                 f"SELECT o.status, r.text, e.text, COUNT(*) FROM {lines} AND o.score IS NULL "
                 "GROUP BY o.status, o.reason, o.error"
             )
-            ends: Counter[tuple[str, str]] = Counter()
             for status, reason, error, count in unscored:
-                ends[STATUSES[status], reason or error or ""] += count
-            plain = f"FROM outcome o WHERE o.grader = {number} AND {where}"
-            scores = self._column(f"SELECT o.score {plain} AND o.score IS NOT NULL")
-            noted = self._read(f"SELECT {_COLUMNS} FROM {lines} AND o.more IS NOT NULL")
-            facts = StoredFacts(self._rows, f"{plain} AND o.status > 0", self._shared(number))
-            values = array("d", scores)
-            if ends or values:
-                yield Tally(name, ends, values, RowTable(stored=facts), noted)
+                ends = found.not_scorable if status else found.failed
+                ends[reason or error or ""] += count
+            for line in self._read(f"SELECT {_COLUMNS} FROM {lines} AND o.more IS NOT NULL"):
+                found.add_details(line.outcome)
+                error = line.outcome.error
+                summary.first_failure = summary.first_failure or (error.message if error else "")
+            if found.total:
+                summary.graders[name] = found
+                summary.failed += found.failed.total()
 
     def _shared(self, grader: int) -> dict[str, Shared]:
         """Count the rows that share a question or a context; empty if unknown."""
@@ -524,6 +509,7 @@ class RunIndex:
     def show(self, graders: Sequence[str]) -> None:
         """Set the order of graders within a row."""
         ranks = (f"WHEN {self._find_word(name)} THEN {place}" for place, name in enumerate(graders))
+        self._shown = graders
         self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
     def graders(self, named: Sequence[str]) -> list[str]:

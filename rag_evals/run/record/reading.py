@@ -15,7 +15,6 @@ from rag_evals.run.record.lines import LogReader
 from rag_evals.run.record.outcome import Record
 from rag_evals.run.record.samples import SAMPLES, StoredSample
 from rag_evals.run.record.store import read_manifest
-from rag_evals.run.record.summary import Summary
 
 _IN_INDEX = frozenset(
     "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
@@ -152,12 +151,3 @@ class RunRecords:
 
     def read(self, lines: Iterable[IndexedLine]) -> Sequence[Record]:
         return [IndexedRecord(line, self._read) for line in lines]
-
-    def fill(self, summary: Summary) -> None:
-        """Count all outcomes; usage and cost include lines that no longer count."""
-        spent = self.index.spent()
-        summary.usage, summary.cost_usd = spent.usage, spent.cost_usd
-        tallies = {tally.grader: tally for tally in self.index.tallies()}
-        for grader in self.graders:
-            if grader in tallies:
-                summary.add_tally(tallies[grader])

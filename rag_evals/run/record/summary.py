@@ -17,7 +17,6 @@ from rag_evals.core.wording import notebook_phrases
 from rag_evals.embedded import evidence_words
 from rag_evals.grading.guarding import DRIFT_NAMES
 from rag_evals.run.record.facts import RowTable, Size
-from rag_evals.run.record.index import Tally, models_in
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.stats import (
     DEFAULT_BANDS,
@@ -51,6 +50,11 @@ def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
     for reason, count in reasons.items():
         said[say.reason(reason)] += count
     return counted_words(said)
+
+
+def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the models, sorted, without their system fingerprints."""
+    return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
 
 
 class Design(Protocol):
@@ -429,13 +433,14 @@ class GraderSummary:
         return mean_interval(values, confidence=confidence) if values else None
 
     def clusters(self, count_as: Mapping[str, float] | None = None) -> Clusters | None:
-        """Return the clusters of rows, aligned with `values`; None if all rows are independent.
+        """Return the clusters of rows, aligned with `values`; None without clusters.
 
         Args:
             count_as: As for `values`.
         """
         values = self.values(count_as)
-        found = self.rows.clusters(count_as or ()) if values else None
+        # The interval of a sample accounts for how its rows were drawn.
+        found = self.rows.clusters(count_as or ()) if values and self.design is None else None
         # Scores added by hand do not belong to known rows.
         return None if found is None or len(found.keys) != len(values) else found
 
@@ -517,20 +522,13 @@ class GraderSummary:
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> list[str]:
         """Return lines: mean, interval, bands, spread and sizes; arguments as for `line`."""
-        lines = [self.line(count_as, say=say), self.spread_line(count_as, say=say)]
-        lines += [self.range_line(count_as, say=say), self.sizes_line(say=say)]
-        lines.append(self.repeats.line(say or phrases()))
-        lines += self.further_lines(say=say)
-        return [line for line in lines if line is not None]
-
-    def further_means(self) -> dict[str, Interval]:
-        """Return the mean of each additional number with its interval, by name."""
-        return {name: mean_interval(values) for name, values in self.further.items()}
-
-    def further_lines(self, *, say: Phrases | None = None) -> list[str]:
-        """Describe each additional number in one line: mean, interval and number of rows."""
         say = say or phrases()
-        return [
+        lines = [self.line(count_as, say=say), *self._spread_lines(count_as, say)]
+        if sizes := [size_words(size, say) for size in self.sizes()]:
+            lines.append(say("summary.sizes", sizes=", ".join(sizes)))
+        if repeated := self.repeats.line(say):
+            lines.append(repeated)
+        return lines + [
             say(
                 "summary.further",
                 name=say.named("numbers", name),
@@ -542,50 +540,31 @@ class GraderSummary:
             for name, mean in self.further_means().items()
         ]
 
-    def range_line(
-        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
-    ) -> str | None:
-        """Describe the spread of the scores in one line; None for fewer than two."""
-        spread, say = self.spread(count_as), say or phrases()
-        if spread["std"] is None:
-            return None
-        shown = {name: say.number(spread[name] or 0.0) for name in ("median", "std", "min", "max")}
-        return say("summary.range", **shown)
+    def further_means(self) -> dict[str, Interval]:
+        """Return the mean of each additional number with its interval, by name."""
+        return {name: mean_interval(values) for name, values in self.further.items()}
 
-    def spread_line(
-        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
-    ) -> str | None:
-        """Describe the mean's interval and the bands in one line; None without a score."""
-        interval = self.interval(count_as=count_as)
-        if interval is None:
-            return None
-        say = say or phrases()
-        labels = {band.name: band.label(say.language, self.grader) for band in DEFAULT_BANDS}
-        return say(
-            "summary.spread",
-            low=say.number(interval.low),
-            high=say.number(interval.high),
-            low_percent=say.percent(interval.low),
-            high_percent=say.percent(interval.high),
-            clusters=self.clusters_words(count_as, say=say),
-            bands=", ".join(
-                say("summary.band", count=count, band=labels[name])
-                for name, count in self.bands().items()
-            ),
-        )
-
-    def clusters_words(
-        self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
-    ) -> str:
-        """Describe the clusters as a suffix to an interval; empty if rows are independent."""
-        clusters = None if self.design is not None else self.clusters(count_as)
-        return "" if clusters is None else clusters_words(clusters, say or phrases())
-
-    def sizes_line(self, *, say: Phrases | None = None) -> str | None:
-        """Describe the sizes of answers in one line; None if unknown."""
-        say = say or phrases()
-        sizes = [size_words(size, say) for size in self.sizes()]
-        return say("summary.sizes", sizes=", ".join(sizes)) if sizes else None
+    def _spread_lines(self, count_as: Mapping[str, float] | None, say: Phrases) -> Iterator[str]:
+        """Describe the mean's interval and the bands, and the spread of at least two scores."""
+        if (interval := self.interval(count_as=count_as)) is not None:
+            clusters = self.clusters(count_as)
+            labels = {band.name: band.label(say.language, self.grader) for band in DEFAULT_BANDS}
+            yield say(
+                "summary.spread",
+                low=say.number(interval.low),
+                high=say.number(interval.high),
+                low_percent=say.percent(interval.low),
+                high_percent=say.percent(interval.high),
+                clusters="" if clusters is None else clusters_words(clusters, say),
+                bands=", ".join(
+                    say("summary.band", count=count, band=labels[name])
+                    for name, count in self.bands().items()
+                ),
+            )
+        spread = self.spread(count_as)
+        if spread["std"] is not None:
+            names = ("median", "std", "min", "max")
+            yield say("summary.range", **{name: say.number(spread[name] or 0.0) for name in names})
 
     def warnings_words(self, say: Phrases) -> str:
         """Count the warnings, and quote the most frequent one; empty without warnings."""
@@ -682,19 +661,6 @@ class Summary:
         if outcome.status == "failed":
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
         self.failed += outcome.status == "failed"
-
-    def add_tally(self, tally: Tally) -> None:
-        """Count a grader's outcomes that an index has added up."""
-        of_grader = GraderSummary(tally.grader, tally.scores, rows=tally.rows)
-        self.graders[tally.grader] = of_grader
-        for (status, reason), count in tally.ends.items():
-            ends = of_grader.failed if status == "failed" else of_grader.not_scorable
-            ends[reason] += count
-            self.failed += count if status == "failed" else 0
-        for line in tally.noted:
-            of_grader.add_details(line.outcome)
-            error = line.outcome.error
-            self.first_failure = self.first_failure or (error.message if error else "")
 
     @property
     def designs(self) -> dict[str, Design]:
