@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
@@ -24,58 +24,22 @@ from rag_evals.verify import Confidence
 Shape = Literal["wide", "long"]
 """One row per sample, or one row per finding."""
 
-# Each field of a stored sample, and its name in a table.
+# Columns of a table, and the field of a stored sample that each one shows.
 _FIELDS = {
     "question": "question",
     "answer": "answer",
-    "chunks": "context",
+    "context": "chunks",
     "reference": "reference",
     "language": "language",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """People's labels and confidences; both are often empty.
-
-    Attributes:
-        confidences: How sure a tuned verdict is, by grader and verifier.
-    """
-
-    labels: LabelLines
-    confidences: Mapping[str, Mapping[str, Confidence]]
-
-    def people(self, record: Record, place: int) -> float | None:
-        """Return the share of people who label a finding as supported; None without labels."""
-        lines = self.labels.get((record["sample_id"], record["grader"], place), ())
-        values = [float(one["label"]) for one in lines if one.get("label") is not None]
-        return sum(values) / len(values) if values else None
-
-    def notes(self, record: Record, place: int) -> str:
-        lines = self.labels.get((record["sample_id"], record["grader"], place), ())
-        return "; ".join(str(one["note"]) for one in lines if one.get("note"))
-
-    def confidence(self, finding: Finding, record: Record, chunks: Sequence[str]) -> float | None:
-        """Return the probability that a verdict is right; None without a tuned verifier."""
-        found = self.confidences.get(record["grader"], {}).get(finding.decided_by or "")
-        return None if found is None else found.of(finding, chunks, record.get("attempts") or 0)
-
 
 _PARTS = ("score", "percent", "band", "outcome", "why", "unsupported", "reasons", "passages")
 _NOTHING = Finding("", None, "")
 
 
-def rows_of_run(
-    records: Sequence[Record],
-    samples: Mapping[str, StoredSample],
-    graders: Sequence[str],
-    judge: str | None,
-    shape: Shape = "wide",
-    *,
-    language: str = "en",
-    marks: Marks,
-) -> Iterator[dict[str, Any]]:
-    """Turn a run into flat rows that all have the same columns, in the same order.
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Turns a run into flat rows that all have the same columns, in the same order.
 
     A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
     0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
@@ -90,15 +54,136 @@ def rows_of_run(
     people support, and a long row has `people`, the share of people who agree, and `note`. With a
     tuned verifier, a long row has `confidence`.
 
-    Raises:
-        ConfigurationError: An unknown shape or language.
+    Attributes:
+        confidences: How sure a tuned verdict is, by grader and verifier; may be empty.
     """
-    say = phrases(language)
-    if shape not in get_args(Shape):
-        raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
-    if shape == "long":
-        return _long(records, samples, say, marks)
-    return _wide(records, samples, graders, judge, say, marks)
+
+    records: Sequence[Record]
+    samples: Mapping[str, StoredSample]
+    graders: Sequence[str]
+    judge: str | None
+    say: Phrases
+    labels: LabelLines
+    confidences: Mapping[str, Mapping[str, Confidence]]
+
+    def rows(self, shape: Shape) -> Iterator[dict[str, Any]]:
+        if shape not in get_args(Shape):
+            raise ConfigurationError(f"shape is {shape!r}; expected 'wide' or 'long'")
+        return self._long() if shape == "long" else self._wide()
+
+    def _wide(self) -> Iterator[dict[str, Any]]:
+        say = self.say
+        of_sample: dict[str, dict[str, Record]] = {}
+        for record in self.records:
+            of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
+        parts = (*_PARTS, "people") if self.labels else _PARTS
+        names = {}
+        for grader in self.graders:
+            title = say.named("graders", grader)
+            names[grader] = [say(f"export.{part}_of", grader=title) for part in parts]
+        row_id, judged = say("export.id"), say("export.judge")
+        own = self._own_columns({row_id, judged, *chain(*names.values())})
+        for sample_id, graded in of_sample.items():
+            row = {row_id: sample_id, **self._of_sample(sample_id, own)}
+            for grader, called in names.items():
+                found = graded.get(grader)
+                values = [None] * len(parts) if found is None else self._of_grading(found)
+                row |= zip(called, values, strict=False)
+            yield row | {judged: self.judge}
+
+    def _own_columns(self, ours: Set[str]) -> dict[str, str]:
+        """Map each column of the table to the sample's field, or to '' for a column of the data."""
+        known: set[str] = set()
+        others: dict[str, None] = {}
+        for sample in self.samples.values():
+            known.update(name for name, field in _FIELDS.items() if getattr(sample, field))
+            others |= dict.fromkeys(sample.columns)
+        fields = {self.say(f"export.{name}"): _FIELDS[name] for name in _FIELDS if name in known}
+        # Append an underscore to a data column whose name is already used.
+        return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
+
+    def _of_sample(self, sample_id: str, own: Mapping[str, str]) -> dict[str, Any]:
+        sample = self.samples.get(sample_id)
+        if sample is None:
+            return dict.fromkeys(own)
+        values: dict[str, Any] = {}
+        for column, field in own.items():
+            value = getattr(sample, field) if field else sample.columns.get(column)
+            if not field and value is None:
+                value = sample.columns.get(column.removesuffix("_"))
+            values[column] = list(value) if isinstance(value, tuple) else value
+        return values
+
+    def _of_grading(self, record: Record) -> list[Any]:
+        score, say, findings = record["score"], self.say, findings_in(record)
+        against = [finding for finding in findings if finding.counts_against]
+        people = [self._people(record, place) for place in range(len(findings))]
+        band = None
+        if score is not None:
+            band = band_label(score, DEFAULT_BANDS, say.language, record["grader"])
+        return [
+            score,
+            None if score is None else round(100 * score, 2),
+            band,
+            say.named("outcomes", record["status"]),
+            why_unscored(record, say),
+            "\n".join(say.text(finding.text) for finding in against),
+            "\n".join(finding.reasoning or "" for finding in against),
+            "\n".join("; ".join(self._passages(finding, record)) for finding in against),
+            _mean([one for one in people if one is not None]),
+        ]
+
+    def _label_lines(self, record: Record, place: int) -> Sequence[Mapping[str, Any]]:
+        return self.labels.get((record["sample_id"], record["grader"], place), ())
+
+    def _people(self, record: Record, place: int) -> float | None:
+        """Return the share of people who label a finding as supported; None without labels."""
+        given = (one.get("label") for one in self._label_lines(record, place))
+        return _mean([float(label) for label in given if label is not None])
+
+    def _passages(self, finding: Finding, record: Record) -> list[str]:
+        sample = self.samples.get(record["sample_id"])
+        return [] if sample is None else evidence_words(finding, sample.chunks, self.say)
+
+    def _confidence(self, finding: Finding, record: Record) -> float | None:
+        """Return the probability that a verdict is right; None without a tuned verifier."""
+        found = self.confidences.get(record["grader"], {}).get(finding.decided_by or "")
+        sample = self.samples.get(record["sample_id"])
+        chunks = () if sample is None else sample.chunks
+        return None if found is None else found.of(finding, chunks, record.get("attempts") or 0)
+
+    def _long(self) -> Iterator[dict[str, Any]]:
+        say = self.say
+        for record in self.records:
+            for place, finding in enumerate(findings_in(record) or (_NOTHING,)):
+                row = {
+                    "id": record["sample_id"],
+                    "grader": say.named("graders", record["grader"]),
+                    "score": record["score"],
+                    "outcome": say.named("outcomes", record["status"]),
+                    "why": why_unscored(record, say),
+                    "about": None if finding is _NOTHING else say.named("abouts", finding.about),
+                    "text": say.text(finding.text),
+                    "verdict": finding.verdict,
+                    "label": say.label(finding.label),
+                    "reasoning": finding.reasoning,
+                    "chunk_ids": list(finding.chunk_ids),
+                    "quotes": [quote.text for quote in finding.quotes],
+                    "passages": self._passages(finding, record),
+                    "support": finding.support,
+                    "decided_by": finding.decided_by,
+                }
+                if self.confidences:
+                    row["confidence"] = self._confidence(finding, record)
+                if self.labels:
+                    notes = (one.get("note") for one in self._label_lines(record, place))
+                    row["people"] = self._people(record, place)
+                    row["note"] = "; ".join(str(note) for note in notes if note)
+                yield {say(f"export.{name}"): value for name, value in row.items()}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
@@ -115,131 +200,10 @@ def why_unscored(record: Record, say: Phrases) -> str | None:
     return say.named("reasons", reason) if reason else said
 
 
-def _wide(
-    records: Sequence[Record],
-    samples: Mapping[str, StoredSample],
-    graders: Sequence[str],
-    judge: str | None,
-    say: Phrases,
-    marks: Marks,
-) -> Iterator[dict[str, Any]]:
-    of_sample: dict[str, dict[str, Record]] = {}
-    for record in records:
-        of_sample.setdefault(record["sample_id"], {})[record["grader"]] = record
-    parts = (*_PARTS, "people") if marks.labels else _PARTS
-    names = [_names_of(grader, say, parts) for grader in graders]
-    row_id, judged = say("export.id"), say("export.judge")
-    own = _own_columns(samples.values(), {row_id, judged, *chain(*names)}, say)
-    for sample_id, graded in of_sample.items():
-        row = {row_id: sample_id, **_of_sample(samples.get(sample_id), own)}
-        for grader, called in zip(graders, names, strict=True):
-            values = _of_grading(graded.get(grader), samples, say)
-            if marks.labels:
-                values.append(_people(graded.get(grader), marks))
-            row |= zip(called, values, strict=True)
-        yield row | {judged: judge}
-
-
-def _own_columns(samples: Collection[StoredSample], ours: Set[str], say: Phrases) -> dict[str, str]:
-    """Map each column of the table to the sample's field, or to '' for a column of the data."""
-    columns: dict[str, str] = {}
-    for sample in samples:
-        for field, name in _FIELDS.items():
-            if getattr(sample, field):
-                columns.setdefault(name, field)
-    fields = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
-    # Append an underscore to a data column whose name is already used.
-    others = dict.fromkeys(column for sample in samples for column in sample.columns)
-    return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
-
-
-def _of_sample(sample: StoredSample | None, own: Mapping[str, str]) -> dict[str, Any]:
-    if sample is None:
-        return dict.fromkeys(own)
-    values: dict[str, Any] = {}
-    for column, field in own.items():
-        value = getattr(sample, field) if field else sample.columns.get(column)
-        if not field and value is None:
-            value = sample.columns.get(column.removesuffix("_"))
-        values[column] = list(value) if isinstance(value, tuple) else value
-    return values
-
-
-def _people(record: Record | None, marks: Marks) -> float | None:
-    places = range(0 if record is None else len(findings_in(record)))
-    found = [marks.people(record, place) for place in places] if record else []
-    values = [one for one in found if one is not None]
-    return sum(values) / len(values) if values else None
-
-
-def _names_of(grader: str, say: Phrases, parts: Sequence[str]) -> list[str]:
-    title = say.named("graders", grader)
-    return [say(f"export.{part}_of", grader=title) for part in parts]
-
-
-def _of_grading(
-    record: Record | None, samples: Mapping[str, StoredSample], say: Phrases
-) -> list[Any]:
-    if record is None:
-        return [None, None, None, None, None, "", "", ""]
-    score = record["score"]
-    against = [finding for finding in findings_in(record) if finding.counts_against]
-    return [
-        score,
-        None if score is None else round(100 * score, 2),
-        None if score is None else band_label(score, DEFAULT_BANDS, say.language, record["grader"]),
-        say.named("outcomes", record["status"]),
-        why_unscored(record, say),
-        "\n".join(say.text(finding.text) for finding in against),
-        "\n".join(finding.reasoning or "" for finding in against),
-        "\n".join("; ".join(_passages(finding, record, samples, say)) for finding in against),
-    ]
-
-
-def _passages(
-    finding: Finding, record: Record, samples: Mapping[str, StoredSample], say: Phrases
-) -> list[str]:
-    sample = samples.get(record["sample_id"])
-    return [] if sample is None else evidence_words(finding, sample.chunks, say)
-
-
-def _long(
-    records: Sequence[Record], samples: Mapping[str, StoredSample], say: Phrases, marks: Marks
-) -> Iterator[dict[str, Any]]:
-    for record in records:
-        for place, finding in enumerate(findings_in(record) or (_NOTHING,)):
-            about = None if finding is _NOTHING else finding.about
-            row = {
-                "id": record["sample_id"],
-                "grader": say.named("graders", record["grader"]),
-                "score": record["score"],
-                "outcome": say.named("outcomes", record["status"]),
-                "why": why_unscored(record, say),
-                "about": about and say.named("abouts", about),
-                "text": say.text(finding.text),
-                "verdict": finding.verdict,
-                "label": say.label(finding.label),
-                "reasoning": finding.reasoning,
-                "chunk_ids": list(finding.chunk_ids),
-                "quotes": [quote.text for quote in finding.quotes],
-                "passages": _passages(finding, record, samples, say),
-                "support": finding.support,
-                "decided_by": finding.decided_by,
-            }
-            if marks.confidences:
-                sample = samples.get(record["sample_id"])
-                chunks = () if sample is None else sample.chunks
-                row["confidence"] = marks.confidence(finding, record, chunks)
-            if marks.labels:
-                row |= {"people": marks.people(record, place), "note": marks.notes(record, place)}
-            yield {say(f"export.{name}"): value for name, value in row.items()}
-
-
 Library = Literal["pandas", "polars", "pyarrow"]
 """The library of a data frame."""
 
 _EXTRAS = {"pandas": "pandas", "polars": "polars", "pyarrow": "data"}
-_TEXTS = "list of texts"
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
@@ -250,21 +214,20 @@ def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
     Raises:
         ConfigurationError: The library is not installed.
     """
-    columns = columns_of(rows)
+    cells: dict[str, list[Any]] = {}
+    for row in rows:
+        for name, value in row.items():
+            cells.setdefault(name, []).append(value)
+    columns = {name: _of_one_kind(values) for name, values in cells.items()}
     module = required_module(library, _EXTRAS[library], f"make a {library} table")
     if library == "pyarrow":
         arrays = {name: module.array(values, type=None) for name, values in columns.items()}
-        return module.table(_typed(arrays, module))
+        for name, array in arrays.items():
+            # Not every file format has a null type.
+            if module.types.is_null(array.type):
+                arrays[name] = array.cast(module.string())
+        return module.table(arrays)
     return module.DataFrame(columns)
-
-
-def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Turn rows into columns whose values have one type each."""
-    columns: dict[str, list[Any]] = {}
-    for row in rows:
-        for name, value in row.items():
-            columns.setdefault(name, []).append(value)
-    return {name: _of_one_kind(values) for name, values in columns.items()}
 
 
 def json_text(value: Any) -> str:
@@ -273,33 +236,18 @@ def json_text(value: Any) -> str:
 
 def _of_one_kind(values: list[Any]) -> list[Any]:
     kinds = {_kind(value) for value in values if value is not None}
-    if kinds <= {"number", "whole"} or (len(kinds) <= 1 and kinds <= {"text", "yes", _TEXTS}):
+    if kinds <= {int, float} or (len(kinds) <= 1 and kinds <= {str, bool, list}):
         return values
     return [
         value if value is None or isinstance(value, str) else json_text(value) for value in values
     ]
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes"
-    if isinstance(value, int):
-        # Arrow's integers have 64 bits.
-        return "whole" if -(2**63) <= value < 2**63 else "object"
-    if isinstance(value, float):
-        return "number"
-    if isinstance(value, str):
-        return "text"
-    whole_list = isinstance(value, list) and all(isinstance(one, str | int) for one in value)
-    return _TEXTS if whole_list else "object"
-
-
-def _typed(arrays: Mapping[str, Any], arrow: Any) -> dict[str, Any]:
-    """Cast columns without values to text, because not every file format has a null type."""
-    return {
-        name: array.cast(arrow.string()) if arrow.types.is_null(array.type) else array
-        for name, array in arrays.items()
-    }
+def _kind(value: Any) -> type:
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**63  # too long for Arrow
+    is_nested = isinstance(value, list) and not all(isinstance(one, str | int) for one in value)
+    kinds = () if is_long or is_nested else (bool, int, float, str, list)
+    return next((kind for kind in kinds if isinstance(value, kind)), object)
 
 
 Rows = Iterable[Mapping[str, Any]]
@@ -362,7 +310,7 @@ def with_own_cells(
 ) -> Iterator[dict[str, Any]]:
     """Restore the original sheet's headers and cell types in wide rows."""
     say = phrases(language)
-    own = {say(f"export.{name}"): columns[name] for name in _FIELDS.values() if name in columns}
+    own = {say(f"export.{name}"): columns[name] for name in _FIELDS if name in columns}
     for row in rows:
         # `id` stays, because labels in an exported table are matched by it.
         names = {name: own[name] for name in own if own[name] not in row}

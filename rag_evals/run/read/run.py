@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar, cast, overload
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from rag_evals.core import Phrases
+from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError, DataError, NotInRunError
 from rag_evals.grading import Grader
 from rag_evals.run.plan.gate import DEFAULT_MIN_SCORED, GateDecision, decide_gate
@@ -21,10 +21,9 @@ from rag_evals.run.plan.options import DEFAULT_ERROR
 from rag_evals.run.plan.sampling import FREE_FOLDER, choose_designs
 from rag_evals.run.read.export import (
     Layout,
-    Marks,
+    RunTable,
     Shape,
     frame_of,
-    rows_of_run,
     with_own_cells,
     write_run,
 )
@@ -431,22 +430,22 @@ class Run(ScoreNumbers):
         return f"{self.summary(cluster=cluster)}{kept}"
 
     def rows(self, shape: Shape = "wide", *, language: str = "en") -> Iterator[dict[str, Any]]:
-        """Yield the run as flat rows, with the data's columns first; see `rows_of_run`.
+        """Yield the run as flat rows, with the data's columns first; see `RunTable`.
 
         Args:
             shape: `"wide"` is one row per sample, `"long"` one row per finding.
             language: Language of names, labels and reasons, "en" or "ru".
         """
-        marks = Marks(labels_by_finding(self.folder), self.confidences())
-        return rows_of_run(
+        table = RunTable(
             self.records,
             self.samples,
             self.graders,
             self.judge,
-            shape,
-            language=language,
-            marks=marks,
+            phrases(language),
+            labels_by_finding(self.folder),
+            self.confidences(),
         )
+        return table.rows(shape)
 
     def confidences(self) -> dict[str, dict[str, Confidence]]:
         """Return the confidence of tuned verdicts, by grader and verifier."""
