@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from rag_evals.core import Phrases
 from rag_evals.run.plan.options import Sampling
-from rag_evals.run.record.outcome import Outcome, score_of
-from rag_evals.run.record.reading import Record
+from rag_evals.run.record.outcome import Outcome, Record, score_of
 from rag_evals.run.record.summary import Summary
 from rag_evals.stats import (
     CorrectedMean,
