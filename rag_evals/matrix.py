@@ -5,7 +5,6 @@ the reference for the answer's claims, and the answer for the reference's claims
 filled in once per sample, and code computes all metrics from it.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, Unpack
@@ -29,8 +28,9 @@ from rag_evals.core import (
     Verdict,
     Verifier,
     check_verdicts,
+    require_positive,
 )
-from rag_evals.errors import ConfigurationError, NotScorableReason
+from rag_evals.errors import NotScorableReason
 from rag_evals.grading import (
     ExtractedStatement,
     SentenceExtractor,
@@ -311,13 +311,13 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
     ) -> None:
         model = type(self).result_model
         super().__init__(prompt or Prompt.shipped(self.shipped), ComparedText, model, **options)
-        self.beta = _weight(beta)
+        self.beta = require_positive("beta", beta, otherwise=", such as 1 or 2")
         self._alone = Prompt.shipped("score_faithfulness") if self.reads_chunks else None
         self.requires = model.requires
 
     def with_beta(self, beta: float) -> Self:
         """Return a copy that weights recall `beta` times as much as precision."""
-        return self._copy_with(beta=_weight(beta))
+        return self._copy_with(beta=require_positive("beta", beta, otherwise=", such as 1 or 2"))
 
     def _verified_form(self, verifier: Verifier) -> Grader[Any]:
         made = VerifiedMatrix(extractor=SentenceExtractor(), verifier=verifier, name=self.name)
@@ -370,12 +370,6 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
             is_same_text=same,
             **more,
         )
-
-
-def _weight(beta: object) -> float:
-    if isinstance(beta, bool) or not isinstance(beta, int | float) or not 0 < beta < math.inf:
-        raise ConfigurationError(f"beta is {beta!r}; expected a number above 0, such as 1 or 2")
-    return float(beta)
 
 
 def given(text: str | None) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rag_evals.testing import HttpError, JudgeRequest, Reply, ScriptedJudge, Stall
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 
 SCHEMA = {
     "type": "object",

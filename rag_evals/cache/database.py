@@ -65,12 +65,11 @@ class Database:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._max_bytes = cache_variables().megabytes * _MEGABYTE
+        # The lock is for threads; SQLite's own lock separates processes.
         self._lock = threading.Lock()
-        self._local = threading.local()
-        self._opened: list[tuple[int, sqlite3.Connection]] = []
+        self._opened: dict[int, sqlite3.Connection] = {}
         # Close connections if the owner forgets to.
         weakref.finalize(self, _close, self._opened).atexit = False
-        self._memory = None if path is not None else self._connect(":memory:")
         if path is not None:
             self._make_private(path)
         with self._lock:
@@ -86,10 +85,8 @@ class Database:
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         try:
-            if self._memory is None:
-                return self._connection().execute(query, values).fetchall()
             with self._lock:
-                return self._memory.execute(query, values).fetchall()
+                return self._connection().execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
@@ -99,9 +96,7 @@ class Database:
         A full disk or a locked file is only logged: the reply was paid for and must not be lost.
         """
         try:
-            connection = self._connection()
-            # The lock is for threads; SQLite's own lock separates processes.
-            with self._lock, connection:
+            with self._lock, self._connection() as connection:
                 connection.executemany(statement, rows)
                 _forget_oldest(connection, self._max_bytes)
         except sqlite3.OperationalError as error:
@@ -119,18 +114,13 @@ class Database:
         _close(self._opened)
 
     def _connection(self) -> sqlite3.Connection:
-        if self._memory is not None:
-            return self._memory
-        kept: sqlite3.Connection | None = getattr(self._local, "connection", None)
         # After a fork, the two processes must not share a connection.
-        if kept is None or self._local.process != os.getpid():
-            kept = self._local.connection = self._connect(str(self.path))
-            self._local.process = os.getpid()
-        return kept
+        if (process := os.getpid()) not in self._opened:
+            self._opened[process] = self._connect(str(self.path or ":memory:"))
+        return self._opened[process]
 
     def _connect(self, name: str) -> sqlite3.Connection:
         connection = sqlite3.connect(name, timeout=_BUSY_SECONDS, check_same_thread=False)
-        self._opened.append((os.getpid(), connection))
         # Treat invalid UTF-8 as a cache miss, not as an error.
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
@@ -139,7 +129,7 @@ class Database:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
-            self.close()
+            connection.close()
             raise ConfigurationError(
                 f"cache file {name!r} cannot be used ({error}); remove it, or set another folder "
                 f"in {FOLDER_VARIABLE}"
@@ -192,9 +182,7 @@ def _bytes_used(connection: sqlite3.Connection) -> int:
     return (pages - free) * size
 
 
-def _close(opened: list[tuple[int, sqlite3.Connection]]) -> None:
-    for process, connection in opened:
-        # Connections opened before a fork belong to the parent process.
-        if process == os.getpid():
-            connection.close()
-    opened.clear()
+def _close(opened: dict[int, sqlite3.Connection]) -> None:
+    # Connections opened before a fork belong to the parent process.
+    if (connection := opened.get(os.getpid())) is not None:
+        connection.close()

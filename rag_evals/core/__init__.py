@@ -11,6 +11,7 @@ NAMES = {
         "fault_of",
         "private_file",
         "require_fraction",
+        "require_positive",
         "require_known",
         "require_whole",
     ),

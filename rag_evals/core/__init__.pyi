@@ -7,6 +7,7 @@ from rag_evals.core.arguments import fault_of as fault_of
 from rag_evals.core.arguments import private_file as private_file
 from rag_evals.core.arguments import require_fraction as require_fraction
 from rag_evals.core.arguments import require_known as require_known
+from rag_evals.core.arguments import require_positive as require_positive
 from rag_evals.core.arguments import require_whole as require_whole
 from rag_evals.core.finding import About as About
 from rag_evals.core.finding import EvidencePassage as EvidencePassage

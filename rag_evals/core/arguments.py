@@ -28,6 +28,13 @@ def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
 
 
+def require_positive(name: str, value: object, *, otherwise: str = "") -> float:
+    """Return a finite number above 0; reject text, True and NaN. `otherwise` ends the message."""
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf:
+        return float(value)
+    raise ConfigurationError(f"{name} is {value!r}; expected a number above 0{otherwise}")
+
+
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
     """Return a whole number of at least `least`; reject text, True and 3.0."""
     if isinstance(value, bool) or not isinstance(value, Integral):

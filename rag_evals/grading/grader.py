@@ -43,6 +43,7 @@ from rag_evals.core import (
     Work,
     cache_variables,
     require_known,
+    require_positive,
     sign_result,
     watched,
     watching,
@@ -68,7 +69,7 @@ from rag_evals.judge import (
 )
 from rag_evals.judge.clients.build import async_judge_for
 from rag_evals.judge.clients.sdks import is_async
-from rag_evals.judge.wire.ask import Judge, check_timeout
+from rag_evals.judge.wire.ask import Judge
 from rag_evals.verify import EMBEDDED, EMBEDDED_GRADERS, read_judge
 
 if TYPE_CHECKING:
@@ -359,7 +360,7 @@ def _prepare(
     require_known(caller, options, list(GradeOptions.__annotations__))
     sample = _sample(*fields)
     timeout = options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
-    check_timeout(timeout)
+    require_positive("timeout", timeout)
     asked = AskOptions.of(options.get("settings"), options.get("reasks", DEFAULT_REASKS))
     if not isinstance(client, str):
         client = as_instructor(client, asynchronous=caller == "agrade")

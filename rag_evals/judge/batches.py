@@ -12,7 +12,7 @@ import json
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import islice
@@ -46,8 +46,6 @@ _NEWEST = 1000
 _SHOWN_CHARS = 80
 _NO_REPLY = "the batch contains no reply to this request"
 _FAULTS_SHOWN = 3
-_OK = 200
-_NOT_FOUND = 404
 # From the page "Errors" in Anthropic's documentation.
 _ANTHROPIC_STATUS = {
     "invalid_request_error": 400,
@@ -122,7 +120,7 @@ class BatchResult(NamedTuple):
         response = found.get("response")
         response = response if isinstance(response, dict) else {}
         status, body, error = response.get("status_code"), response.get("body"), found.get("error")
-        if status == _OK and body is not None:
+        if status == 200 and body is not None:
             return cls(key, _text(body), None, "")
         if isinstance(status, int):
             return cls(key, None, status, _text({"error": error} if body is None else body))
@@ -132,7 +130,7 @@ class BatchResult(NamedTuple):
     def answered(self) -> Answered:
         """Return the HTTP reply; raise `JudgeUnavailableError` if there is none."""
         if self.reply is not None:
-            return Answered(_OK, self.reply.encode())
+            return Answered(200, self.reply.encode())
         if self.status is not None:
             return Answered(self.status, self.fault.encode())
         raise JudgeUnavailableError(f"no reply after {self.number} batches: {self.fault}")
@@ -245,30 +243,20 @@ class BatchApi(ABC):
 
     def lines(self, batch: str, file: str) -> Iterator[bytes]:
         """Yield the lines of a result file; raise `UnknownBatchError` if it is gone."""
-
-        def begin() -> Iterator[bytes]:
-            lines = self._lines(batch, file)
-            next(lines, b"")
-            return lines
-
-        with self._translated(_gone(batch, file)):
-            yield from _again(begin)
+        with self._translated(_gone(batch, file)), ExitStack() as stack:
+            response = _again(lambda: stack.enter_context(self._results(batch, file)))
+            rest = b""
+            for piece in response.iter_bytes():
+                *lines, rest = (rest + piece).split(b"\n")
+                yield from lines
+            if rest:
+                yield rest
 
     @abstractmethod
     def _retrieve(self, batch: str) -> BatchState: ...
 
     @abstractmethod
-    def _lines(self, batch: str, file: str) -> Iterator[bytes]: ...
-
-    def _cut(self, response: Any) -> Iterator[bytes]:
-        """Yield an empty line before anything is read, followed by the lines of a response."""
-        yield b""
-        rest = b""
-        for piece in response.iter_bytes():
-            *lines, rest = (rest + piece).split(b"\n")
-            yield from lines
-        if rest:
-            yield rest
+    def _results(self, batch: str, file: str) -> Any: ...
 
     def _certainly(self, send: Callable[[], T], find: Callable[[], T | None], *, again: bool) -> T:
         """Send something only once: before a retry, look for what an earlier try created."""
@@ -294,7 +282,7 @@ class BatchApi(ABC):
             raise
         # Libraries used by the SDK may raise other exceptions while a file is being read.
         except Exception as error:  # noqa: BLE001 - users get a one-line message for any exception
-            if unknown and read_fault(error).status == _NOT_FOUND:
+            if unknown and read_fault(error).status == 404:
                 raise UnknownBatchError(unknown) from None
             raise translate(error, attempts=1, key=self._endpoint.key) from None
         finally:
@@ -323,7 +311,7 @@ def _identified(found: Any) -> Any:
     if not getattr(found, "id", None):
         said = " ".join(str(found).split())[:_SHOWN_CHARS]
         error = JudgeUnavailableError(f"the endpoint returned neither a file nor a batch: {said!r}")
-        error.status = _OK
+        error.status = 200
         raise error
     return found
 
@@ -363,9 +351,8 @@ class _OpenAIBatches(BatchApi):
     def _retrieve(self, batch: str) -> BatchState:
         return _state(self._sdk.batches.retrieve(batch))
 
-    def _lines(self, batch: str, file: str) -> Iterator[bytes]:
-        with self._sdk.files.with_streaming_response.content(file) as response:
-            yield from self._cut(response)
+    def _results(self, batch: str, file: str) -> Any:
+        return self._sdk.files.with_streaming_response.content(file)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
         # Groq's `list` accepts no arguments and returns a single page.
@@ -454,12 +441,11 @@ class _AnthropicBatches(BatchApi):
             () if waits else tuple(state.name for state in states),
         )
 
-    def _lines(self, batch: str, file: str) -> Iterator[bytes]:
+    def _results(self, batch: str, file: str) -> Any:
         if self._batches.retrieve(file).results_url is None:
             # Anthropic stores results for 29 days.
             raise UnknownBatchError(_gone(batch, file))
-        with self._batches.with_streaming_response.results(file) as response:
-            yield from self._cut(response)
+        return self._batches.with_streaming_response.results(file)
 
 
 def _message_state(batch: Any) -> BatchState:
@@ -481,15 +467,12 @@ _SECONDS = 90.0
 class ArrivedReplies(Protocol):
     def attempt(self, key: str) -> BatchResult | None:
         """Return the result for a request; None if it is pending or was never sent."""
-        ...
 
     def is_paid_here(self, key: str) -> bool:
         """True if the request was sent for the current grading."""
-        ...
 
     def note(self, missing: PendingError) -> None:
         """Record a request that has no reply yet."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,21 @@ print(judge.requests[0].chunks)
 Requests go through the real client and network stack, so tests see what a provider would receive.
 """
 
-from rag_evals.testing.server import Script, ScriptedJudge
-from rag_evals.testing.wire import HttpError, JudgeRequest, Raw, Reply, Reset, Stall, Wire
+from rag_evals import lazy_names
 
-__all__ = [
-    "HttpError",
-    "JudgeRequest",
-    "Raw",
-    "Reply",
-    "Reset",
-    "Script",
-    "ScriptedJudge",
-    "Stall",
-    "Wire",
-]
+NAMES = {
+    "scripted": (
+        "HttpError",
+        "JudgeRequest",
+        "Raw",
+        "Reply",
+        "Reset",
+        "Script",
+        "ScriptedJudge",
+        "Stall",
+        "Wire",
+    ),
+}
+"""The public names of this package, by module."""
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

@@ -13,7 +13,7 @@ from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.escaping import ESCAPED
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.scripted import EVERY_SENTENCE
 
 Start = Callable[[Script], ScriptedJudge]

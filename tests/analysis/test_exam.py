@@ -12,7 +12,7 @@ from rag_evals import Faithfulness, evaluate, load_run
 from rag_evals.analysis import ExamReport, exam, exam_pairs
 from rag_evals.errors import ConfigurationError
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.conftest import Command
 from tests.slow import some_slow
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.conftest import EIFFEL, Command, statement
 
 ODD = "two\nlines, 50 % <b>&\x1b[31m::error::😀"

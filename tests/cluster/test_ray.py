@@ -19,7 +19,7 @@ import pytest
 from rag_evals import Faithfulness, evaluate, merge, tune
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 from tests.labelled import labelled_rows
 
 ray: Any = pytest.importorskip("ray", reason="Ray is not installed")

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Any
 
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Stall
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.conftest import statement
 
 GOOD = {"statements": [statement("It stands in Paris.")]}

@@ -22,7 +22,7 @@ from rag_evals.judge.wire.exchange import missing_message, packed
 from rag_evals.response_models import ChecklistResult
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.testing import JudgeRequest
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import MODES
 
 SAMPLE = Sample(

@@ -13,7 +13,7 @@ from rag_evals.core import SampleField
 from rag_evals.errors import NotScorableError
 from rag_evals.grading import two_step as verified
 from rag_evals.grading.extract import ExtractionReply
-from rag_evals.judge.wire.exchange import validated, validated_json
+from rag_evals.judge.wire.exchange import prepared, validated
 from rag_evals.response_models.rubrics import RatingResult
 from rag_evals.score_faithfulness_audited import AuditReply
 from rag_evals.testing import Script, ScriptedJudge
@@ -104,7 +104,7 @@ class Dated(BaseModel):
 
 def test_a_users_own_model_is_read_as_json_all_the_same() -> None:
     """What JSON has no form for, such as a day, is still read where another field is mended."""
-    read = validated_json(
+    read = validated(
         Dated, '{"day": "2026-01-02", "pages": ["3"], "mark": "0.5"}', {"strict": True}
     )
 
@@ -113,7 +113,10 @@ def test_a_users_own_model_is_read_as_json_all_the_same() -> None:
 
 def test_a_label_in_quotes_is_the_label() -> None:
     """For one of 1 to 5, "4" is 4, also in a reply that was parsed before."""
-    assert validated(RatingResult, {"reasoning": "r", "label": "4"}, {"strict": True}).label == 4
+    reply = prepared(RatingResult, schema_only=False)
+    read: Any = reply.model_validate({"reasoning": "r", "label": "4"}, strict=True)
+
+    assert read.value.label == 4
 
 
 def models() -> list[type[BaseModel]]:

@@ -9,7 +9,7 @@ import pytest
 
 from rag_evals import Faithfulness, Run, aevaluate, errors
 from rag_evals.testing import HttpError, JudgeRequest, ScriptedJudge
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.conftest import EIFFEL, statement
 
 GOOD = {"statements": [statement(EIFFEL["answer"])]}

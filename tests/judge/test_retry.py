@@ -11,7 +11,7 @@ from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.pace.limits import RequestLimiter
 from rag_evals.judge.pace.retry import Tries, Waits, seconds_before_poll
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import statement
 
 Start = Callable[[Script], ScriptedJudge]

@@ -16,8 +16,7 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.judge.wire.ask import CallSettings
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.fill import fill_by_words
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer, fill_by_words
 from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import EIFFEL, Command, statement
 

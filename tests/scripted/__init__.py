@@ -1,7 +1,7 @@
 """A scripted judge that speaks as any provider does: for the tests of this project."""
 
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Stall
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 from tests.scripted.batches import BatchEnd
 from tests.scripted.server import (
     EVERY_SENTENCE,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from rag_evals.testing import HttpError, Raw, Reply, Reset, Wire
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer
 
 Lost = Literal["upload", "create", "content"]
 BatchStep = Literal["upload", "create", "poll", "content"]

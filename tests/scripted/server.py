@@ -7,8 +7,8 @@ from typing import Any
 from zlib import crc32
 
 from rag_evals import testing
-from rag_evals.testing import Raw, Reply, Stall, Wire, fill
-from rag_evals.testing.wire import Answer
+from rag_evals.testing import Raw, Reply, Stall, Wire, scripted
+from rag_evals.testing.scripted import Answer
 from tests.scripted.batches import DESKS, BatchDesk, BatchEnd, is_for_batches
 from tests.scripted.decisions import (
     AskedQuestion,
@@ -58,7 +58,7 @@ def fill_by_words(request: testing.JudgeRequest) -> Answer:
     """Fill any response model, and answer any question of a decision: the default script."""
     if is_for_decisions(request.path):
         return decided_by_words(questions_of(request.body), request.chunks)
-    return fill.fill_by_words(request)
+    return scripted.fill_by_words(request)
 
 
 class ScriptedJudge(testing.ScriptedJudge):

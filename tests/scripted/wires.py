@@ -9,7 +9,7 @@ from itertools import count
 from typing import Any
 
 from rag_evals.testing import HttpError, Reply, Wire
-from rag_evals.testing.wire import OPENAI
+from rag_evals.testing.scripted import OPENAI
 
 Body = Mapping[str, Any]
 Messages = Sequence[Mapping[str, Any]]

@@ -1,18 +1,17 @@
 """Decision models, which answer typed questions through `POST /decisions`."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from pydantic import BaseModel, Field, ValidationInfo, model_validator
+from pydantic import BaseModel, Field
 
-from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, check_each_once, facts_of
+from rag_evals.core import JudgeCall, JudgeReply, Message, Meter
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.strings import NO_KEY, Endpoint
 from rag_evals.judge.pace.row_time import row_time
-from rag_evals.judge.wire.ask import AskOptions, AskSettings, exchanged
+from rag_evals.judge.wire.ask import AskOptions, AskSettings, InstructorJudge, exchanged
 from rag_evals.judge.wire.direct import Post
 from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
@@ -60,13 +59,6 @@ class Decisions(BaseModel):
 
     answers: dict[str, DecisionAnswer] = Field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _every_question_once(self, info: ValidationInfo) -> Self:
-        facts = facts_of(info)
-        if facts is not None:
-            check_each_once("questions", list(self.answers), facts["questions"])
-        return self
-
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall(JudgeCall[Decisions]):
@@ -80,7 +72,7 @@ class DecisionCall(JudgeCall[Decisions]):
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
         # Validators treat a chunk count as a sign that a judge was called.
-        facts = {"questions": [question.name for question in questions], "chunk_count": 0}
+        facts = {"chunk_count": 0}
         return cls(messages, Decisions, facts, endpoint=endpoint, questions=tuple(questions))
 
     @property
@@ -95,9 +87,7 @@ class DecisionCall(JudgeCall[Decisions]):
             yield DecisionCall.of(self.state, part, str(self.endpoint))
 
 
-class DecisionJudge:
-    lessons: Mapping[str, Sequence[str]] = {}
-
+class DecisionJudge(InstructorJudge):
     def __init__(
         self, client: Any, post: Post, endpoint: Endpoint, model: str | None, options: AskOptions
     ) -> None:
@@ -106,18 +96,11 @@ class DecisionJudge:
                 f"settings ({', '.join(options.settings)}) are given, but a decision model accepts "
                 "none"
             )
-        self._client = client
+        address = endpoint.address_name
+        settings = AskSettings(model, endpoint.model, reasks=options.reasks, address_name=address)
+        super().__init__(client, settings)
         self._post = post
-        self._model = model or endpoint.model
         self._key = None if endpoint.key == NO_KEY else endpoint.key
-        self._settings = AskSettings(reasks=options.reasks, address_name=endpoint.address_name)
-
-    @property
-    def identity(self) -> str | None:
-        return f"{self._client.client.base_url}\n{self._model}\ndecisions"
-
-    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
-        """Accept any settings: a grader's settings are for judges that write text."""
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):
@@ -145,7 +128,8 @@ class DecisionJudge:
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.reasks + 1):
             listed = [_as_sent(question) for question in asked]
-            reply = await self._post(model=self._model, input=part.state, questions=listed)
+            model = self._settings.model or self._settings.default_model
+            reply = await self._post(model=model, input=part.state, questions=listed)
             exchange.count_reply(reply, again=attempt > 0)
             answers, wrong = _read_answers(reply, asked, self._key)
             found.update(answers)
@@ -158,7 +142,7 @@ class DecisionJudge:
 def _as_sent(question: Question) -> dict[str, Any]:
     choices = [{"value": option} for option in question.options]
     sent = {"type": question.kind, "name": question.name, "instructions": question.instructions}
-    return {**sent, "choices": choices} if choices else sent
+    return sent | ({"choices": choices} if choices else {})
 
 
 def read_decisions(content: bytes) -> dict[str, Any]:
@@ -172,49 +156,46 @@ def read_decisions(content: bytes) -> dict[str, Any]:
     return found
 
 
-class _FaultError(ValueError):
-    """A fault in an answer; the message continues "the answer"."""
-
-
 def _read_answers(
     reply: Mapping[str, Any], questions: Sequence[Question], key: str | None
 ) -> tuple[dict[str, DecisionAnswer], dict[str, str]]:
-    given = [one if isinstance(one, dict) else {} for one in reply["answers"]]
-    asked = {question.name: question for question in questions}
-    names = [one.get("name") for one in given]
-    foreign = [name for name in names if not isinstance(name, str) or name not in asked]
-    if foreign:
-        # One answer to an unknown question makes all of them doubtful.
-        fault = f"came with an answer to {_shown(foreign[0])}, which was not asked"
-        return {}, dict.fromkeys(asked, redact(fault, key))
+    by_name: dict[str, list[dict[str, Any]]] = {question.name: [] for question in questions}
+    for one in reply["answers"]:
+        name = one.get("name") if isinstance(one, dict) else None
+        if not isinstance(name, str) or name not in by_name:
+            # One answer to an unknown question makes all of them doubtful.
+            fault = f"came with an answer to {_shown(name)}, which was not asked"
+            return {}, dict.fromkeys(by_name, redact(fault, key))
+        by_name[name].append(one)
     answers: dict[str, DecisionAnswer] = {}
     faults: dict[str, str] = {}
-    times = Counter(names)
-    by_name = dict(zip(names, given, strict=True))
-    for name, question in asked.items():
-        if times[name] != 1:
-            faults[name] = f"came {times[name]} times" if times[name] else "is missing"
-            continue
+    for question in questions:
         try:
-            answers[name] = _read_answer(question, by_name[name], key)
-        except _FaultError as fault:
-            faults[name] = redact(str(fault), key)
+            answers[question.name] = _read_answer(question, by_name[question.name], key)
+        except ValueError as error:
+            faults[question.name] = redact(str(error), key)
     return answers, faults
 
 
-def _read_answer(question: Question, given: Mapping[str, Any], key: str | None) -> DecisionAnswer:
+def _read_answer(
+    question: Question, answers: Sequence[Mapping[str, Any]], key: str | None
+) -> DecisionAnswer:
+    """Parse the only answer to a question; the message of a `ValueError` continues "the answer"."""
+    if len(answers) != 1:
+        raise ValueError(f"came {len(answers)} times" if answers else "is missing")
+    (given,) = answers
     kind = given.get("type")
     if kind == "refusal":
         said = given.get("refusal") or given.get("message") or "no reason given"
         return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
     # Hosts may omit the type, but not send an answer of another type.
     if kind in ("predicate", "choice", "score") and kind != question.kind:
-        raise _FaultError(f"is of type {kind!r}; expected a {question.kind}")
+        raise ValueError(f"is of type {kind!r}; expected a {question.kind}")
     if not question.options:
         return DecisionAnswer(probability=_probability(given.get("probability")))
     choice, confidence = given.get("choice"), given.get("confidence")
     if choice not in question.options:
-        raise _FaultError(f"chooses {_shown(choice)}, which is not an option")
+        raise ValueError(f"chooses {_shown(choice)}, which is not an option")
     sure = None if confidence is None else _probability(confidence)
     return DecisionAnswer(choice=choice, probability=sure)
 
@@ -223,7 +204,7 @@ def _probability(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # Also rejects NaN.
     if not is_number or not 0 <= value <= 1:
-        raise _FaultError(f"has the probability {_shown(value)}; expected a number from 0 to 1")
+        raise ValueError(f"has the probability {_shown(value)}; expected a number from 0 to 1")
     return float(value)
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,7 +23,7 @@ from rag_evals.judge.clients.decisions import DECISIONS_PATH, read_decisions
 from rag_evals.judge.clients.strings import Endpoint, read_endpoint
 from rag_evals.judge.pace.row_time import call_in_thread
 from rag_evals.judge.wire.direct import CHAT_PATH, DirectPost, Post, StatusError, read_chat, unsent
-from rag_evals.judge.wire.exchange import packed
+from rag_evals.judge.wire.exchange import follow, packed
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
     Answering,
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 
 _FILE_SECONDS = 600.0
-_OK = 200
 
 
 class BuiltClient(NamedTuple):
@@ -329,7 +328,7 @@ def _build_openai(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
 def _answered_by(answer: Answering, read: Callable[[bytes], Any], model: str) -> Post:
     async def post(**body: Any) -> Any:
         status, content = await answer(packed(body, model))
-        if status != _OK:
+        if status != 200:
             raise StatusError(status, content)
         return read(content)
 
@@ -446,7 +445,6 @@ _WRAPPINGS = {
     "anthropic": ("from_anthropic", "TOOLS", "Anthropic AsyncAnthropic"),
     "google": ("from_genai", "TOOLS", "Client"),
 }
-_NO_WRAPPING = ("", "", "")
 
 # Wrapped clients are reused, because what calls reveal about a model is stored by client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
@@ -460,7 +458,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
         asynchronous: Make the wrapper async if the client supports both, like Google's.
     """
     library, name = type(client).__module__.partition(".")[0], type(client).__name__
-    function, mode, classes = _WRAPPINGS.get(library, _NO_WRAPPING)
+    function, mode, classes = _WRAPPINGS.get(library, ("", "", ""))
     if name not in classes.split():
         return client
     # Other classes are either sync or async.
@@ -498,33 +496,26 @@ def _build_reply_types(client: Any) -> None:
     """
     sdk = type(getattr(client, "client", None)).__module__.partition(".")[0]
     if sdk == "anthropic":
-        module, name = "anthropic.types", "Message"
+        reply = import_module("anthropic.types").Message
     elif sdk != "openai":
         return
     elif "RESPONSES" in client.mode.name:
-        module, name = "openai.types.responses", "Response"
+        reply = import_module("openai.types.responses").Response
     else:
-        module, name = "openai.types.chat", "ChatCompletion"
-    reply = getattr(import_module(module), name)
+        reply = import_module("openai.types.chat").ChatCompletion
     with _lock:
-        _build_class(reply)
+        _build_models(reply)
 
 
-def _build_class(model: type[BaseModel]) -> None:
-    if model in _built:
-        return
-    _built.add(model)
-    model.model_rebuild()
-    for field in model.model_fields.values():
-        for part in _models_in(field.annotation):
-            _build_class(part)
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
+def _build_models(annotation: Any) -> None:
     for part in get_args(annotation):
-        yield from _models_in(part)
+        _build_models(part)
+    is_model = isinstance(annotation, type) and issubclass(annotation, BaseModel)
+    if is_model and annotation not in _built:
+        _built.add(annotation)
+        annotation.model_rebuild()
+        for field in annotation.model_fields.values():
+            _build_models(field.annotation)
 
 
 _log = logging.getLogger(__name__)
@@ -543,10 +534,7 @@ async def close_client(client: Any) -> None:
     """Close a client's connections; a failure is only logged."""
     sdk = getattr(client, "client", None)
     for path in _CLOSERS:
-        close = sdk
-        for name in path.split("."):
-            close = getattr(close, name, None)
-        if not callable(close):
+        if not callable(close := follow(sdk, path.split("."))):
             continue
         try:
             ended = close()

@@ -172,52 +172,45 @@ def _first_set(variables: str) -> str:
 
 def read_endpoint(spec: str) -> Endpoint:
     """Parse `PROVIDER/MODEL[@URL]` or `decisions:...`; raise `ConfigurationError` if invalid."""
-    if spec.startswith(DECISIONS):
-        return _decision_endpoint(spec, spec.removeprefix(DECISIONS))
-    named, slash, rest = spec.partition("/")
-    model, *address = _ADDRESS.split(rest, maxsplit=1)
-    if not slash or not named or not model:
+    decides = spec.startswith(DECISIONS)
+    path, *address = _ADDRESS.split(spec.removeprefix(DECISIONS), maxsplit=1)
+    named, slash, model = path.partition("/")
+    provider = ALIASES.get(named.lower(), named)
+    if decides:
+        if not slash or (address and provider not in OPENAI_HOSTS):
+            # Model names may contain a slash, as on Hugging Face.
+            provider, model = "openai", path
+    elif not named or not model:
         raise ConfigurationError(
             f"judge {spec!r} is neither 'embedded' nor PROVIDER/MODEL, such as 'openai/gpt-4o-mini'"
         )
-    provider = ALIASES.get(named.lower(), named)
-    if provider not in PROVIDERS:
+    elif provider not in PROVIDERS:
         raise UnknownNameError.of("provider", named, {*PROVIDERS, *ALIASES})
-    _check_parts(spec, model, "vllm/MODEL")
-    if address and provider not in OPENAI_HOSTS:
-        raise ConfigurationError(
-            f"judge {spec!r}: provider {named!r} does not accept an address; for a server with "
-            "OpenAI's API use 'openai/MODEL@URL'"
-        )
-    return Endpoint(provider, model, address[0] if address else None)
-
-
-def _check_parts(spec: str, model: str, example: str) -> None:
-    if _NO_ADDRESS.search(model):
-        like = f"{example}@http://localhost:8000/v1"
-        fault = f"an address must begin with http:// or https://, as in {like!r}"
-    elif model != model.strip() or not model.isprintable():
-        fault = f"the model {model!r} has a space at its start or end, or a control character"
-    else:
-        return
-    raise ConfigurationError(f"judge {spec!r}: {fault}")
-
-
-def _decision_endpoint(spec: str, after: str) -> Endpoint:
-    path, *address = _ADDRESS.split(after, maxsplit=1)
-    named, slash, model = path.partition("/")
-    provider = ALIASES.get(named.lower(), named)
-    if not slash or (address and provider not in OPENAI_HOSTS):
-        # Model names may contain a slash, as on Hugging Face.
-        provider, model = "openai", path
-    _check_parts(spec, model, "decisions:MODEL")
-    if not model or not (address or provider in _DECISION_HOSTS):
+    if (
+        fault := _fault_of_model(model, "decisions:MODEL" if decides else "vllm/MODEL")
+    ) is not None:
+        raise ConfigurationError(f"judge {spec!r}: {fault}")
+    if decides and not (model and (address or provider in _DECISION_HOSTS)):
         hosts = ", ".join(_DECISION_HOSTS)
         raise ConfigurationError(
             f"judge {spec!r} is neither decisions:PROVIDER/MODEL ({hosts}) nor "
             "decisions:MODEL@https://HOST/v1"
         )
-    return Endpoint(provider, model, address[0] if address else None, decides=True)
+    if address and provider not in OPENAI_HOSTS:
+        raise ConfigurationError(
+            f"judge {spec!r}: provider {named!r} does not accept an address; for a server with "
+            "OpenAI's API use 'openai/MODEL@URL'"
+        )
+    return Endpoint(provider, model, address[0] if address else None, decides)
+
+
+def _fault_of_model(model: str, example: str) -> str | None:
+    if _NO_ADDRESS.search(model):
+        like = f"{example}@http://localhost:8000/v1"
+        return f"an address must begin with http:// or https://, as in {like!r}"
+    if model != model.strip() or not model.isprintable():
+        return f"the model {model!r} has a space at its start or end, or a control character"
+    return None
 
 
 def _ollama_address(given: str) -> str:

@@ -13,7 +13,6 @@ from rag_evals.judge.pace.retry import (
     retry_after_seconds,
 )
 
-_TOO_MANY_REQUESTS = 429
 # A smaller limit is probably per second or per day.
 _LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
@@ -110,7 +109,7 @@ class RequestLimiter:
 
     def after_response(self, status: int, headers: Mapping[str, str]) -> None:
         asked = retry_after_seconds(headers)
-        if status == _TOO_MANY_REQUESTS:
+        if status == 429:
             self.slow_down(asked)
             return
         if status >= 500 and asked is not None:

@@ -235,9 +235,6 @@ def seconds_before_poll(number: int) -> float:
 
 
 _RETRIED = frozenset({408, 409, 429})
-_OK = 200
-_TOO_MANY_REQUESTS = 429
-_NOT_IMPLEMENTED = 501
 # The request cannot be sent, so a retry would not help.
 _HOPELESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL", "RuntimeError"})
 _ONCE_ONLY = frozenset({"genai", "mistral"})
@@ -277,7 +274,7 @@ class Tries:
         status = getattr(error, "status", None)
         # SDKs do not retry a 200 without a reply, but runs do. A connection that belongs to another
         # event loop is discarded after it fails once.
-        is_ours = never or (status == _OK and self._gate is not None)
+        is_ours = never or (status == 200 and self._gate is not None)
         passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
             raise error
@@ -310,11 +307,7 @@ class Tries:
 
     def _has_another(self, status: int | None) -> bool:
         # If other requests succeed, a 429 only means that this one has to wait its turn.
-        if (
-            self._gate is not None
-            and status == _TOO_MANY_REQUESTS
-            and self._gate.answered > self._answered
-        ):
+        if self._gate is not None and status == 429 and self._gate.answered > self._answered:
             self._answered = self._gate.answered
             return True
         self._number += 1
@@ -350,11 +343,11 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
     if status is None:
         hopeless = _is_hopeless(error) or _is_hopeless(error.__cause__) or distrusts(error)
         return fault.not_connected and not hopeless
-    if status == _TOO_MANY_REQUESTS and "insufficient_quota" in fault.code + fault.message:
+    if status == 429 and "insufficient_quota" in fault.code + fault.message:
         return False
-    if status == _NOT_IMPLEMENTED:
+    if status == 501:
         return False
-    return status in _RETRIED or status >= 500 or status == _OK
+    return status in _RETRIED or status >= 500 or status == 200
 
 
 def _is_hopeless(cause: BaseException | None) -> bool:

@@ -28,11 +28,15 @@ class RowTime:
 
         self._meter = meter
         self._seconds = seconds
-        self.timeout = asyncio.timeout(seconds - meter.waited_seconds)
+        self._began, self._allowed = time.monotonic(), seconds - meter.waited_seconds
+        self.timeout = asyncio.timeout(self._allowed)
         self.stopped_seconds = 0.0
 
+    @property
+    def seconds_left(self) -> float:
+        return self._allowed - (time.monotonic() - self._began - self.stopped_seconds)
+
     async def __aenter__(self) -> None:
-        self._began = time.monotonic()
         await self.timeout.__aenter__()
         self._token = _row_time.set(self)
 
@@ -54,6 +58,12 @@ class RowTime:
 def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
     """Limit a row's calls to its remaining time, unless the session already does."""
     return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
+
+
+def seconds_left() -> float | None:
+    """Return the current row's remaining seconds; None if there is no limit."""
+    clock = _row_time.get()
+    return None if clock is None else clock.seconds_left
 
 
 @contextmanager

@@ -5,7 +5,6 @@ is then retried with other settings, and later calls through the client start wi
 """
 
 import json
-import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,7 +46,7 @@ from rag_evals.judge.wire.exchange import (
     prepared,
     strict_response_format,
 )
-from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, too_long_for, translate
+from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, translate
 from rag_evals.response_models import KeyedReply
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
@@ -123,35 +122,27 @@ class CallSettings:
         self.other_form = ""
 
     def to_send(self) -> dict[str, Any]:
-        settings = dict(self._wanted)
-        # `window` only affects the prompt and is not sent.
-        settings.pop("window", None)
+        check_taken(self._client, self._asked, self._model)
+        provider = provider_of(self._client)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
+        # `window` only affects the prompt and is not sent.
+        settings = {name: value for name, value in self._wanted.items() if name != "window"}
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
             settings.pop("temperature", None)
-        check_taken(self._client, self._asked, self._model)
-        if provider_of(self._client) == "anthropic" and "max_tokens" not in self._own:
+        if provider == "anthropic" and "max_tokens" not in self._own:
             settings.setdefault("max_tokens", _ANTHROPIC_TOKENS)
         self._sent = settings
-        if OTHER_MAX_TOKENS in lessons and "max_tokens" in settings:
-            settings = {**settings, OTHER_MAX_TOKENS: settings["max_tokens"]}
-            del settings["max_tokens"]
-        return self._in_words(settings)
-
-    def _in_words(self, settings: dict[str, Any]) -> dict[str, Any]:
-        provider = provider_of(self._client)
-        if provider == "anthropic":
-            extra = {name: settings[name] for name in _ANTHROPIC_EXTRA if name in settings}
-            named = {name: value for name, value in settings.items() if name not in extra}
-            return {**named, "extra_body": {**(self._own.get("extra_body") or {}), **extra}}
-        if provider == "responses" and "reasoning_effort" in settings:
-            effort = settings["reasoning_effort"]
-            settings = {**settings, "reasoning": {"effort": effort}}
-            del settings["reasoning_effort"]
-        words = _WORDS.get(provider, {})
+        words = dict(_WORDS.get(provider, {}))
+        if OTHER_MAX_TOKENS in lessons:
+            words["max_tokens"] = OTHER_MAX_TOKENS
         settings = {words.get(name, name): value for name, value in settings.items()}
-        if provider == "vertexai" and settings:
+        if provider == "anthropic":
+            extra = {name: settings.pop(name) for name in _ANTHROPIC_EXTRA if name in settings}
+            settings["extra_body"] = {**(self._own.get("extra_body") or {}), **extra}
+        elif provider == "responses" and "reasoning_effort" in settings:
+            settings["reasoning"] = {"effort": settings.pop("reasoning_effort")}
+        elif provider == "vertexai" and settings:
             return {"generation_config": {**self._own.get("generation_config", {}), **settings}}
         return settings
 
@@ -192,23 +183,19 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
     provider = provider_of(client)
     # LiteLLM is a function, so there is no SDK client.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
+    litellm: Any = sys.modules.get("litellm") if is_litellm and settings else None
+    known = None if litellm is None or model is None else litellm.get_supported_openai_params(model)
     for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
                 f"provider {provider!r} does not accept the setting {name!r}; leave it out "
                 "for this judge"
             )
-        if is_litellm and model is not None and not _litellm_takes(model, name):
+        if known is not None and name not in known:
             raise ConfigurationError(
                 f"LiteLLM does not pass the setting {name!r} to {model!r}; leave it "
                 "out for this judge"
             )
-
-
-def _litellm_takes(model: str, setting: str) -> bool:
-    litellm = sys.modules.get("litellm")
-    known = None if litellm is None else litellm.get_supported_openai_params(model)
-    return known is None or setting in known
 
 
 def provider_of(client: Any) -> str:
@@ -288,16 +275,9 @@ class AskOptions:
 DEFAULT_OPTIONS = AskOptions()
 
 
-def check_timeout(seconds: float) -> None:
-    # Also rejects NaN.
-    if not 0 < seconds < math.inf:
-        raise ConfigurationError(f"timeout is {seconds!r}; expected a number of seconds above 0")
-
-
 class Judge(Protocol):
     def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
-        ...
 
 
 class AsyncJudge(Protocol):
@@ -305,7 +285,6 @@ class AsyncJudge(Protocol):
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         """Return a validated reply; raise `GradingError` after the last attempt."""
-        ...
 
 
 class JudgeHost(AsyncJudge, Protocol):
@@ -461,9 +440,6 @@ def exchanged(
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
     call, meter = exchange.call, exchange.meter
-    known = _windows.setdefault(client, {})
-    asked = model_for(call, settings)
-    _check_window(call, known.get(asked))
     key = getattr(getattr(client, "client", None), "api_key", None)
     exchange.key = key if isinstance(key, str) else None
     token = current_exchange.set(exchange)
@@ -474,8 +450,6 @@ def exchanged(
         if enveloped and not isinstance(error, InstructorError):
             raise
         failed = _failure(error, exchange)
-        if (window := getattr(failed, "window_tokens", None)) is not None:
-            known[asked] = window
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
         # instructor's exception contains the whole prompt and cannot be pickled.
@@ -489,24 +463,6 @@ def exchanged(
             model=call.model,
             answered_by=exchange.answered_by,
         )
-
-
-# Context windows stated in errors, in tokens, by client and model.
-_windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
-# An upper bound, so that a prompt that might fit is sent.
-_MOST_CHARACTERS_PER_TOKEN = 8
-
-
-def _check_window(call: JudgeCall[Any], window: int | None) -> None:
-    if window is None:
-        return
-    texts = (" ".join(message["content"].split()) for message in call.messages)
-    least = sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN
-    if least > window:
-        said = f"at least {least} tokens, but the window is {window}; nothing was sent"
-        error = too_long_for(said)
-        error.window_tokens = window
-        raise error
 
 
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:

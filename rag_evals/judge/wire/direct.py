@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from rag_evals.core import JudgeCall, JudgeReply
+from rag_evals.judge.pace.row_time import seconds_left
 from rag_evals.judge.wire.ask import (
     AskSettings,
     CallSettings,
@@ -31,17 +32,15 @@ from rag_evals.judge.wire.exchange import (
 )
 from rag_evals.judge.wire.sending import (
     CONNECT_SECONDS,
-    MAX_REPLY_BYTES,
+    extend,
     limit_headers,
     refuse_redirect,
-    seconds_left,
-    too_long,
     trusted_certificates,
 )
 
 if TYPE_CHECKING:
     import httpx2
-    from aiohttp import ClientResponse, ClientSession
+    from aiohttp import ClientSession
     from instructor import AsyncInstructor
 
     from rag_evals.judge.pace.limits import RequestLimiter
@@ -281,10 +280,17 @@ class DirectPost:
             async with sent as response:
                 location = response.headers.get("location")
                 refuse_redirect(str(self._url), response.status, location)
-                return self._checked(response, await self._body(response))
+                body = bytearray()
+                async for part in response.content.iter_chunked(_PART_BYTES):
+                    extend(body, part)
         except aiohttp.ClientResponseError as error:
             # The reply is not HTTP, but aiohttp's error would have a status.
             raise aiohttp.ClientPayloadError(str(error)) from error
+        if not 200 <= response.status < 300:
+            raise StatusError(response.status, bytes(body), response.headers)
+        if self.limiter is not None:
+            self.limiter.after_response(response.status, limit_headers(response.raw_headers))
+        return bytes(body)
 
     async def close(self) -> None:
         if self._session is not None:
@@ -316,27 +322,6 @@ class DirectPost:
             # Like the SDK, also accept cookies from IP addresses; aiohttp's default does not.
             cookie_jar=aiohttp.CookieJar(unsafe=True),
         )
-
-    async def _body(self, response: "ClientResponse") -> bytes:
-        length = response.content_length
-        is_plain = "content-encoding" not in response.headers
-        if is_plain and length is not None and length <= MAX_REPLY_BYTES:
-            return await response.read()
-        parts: list[bytes] = []
-        left = MAX_REPLY_BYTES
-        async for part in response.content.iter_chunked(_PART_BYTES):
-            parts.append(part)
-            left -= len(part)
-            if left < 0:
-                raise too_long()
-        return b"".join(parts)
-
-    def _checked(self, response: "ClientResponse", content: bytes) -> bytes:
-        if 200 <= response.status < 300:
-            if self.limiter is not None:
-                self.limiter.after_response(response.status, limit_headers(response.raw_headers))
-            return content
-        raise StatusError(response.status, content, response.headers)
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:

@@ -7,12 +7,11 @@ instead of 0. Such replies are accepted if they are unambiguous; anything else i
 import copy
 import json
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from json import JSONDecodeError
 from typing import Any, TypeVar, get_args, get_origin
 
@@ -37,7 +36,6 @@ OTHER_FORMS = ("json_object", "text")
 """Response formats for hosts that ignored the schema; the prompt then contains the schema."""
 
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 
 
 @dataclass(slots=True, eq=False)
@@ -69,11 +67,6 @@ class Exchange:
     missed_schema: bool = False
     _is_answered: bool = False
     _reply: Any = None
-    _ends_at: float | None = None
-
-    def __post_init__(self) -> None:
-        if (seconds := self.meter.seconds_left) is not None:
-            self._ends_at = time.monotonic() + seconds
 
     def count_reply(self, response: Any, *, again: bool) -> None:
         used = usage_of(response)
@@ -144,11 +137,6 @@ class Exchange:
                 raw_response=None,
             )
 
-    @property
-    def seconds_left(self) -> float | None:
-        """The row's remaining seconds; None if there is no limit."""
-        return None if self._ends_at is None else self._ends_at - time.monotonic()
-
     def count_request(self) -> bool:
         """Count an HTTP request; return True if it is a retry."""
         self.requests += 1
@@ -176,18 +164,14 @@ def answering_model(completion: object) -> str | None:
 
     For `gpt-4o-mini`, OpenAI states the exact model, such as `gpt-4o-mini-2024-07-18`.
     """
-    named = [_at(completion, (name,)) for name in ("model", "model_version", "system_fingerprint")]
-    shown = [_shown_name(said) for said in named if isinstance(said, str) and said.strip()]
+    named = [
+        follow(completion, (name,)) for name in ("model", "model_version", "system_fingerprint")
+    ]
+    shown = [shortened(said, 200) for said in named if isinstance(said, str) and said.strip()]
     return " ".join(shown) or None
 
 
-# All replies in a run state the same few models.
-@lru_cache(maxsize=100)
-def _shown_name(name: str) -> str:
-    return shortened(name, _LONGEST_NAME)
-
-
-def _at(source: Any, path: Sequence[str | int]) -> Any:
+def follow(source: Any, path: Sequence[str | int]) -> Any:
     """Follow a path into objects, dictionaries and lists; None if it ends early."""
     for name in path:
         if isinstance(source, dict):
@@ -201,75 +185,57 @@ def _at(source: Any, path: Sequence[str | int]) -> Any:
     return source
 
 
-def _paths(*written: str) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(path.split(".")) for path in written)
+def _paths(names: str) -> list[list[str]]:
+    return [name.split(".") for name in names.split()]
 
 
-# Paths by provider.
-_SENT = _paths(
-    "usage.prompt_tokens",  # OpenAI and compatible hosts; LiteLLM
-    "usage.input_tokens",  # Anthropic; OpenAI's Responses
-    "usage_metadata.prompt_token_count",  # Gemini
-    "usage.inputTokens",  # Bedrock
-    "usage.tokens.input_tokens",  # Cohere
-)
+# The names of OpenAI (also LiteLLM), Anthropic and Responses, Gemini, Bedrock and Cohere.
+_SENT = _paths("prompt_tokens input_tokens prompt_token_count inputTokens tokens.input_tokens")
 _RECEIVED = _paths(
-    "usage.completion_tokens",
-    "usage.output_tokens",
-    "usage_metadata.candidates_token_count",
-    "usage.outputTokens",
-    "usage.tokens.output_tokens",
+    "completion_tokens output_tokens candidates_token_count outputTokens tokens.output_tokens"
 )
 _CACHED = _paths(
-    "usage.prompt_tokens_details.cached_tokens",
-    "usage.input_tokens_details.cached_tokens",
-    "usage.cache_read_input_tokens",
-    "usage_metadata.cached_content_token_count",
-    "usage.cacheReadInputTokens",
+    "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens "
+    "cache_read_input_tokens cached_content_token_count cacheReadInputTokens"
 )
 # Sent tokens that are not included in the counts above.
 _SENT_BESIDE = _paths(
-    "usage.cache_read_input_tokens",
-    "usage.cache_creation_input_tokens",
-    "usage.cacheReadInputTokens",
-    "usage.cacheWriteInputTokens",
+    "cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens cacheWriteInputTokens"
 )
 # Also rejects infinity and NaN.
 _NO_COUNT = 2**53
-_THOUGHTS = ("usage_metadata", "thoughts_token_count")
 
 
 def usage_of(completion: object) -> Usage:
-    sent, received = _first(completion, _SENT), _first(completion, _RECEIVED)
-    thoughts = _count(completion, _THOUGHTS) or 0
+    counts = follow(completion, ("usage",)) or follow(completion, ("usage_metadata",))
+    sent, received = _first(counts, _SENT), _first(counts, _RECEIVED)
+    thoughts = _count(counts, ("thoughts_token_count",)) or 0
     # LiteLLM adds Anthropic's counts to an OpenAI-like sum that already includes them.
-    is_sum = _count(completion, _SENT[0]) is not None
-    beside = 0 if is_sum else sum(_count(completion, path) or 0 for path in _SENT_BESIDE)
+    is_sum = _count(counts, _SENT[0]) is not None
+    beside = 0 if is_sum else sum(_count(counts, path) or 0 for path in _SENT_BESIDE)
     return Usage(
         calls=1,
         prompt_tokens=(sent or 0) + beside,
         completion_tokens=(received or 0) + thoughts,
-        cached_tokens=_first(completion, _CACHED) or 0,
+        cached_tokens=_first(counts, _CACHED) or 0,
         uncounted=int(sent is None and received is None),
     )
 
 
-def _first(completion: object, paths: tuple[tuple[str, ...], ...]) -> int | None:
-    found = (_count(completion, path) for path in paths)
+def _first(counts: object, paths: Sequence[Sequence[str]]) -> int | None:
+    found = (_count(counts, path) for path in paths)
     return next((count for count in found if count is not None), None)
 
 
-def _count(completion: object, path: tuple[str, ...]) -> int | None:
-    found = _at(completion, path)
+def _count(counts: object, path: Sequence[str]) -> int | None:
+    found = follow(counts, path)
     # Cohere sends counts as floats.
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
     return int(found) if is_number and 0 <= found < _NO_COUNT else None
 
 
-_OK = 200
 _SHOWN_CHARS = 80
 _ELSEWHERE = object()
-_LONGEST_NAME = 200
 
 
 def fault_of(response: object) -> GradingError | None:
@@ -339,7 +305,7 @@ def _unusable(what: str) -> JudgeUnavailableError:
         f"the endpoint answered with status 200 and {what}; check the address "
         f"({address_name.get()})"
     )
-    error.status = _OK
+    error.status = 200
     return error
 
 
@@ -466,7 +432,7 @@ def early_stop(response: Any) -> GradingError | None:
         # Fast path, because most entries are for other providers.
         if isinstance(response, dict) and path[0] not in response:
             continue
-        found = _at(response, path)
+        found = follow(response, path)
         said = getattr(found, "value", found)
         word = said.lower() if isinstance(said, str) else ""
         if word in _TOO_LONG:
@@ -522,11 +488,11 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
 
         @classmethod
         def model_validate_json(cls, json_data: Any, **options: Any) -> Any:
-            return _read(partial(_from_text, model, json_data), options)
+            return _read(model, json_data, options)
 
         @classmethod
         def model_validate(cls, obj: Any, **options: Any) -> Any:
-            return _read(partial(validated, model, obj), options)
+            return _read(model, to_json(obj, fallback=str), options)
 
     Prepared.__name__ = Prepared.__qualname__ = model.__name__
     Prepared.__doc__ = model.__doc__
@@ -534,32 +500,22 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
     return made
 
 
-def _read(read: Callable[[dict[str, Any]], BaseModel], options: dict[str, Any]) -> Parsed:
+def _read(model: type[BaseModel], text: str | bytes, options: dict[str, Any]) -> Parsed:
     exchange = current_exchange.get()
     if exchange is None:
-        return Parsed(read(options))
+        return Parsed(validated(model, text, options))
     exchange.check_one_call()
     facts = exchange.call.facts
-    context = facts_for(facts, is_last=exchange.is_last_attempt)
+    options["context"] = facts_for(facts, is_last=exchange.is_last_attempt)
     try:
-        return Parsed(read({**options, "context": context}))
+        return Parsed(validated(model, text, options))
     except ValidationError as error:
         # A repeated fault also makes this the last attempt.
         if str(error) == exchange.last_fault:
+            options["context"] = facts_for(facts, is_last=True)
             with suppress(ValidationError):
-                return Parsed(read({**options, "context": facts_for(facts, is_last=True)}))
+                return Parsed(validated(model, text, options))
         raise
-
-
-def _from_text(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    try:
-        return validated_json(model, text, options)
-    except ValidationError as error:
-        faults = error.errors(include_url=False, include_context=False, include_input=False)
-        is_json = faults[0]["type"] != "json_invalid"
-        if is_json or (found := json_in(text)) is None:
-            raise
-    return validated_json(model, found, options)
 
 
 @lru_cache(maxsize=_MOST_MODELS)
@@ -597,11 +553,7 @@ _SCHEMA_WORDS = frozenset(
 )
 
 
-def validated(model: type[M], reply: Any, options: Mapping[str, Any]) -> M:
-    return validated_json(model, to_json(reply, fallback=str), options)
-
-
-def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
+def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
     """Validate a reply's JSON, after unwrapping it and fixing types where that is unambiguous."""
 
     def validate(said: str | bytes) -> M:
@@ -622,7 +574,10 @@ def validated_json(model: type[M], text: str | bytes, options: Mapping[str, Any]
         try:
             parsed = from_json(text)
         except ValueError:
-            parsed = None
+            parsed, found = None, json_in(text)
+            if found is not None and found != text:
+                text = found
+                continue
         inner = _unwrapped(model, parsed)
         if inner is parsed:
             break

@@ -37,8 +37,8 @@ from rag_evals.judge.pace.retry import (
     read_fault,
     try_again_async,
 )
-from rag_evals.judge.pace.row_time import row_clock_stopped
-from rag_evals.judge.wire.exchange import Exchange, address_name, current_exchange, no_reply
+from rag_evals.judge.pace.row_time import row_clock_stopped, seconds_left
+from rag_evals.judge.wire.exchange import Exchange, address_name, current_exchange, follow, no_reply
 
 if TYPE_CHECKING:
     import ssl
@@ -125,15 +125,8 @@ def limit_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     }
 
 
-def seconds_left() -> float | None:
-    """Return the current row's remaining seconds; None if there is no limit."""
-    exchange = current_exchange.get()
-    return None if exchange is None else exchange.seconds_left
-
-
 CONNECT_SECONDS = 5.0
-MAX_REPLY_BYTES = 16_000_000
-_BAD_REQUEST = 400
+_MAX_REPLY_BYTES = 16_000_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
@@ -164,9 +157,7 @@ _HTTP_CLIENTS = (
 def bind_to_policy(sdk: Any) -> None:
     """Make an SDK's HTTP clients reject redirects and huge replies during our calls."""
     for path in _HTTP_CLIENTS:
-        http = sdk
-        for name in path.split("."):
-            http = getattr(http, name, None)
+        http = follow(sdk, path.split("."))
         if isinstance(getattr(http, "event_hooks", None), dict):
             _bind(http)
     # Gemini's async client may use aiohttp, which does not support hooks.
@@ -181,10 +172,6 @@ def _outside_our_calls(before: Callable[[], bool]) -> Callable[[], bool]:
 
     on_aiohttp.bound = True  # type: ignore[attr-defined]  # marks the client as bound
     return on_aiohttp
-
-
-# Number of bytes to decompress at once; gzip expands data at most a thousandfold.
-_PIECE = 4096
 
 
 def _bind(http: Any) -> None:
@@ -205,11 +192,10 @@ def _check(response: Any) -> None:
         _refuse_redirect_of(response)
         # Another hook may have read it already, and replies replayed from batches are complete.
         if not response.is_stream_consumed:
-            body = _Body(response)
-            for part in response.iter_raw():
-                body.add(part)
-            # Like httpx's own `read`, but with a limit on decompressed bytes.
-            response._content = body.unpacked()
+            body = bytearray()
+            for part in response.iter_bytes():
+                extend(body, part)
+            response._content = bytes(body)
         _note_status(response, exchange)
     except GradingError as fault:
         response.close()
@@ -222,10 +208,10 @@ async def _check_async(response: Any) -> None:
     try:
         _refuse_redirect_of(response)
         if not response.is_stream_consumed:
-            body = _Body(response)
-            async for part in response.aiter_raw():
-                body.add(part)
-            response._content = body.unpacked()
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                extend(body, part)
+            response._content = bytes(body)
         _note_status(response, exchange)
     except GradingError as fault:
         await response.aclose()
@@ -234,7 +220,7 @@ async def _check_async(response: Any) -> None:
 
 def _note_status(response: Any, exchange: Exchange) -> None:
     """Record an HTTP error, as the SDK of a user's own client may retry it silently."""
-    if response.status_code >= _BAD_REQUEST:
+    if response.status_code >= 400:
         said = response.content.decode("utf-8", "replace")
         exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
 
@@ -244,33 +230,10 @@ def _refuse_redirect_of(response: Any) -> None:
     refuse_redirect(str(response.request.url), response.status_code, location)
 
 
-class _Body:
-    """A reply's body, decompressed in small pieces so that it cannot exhaust memory."""
-
-    def __init__(self, response: Any) -> None:
-        self._decoder = response._get_content_decoder()
-        self._unpacked = bytearray()
-
-    def add(self, part: bytes) -> None:
-        for start in range(0, len(part), _PIECE):
-            self._append(self._decoder.decode(part[start : start + _PIECE]))
-
-    def unpacked(self) -> bytes:
-        self._append(self._decoder.flush())
-        return bytes(self._unpacked)
-
-    def _append(self, pieces: bytes | Iterable[bytes]) -> None:
-        # Newer httpx2 yields pieces; httpx and older httpx2 return bytes.
-        for piece in (pieces,) if isinstance(pieces, bytes) else pieces:
-            self._unpacked += piece
-            if len(self._unpacked) > MAX_REPLY_BYTES:
-                raise too_long()
-
-
 def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
     exchange.fault = fault
     # SDKs do not retry a 400, unlike a broken connection.
-    response.status_code = _BAD_REQUEST
+    response.status_code = 400
     response.headers = type(response.headers)({"x-should-retry": "false"})
     response._content = b""
 
@@ -290,10 +253,14 @@ def refuse_redirect(url: str, status: int, location: str | None) -> None:
     )
 
 
-def too_long() -> JudgeOutputError:
-    return JudgeOutputError(
-        f"the reply is longer than {MAX_REPLY_BYTES // 1_000_000} MB and was not read completely"
-    )
+def extend(body: bytearray, part: bytes) -> None:
+    """Add a decompressed part to a reply's body; raise `JudgeOutputError` if it gets too long."""
+    body += part
+    if len(body) > _MAX_REPLY_BYTES:
+        raise JudgeOutputError(
+            f"the reply is longer than {_MAX_REPLY_BYTES // 1_000_000} MB and was not read "
+            "completely"
+        )
 
 
 _MAX_MESSAGE_CHARS = 300
@@ -415,7 +382,10 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
         failing.retry_after_seconds = fault.wait_seconds
         return failing
     if status in (400, 413, 422) and _is_about("window", fault):
-        error = too_long_for(said)
+        error = JudgeRequestError(
+            f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, "
+            "or use a judge with a larger window"
+        )
         window = _WINDOW.search(fault.message)
         error.window_tokens = int(window[1].replace(",", "")) if window else None
         return error
@@ -454,13 +424,6 @@ _WINDOW = re.compile(
     r"(?:maximum context length|context (?:window|length|size)|n_ctx)\D{0,24}?([\d,]{3,9})",
     re.IGNORECASE,
 )
-
-
-def too_long_for(said: str) -> JudgeRequestError:
-    return JudgeRequestError(
-        f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
-        "use a judge with a larger window"
-    )
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, get_args
 
 from rag_evals.cache.database import default_path
-from rag_evals.core import require_fraction, require_whole
+from rag_evals.core import require_fraction, require_positive, require_whole
 from rag_evals.dataset import Columns
 from rag_evals.errors import ConfigurationError, NotScorableReason, UnknownNameError
 from rag_evals.judge import DEFAULT_REASKS, DEFAULT_TIMEOUT_SECONDS, AskOptions
@@ -179,12 +179,6 @@ def _check_model(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} is {value!r}; expected a model, such as 'gpt-4o-mini'")
 
 
-def _above_zero(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and 0 < value < math.inf):
-        raise ConfigurationError(f"{name} is {value!r}; expected a number above 0")
-
-
 def _check_sampling(name: str, value: object) -> None:
     if not isinstance(value, Sampling):
         raise ConfigurationError(f"{name} is {value!r}; expected one such as Sampling(sample=200)")
@@ -219,22 +213,26 @@ class RunOptions(TypedDict, total=False):
         Sampling | None, Option("Grade only some rows; see `Sampling`.", None, _check_sampling)
     ]
     timeout: Annotated[
-        float, Option("Total seconds for a row's calls.", DEFAULT_TIMEOUT_SECONDS, _above_zero)
+        float, Option("Total seconds for a row's calls.", DEFAULT_TIMEOUT_SECONDS, require_positive)
     ]
     rpm: Annotated[
         float | None,
-        Option("Maximum requests per minute; by default the endpoint's limit.", None, _above_zero),
+        Option(
+            "Maximum requests per minute; by default the endpoint's limit.", None, require_positive
+        ),
     ]
     tpm: Annotated[
         float | None,
-        Option("Maximum tokens per minute; by default the endpoint's limit.", None, _above_zero),
+        Option(
+            "Maximum tokens per minute; by default the endpoint's limit.", None, require_positive
+        ),
     ]
     max_wait: Annotated[
         float,
         Option(
             "Longest single wait, in seconds, that the endpoint may request.",
             DEFAULT_MAX_WAIT_SECONDS,
-            _above_zero,
+            require_positive,
         ),
     ]
     max_failures: Annotated[

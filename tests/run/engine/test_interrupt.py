@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge, Stall
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS = 120

@@ -11,8 +11,7 @@ from rag_evals.core import Usage
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge, Stall
-from rag_evals.testing.fill import fill_by_words
-from rag_evals.testing.wire import Answer
+from rag_evals.testing.scripted import Answer, fill_by_words
 from rag_evals.verify import LLMVerifier
 
 Start = Callable[[Script], ScriptedJudge]

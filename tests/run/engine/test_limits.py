@@ -14,7 +14,7 @@ from rag_evals import evaluate
 from rag_evals.errors import RagEvalsError, TooManyFailuresError
 from rag_evals.run.plan.options import FailureLimit
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge, Stall
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import statement
 
 Start = Callable[[Script], ScriptedJudge]

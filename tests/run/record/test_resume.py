@@ -21,7 +21,7 @@ from rag_evals.run.plan.plan import make_plan
 from rag_evals.run.record.index import RunIndex
 from rag_evals.run.record.store import RunStore
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
-from rag_evals.testing.fill import fill_by_words
+from rag_evals.testing.scripted import fill_by_words
 
 Start = Callable[[Script], ScriptedJudge]
 OUT, DATA = Path("out"), Path("d.jsonl")
