@@ -45,7 +45,7 @@ _ENTRY = re.compile(
     r"|[^\W\d_][\w'’-]{1,30},[ \t][^\W\d_]\.[^\n]{0,200}?\((?:19|20)\d\d[a-z]?\)\.[^\n]*$"
     r"|[^\W\d_][\w'’-]{1,30}[ \t][^\W\d_]\.[ \t]?[^\W\d_]\.[^\n]{3,200}(?://|[:,.][ \t][^\n]{0,60}(?:19|20)\d\d)[^\n]*$"
     r"|[^\n]{3,120}(?:19|20)\d\d[^\n]{0,40}(?:https?://|www\.)\S+[ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 # A quick check: a text with neither a year nor any of these words contains no entries.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
@@ -63,7 +63,11 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
     text = answer.lower()
     if not any(map(text.__contains__, _OF_ENTRIES)) and _YEAR.search(answer) is None:
         return []
-    places = [match.span() for match in _ENTRY.finditer(answer) if len(match[0]) <= _LONGEST_ENTRY]
+    places, start = list[tuple[int, int]](), 0
+    for line in answer.split("\n"):
+        if len(line) <= _LONGEST_ENTRY and _ENTRY.match(line):
+            places.append((start, start + len(line)))
+        start += len(line) + 1
     for heading in _REFERENCES.finditer(answer):
         place = heading.end()
         for line in answer[place:].split("\n"):

@@ -91,7 +91,7 @@ class StatementComparison:
         heads = heads_in(theirs)
         for key in self.lost:
             same = table.get(key)
-            if same and not same.isdisjoint(where):
+            if same and not where.keys().isdisjoint(same):
                 replaced[key] = min(same & where.keys())
             # "1894" is not another form of "1890".
             elif key[:4] in heads and not key[0].isdigit():

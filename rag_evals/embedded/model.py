@@ -118,7 +118,7 @@ class Model:
             small = small_words(language) | denials(language)
         for word in statement.sequence:
             key = word.key
-            if word.kind == "stop" or key in small or word.low in small:
+            if word.kind == "stop" or (small and (key in small or word.low in small)):
                 continue
             weight = idf.get(key)
             if weight is None:

@@ -1,9 +1,9 @@
 """Chunks and statements prepared for comparison, and the search for evidence."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache, reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter, itemgetter, or_
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from rag_evals.text import (
     split_sentences,
 )
 from rag_evals.text.language import denials
-from rag_evals.text.word_forms import DENIES_ABROAD, unit_at
+from rag_evals.text.word_forms import DENIES_ABROAD, MONTHS, unit_at
 
 _KEPT_CHUNKS = 256
 _KEPT_SENTENCES = 2048
@@ -35,6 +35,7 @@ _OPENS_CLAUSE = frozenset(
 
 
 _KEY, _MARKS, _WHOLE = attrgetter("key"), attrgetter("marks"), itemgetter(0)
+_HEAD = itemgetter(slice(4))
 
 
 class Sentence:
@@ -53,12 +54,13 @@ class Sentence:
 class Passage:
     """A chunk: its sentences, and for each content word a bit mask of those that contain it."""
 
-    __slots__ = ("_known", "masks", "sequences", "spans", "text")
+    __slots__ = ("_ends", "_known", "_words", "masks", "spans", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.spans: list[Span] = []
-        self.sequences: list[list[Word]] = []
+        self._words: list[Word] = []
+        self._ends: list[int] = []
         self.masks: dict[str, int] = {}
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
@@ -74,16 +76,18 @@ class Passage:
                     sequence = [*head, *sequence]
                     head = head or [word for word in sequence if word.kind == "word"]
                 self.spans.append(span)
-                self.sequences.append(sequence)
+                self._words += sequence
+                self._ends.append(len(self._words))
                 for key in {word.key for word in sequence if word.kind != "stop"}:
                     masks[key] = masks.get(key, 0) | bit
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        # Most sentences are never compared and remain lists of words.
+        # Most sentences are never compared.
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = Sentence(self.spans[number], self.sequences[number])
+            sequence = self._words[self._ends[number - 1] if number else 0 : self._ends[number]]
+            known = self._known[number] = Sentence(self.spans[number], sequence)
         return known
 
 
@@ -122,13 +126,8 @@ def read_statement(text: str) -> Sentence:
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
-def pairs_in_order(sentence: Sentence) -> set[tuple[str, str]]:
-    return set(pairwise(sentence.keys))
-
-
-@lru_cache(maxsize=_KEPT_SENTENCES)
 def heads_in(sentence: Sentence) -> set[str]:
-    return {key[:4] for key in sentence.keys if len(key) > 3}
+    return set(map(_HEAD, sentence.keys))
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
@@ -149,7 +148,7 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
     return {
         position: unit_at(sequence, position) if word.kind == "number" else "month"
         for position, word in enumerate(sequence)
-        if word.kind == "number" or (word.key[:5] == "month" and word.key[5:].isdigit())
+        if word.kind == "number" or word.key in MONTHS
     }
 
 
@@ -215,7 +214,7 @@ def find_evidence(
     held = [
         (sum([weights[key] for key in shared]), shared, chunk_id)
         for chunk_id, chunk in enumerate(chunks)
-        if chunk_id not in excluded and (shared := [key for key in weights if key in chunk.masks])
+        if chunk_id not in excluded and (shared := _shared(weights, chunk))
     ]
     ranked: list[_Rank] = []
     best_cover = 0.0
@@ -223,14 +222,21 @@ def find_evidence(
         # Neither this chunk nor the remaining ones can contain one of the best sentences.
         if whole < _LEAST_OF_BEST * best_cover:
             break
-        ranked += _ranks(weights, shared, chunks[chunk_id], chunk_id)
-        best_cover = max(rank[0] for rank in ranked)
+        chunk, covers = chunks[chunk_id], _covers(weights, shared, chunks[chunk_id])
+        highest = max(covers.values())
+        best_cover = max(best_cover, round(highest, 6))
+        for bit, cover in covers.items():
+            if cover >= _LEAST_OF_CHUNK * highest:
+                number = bit.bit_length() - 1
+                # Texts break ties, so the order of the chunks does not matter.
+                text = chunk.spans[number].text
+                ranked.append((round(cover, 6), -len(text), text, chunk.text, chunk_id, number))
     if not ranked:
         return Found([], set(), 0.0)
     ranked.sort(reverse=True)
     least = _LEAST_OF_BEST * ranked[0][0]
     best = [
-        _place(cover, chunks, chunk_id, number)
+        Place(cover, chunks[chunk_id], chunk_id, number, chunks[chunk_id].sentence(number))
         for cover, _, _, _, chunk_id, number in ranked[:_MOST_SENTENCES]
         if cover >= least
     ]
@@ -238,21 +244,24 @@ def find_evidence(
     widest = max(whole for whole, *_ in held)
     bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
     wide = set[str]().union(*[shared for whole, shared, _ in held if whole >= bar])
-    own = pairs_in_order(statement)
-    said = set[tuple[str, str]]().union(*[own & pairs_in_order(one.sentence) for one in best])
+    own = set(pairwise(statement.keys))
+    said = own.intersection(chain.from_iterable(pairwise(one.sentence.keys) for one in best))
     return Found(best, wide, len(said) / len(own) if own else 0.0)
 
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
     """Return the weight of the shared words in a chunk's best sentence, and in the whole chunk."""
-    shared = [key for key in weights if key in chunk.masks]
-    best = max((rank[0] for rank in _ranks(weights, shared, chunk, 0)), default=0.0)
-    return best, sum(weights[key] for key in shared)
+    shared = _shared(weights, chunk)
+    best = max(_covers(weights, shared, chunk).values(), default=0.0)
+    return round(best, 6), sum(weights[key] for key in shared)
 
 
-def _ranks(
-    weights: Mapping[str, float], shared: Collection[str], chunk: Passage, chunk_id: int
-) -> Iterator[_Rank]:
+def _shared(weights: Mapping[str, float], chunk: Passage) -> list[str]:
+    return [key for key in weights if key in chunk.masks]
+
+
+def _covers(weights: Mapping[str, float], shared: list[str], chunk: Passage) -> dict[int, float]:
+    """Map the bit of each sentence to the weight of the shared words that it contains."""
     covers: dict[int, float] = {}
     for key in shared:
         weight, mask = weights[key], chunk.masks[key]
@@ -260,18 +269,7 @@ def _ranks(
             bit = mask & -mask
             covers[bit] = covers.get(bit, 0.0) + weight
             mask ^= bit
-    least = _LEAST_OF_CHUNK * max(covers.values(), default=0.0)
-    for bit, cover in covers.items():
-        if cover >= least:
-            number = bit.bit_length() - 1
-            # Texts break ties, so the order of the chunks does not matter.
-            text = chunk.spans[number].text
-            yield round(cover, 6), -len(text), text, chunk.text, chunk_id, number
-
-
-def _place(cover: float, chunks: Sequence[Passage], chunk_id: int, number: int) -> Place:
-    chunk = chunks[chunk_id]
-    return Place(cover, chunk, chunk_id, number, chunk.sentence(number))
+    return covers
 
 
 def denials_in(sentence: Sentence, language: str) -> list[int]:

@@ -24,7 +24,7 @@ from rag_evals.text import (
     split_sentences,
     words,
 )
-from rag_evals.text.lexicon import words_in
+from rag_evals.text.lexicon import named_groups_in, words_in
 
 # Sentences of these kinds claim nothing, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
@@ -73,6 +73,7 @@ class Asked(NamedTuple):
     is_yes_no: bool = False
 
 
+_GROUPS = dict(named_groups_in("small_words"))
 _BE, _DO = frozenset("is are was were".split()), frozenset("do does did".split())
 _AUXILIARIES = (
     _BE | _DO | frozenset("has have had can could will would should must may might".split())
@@ -86,17 +87,9 @@ _TWO_QUESTIONS = re.compile(
     r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
     re.IGNORECASE,
 )
-_PARTICIPLES = frozenset(
-    "built made written known born found held won sold given taken called located named based used set put "
-    "kept left led lost paid read run said seen sent shown spent told worn bought brought caught chosen cut "
-    "drawn drunk driven eaten fallen felt forbidden grown hidden hit hurt laid open closed free safe not".split()
-)
-_PREPOSITIONS = frozenset(
-    "in on at by from for to with since during after before under over into near about as against than until between behind outside inside through".split()
-)
-_DETERMINERS = frozenset(
-    "the a an his her its their this that these those my your our any some all each every no".split()
-)
+_PARTICIPLES = frozenset(_GROUPS["participles"])
+_PREPOSITIONS = frozenset(_GROUPS["prepositions"])
+_DETERMINERS = frozenset(_GROUPS["determiners"])
 _PRONOUNS = frozenset("it he she they there you we i".split())
 _INSIDE_NAMES = frozenset("of and the de la von van".split())
 _RU_WH = re.compile(
@@ -248,11 +241,7 @@ _HEAD = re.compile(
     r"(?P<word>he|she|it|they|his|her|its|their|он|она|оно|они|его|её|ее|их)\b(?=\s)",
     re.IGNORECASE,
 )
-_NEVER_NAMES = frozenset(
-    "in on at by from for to with the a an about because since during after before around one two "
-    "three four five six seven eight nine ten в во на с со из от до для к по у один два три четыре "
-    "пять шесть семь восемь девять десять".split()
-)
+_NEVER_NAMES = frozenset(_GROUPS["never names"])
 # "How do I reset it?", "Как сбросить роутер?"
 _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
 

@@ -7,6 +7,7 @@ fold a quilt." does: it is wrong if the source says how. The rules cover English
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 # Lines without a full stop are sentences, or titles such as "Documents required for travel".
@@ -50,16 +51,21 @@ STATES = (
     r"stated|said|mentioned|explained|noted|indicated|reported|tells? us|specif(?:y|ies)|confirms?|"
     r"clarif(?:y|ies)|impl(?:y|ies)|claims?|adds?|recommends?|points? out|reveals?|discuss(?:es)?|reiterates?|highlights?|emphasi[sz]es?)"
 )
-# Substrings, because a regular expression with many alternatives is slow if none matches.
+# Substrings, because a regular expression with many alternatives is slow if none matches. First those
+# in English, then those in Russian.
 _SOURCES = (
-    "passage context document text article source excerpt chunk snippet paragraph information "
-    "material data reference result отрыв контекст документ текст стать источник фрагмент информаци материал данны"
-).split(" ")
-_UNANSWERED = tuple(
-    "answer|mention|detail|specified|provided|stated|explained|unable|possible|difficult|hard to|i can|i do|i am|i was|i could|i'm|without |more |further |"
+    "passage|context|document|text|article|source|excerpt|chunk|snippet|paragraph|information|material|data|reference|result".split(
+        "|"
+    ),
+    "отрыв|контекст|документ|текст|стать|источник|фрагмент|информаци|материал|данны".split("|"),
+)
+_UNANSWERED = (
+    "answer|mention|detail|specified|provided|stated|explained|unable|possible|difficult|hard to|i can|i do|i am|i was|i could|i'm|without |more |further ".split(
+        "|"
+    ),
     "ответ|сведени|об этом|упом|сказано|указано|не могу|не смог|не наш|не удалось|не знаю|невозможно".split(
         "|"
-    )
+    ),
 )
 _SPEAK = (
     r"(?:mention|sa[yi]d?|contain|provide|state|specif|include|discuss|give|address|explain|answer|describe|"
@@ -192,7 +198,14 @@ _SPEAKS_OF_RU = re.compile(
 
 
 def names_source(text: str) -> bool:
-    return any(map(text.lower().__contains__, _SOURCES))
+    return _holds_one(text.lower(), _SOURCES)
+
+
+def _holds_one(text: str, listed: Sequence[list[str]]) -> bool:
+    english, russian = listed
+    return any(map(text.__contains__, english)) or (
+        not text.isascii() and any(map(text.__contains__, russian))
+    )
 
 
 # Cached, because it is called several times for each sentence.
@@ -231,7 +244,7 @@ def speaks_of_sources(sentence: str) -> bool:
 @lru_cache(maxsize=256)
 def _may_speak(sentence: str) -> bool:
     text = sentence.lower()
-    return any(map(text.__contains__, _SOURCES)) or any(map(text.__contains__, _UNANSWERED))
+    return _holds_one(text, _SOURCES) or _holds_one(text, _UNANSWERED)
 
 
 # Parts of a sentence that do not belong to its claim.

@@ -9,13 +9,14 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
+from itertools import chain
 
-from rag_evals.text.lexicon import named_groups_in
+from rag_evals.text.lexicon import named_groups_in, words_in
 
 _CHARACTERS_PER_TOKEN = 4
 _MOST_READ = 2000
 _LEAST_SHARE = 0.15
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD, _ASCII_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _RUSSIAN = re.compile("[а-яёА-ЯЁ]")
 # The first match decides: Japanese also uses Chinese characters, and Ukrainian Russian letters.
 _SCRIPTS = (
@@ -58,14 +59,7 @@ LANGUAGE_NAMES = {
 }  # fmt: skip
 """The languages that can be recognized, by code."""
 
-LANGUAGE_CODES = frozenset(
-    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
-    "de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy "
-    "hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg "
-    "li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or "
-    "os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
-    "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
-)
+LANGUAGE_CODES = frozenset(words_in("language_codes"))
 """Every two-letter language code of ISO 639-1."""
 
 SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
@@ -78,7 +72,7 @@ def language_of(text: str) -> str | None:
     It is None if the text is too short, mixed, or in a language that is not in `LANGUAGE_NAMES`.
     """
     text = text[:_MOST_READ]
-    found = [word.lower() for word in _WORD.findall(text)]
+    found = _lower_words(text)
     if not found:
         return None
     if not text.isascii():
@@ -116,6 +110,8 @@ def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str |
 
 
 def _lower_words(text: str) -> list[str]:
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
     return [word.lower() for word in _WORD.findall(text)]
 
 
@@ -188,13 +184,9 @@ def _by_script(text: str) -> str | None:
 
 def _by_small_words(found: list[str]) -> str | None:
     languages = _languages_of_words()
-    # A quick check first: most words are not in the table.
-    known = languages.keys() & set(found)
     hits: dict[str, int] = {}
-    for word in found if known else ():
-        if word in known:
-            for code in languages[word]:
-                hits[code] = hits.get(code, 0) + 1
+    for code in chain.from_iterable(filter(None, map(languages.get, found))):
+        hits[code] = hits.get(code, 0) + 1
     text = "".join(found)
     for sign in () if text.isascii() else _ODD.findall(text):
         hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1

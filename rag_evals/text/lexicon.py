@@ -47,3 +47,8 @@ def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
     for line in lines_in(name):
         group, _, words = line.partition(":")
         yield group, words.split()
+
+
+def group_of_words(name: str) -> dict[str, str]:
+    """Map each word to the name of its group; a word in two groups belongs to the last."""
+    return {word: group for group, words in named_groups_in(name) for word in words}

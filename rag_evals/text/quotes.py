@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
+from rag_evals.text.lexicon import words_in
 from rag_evals.text.markup import Traced, traced, without_markup
 from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.word_forms import DENIES, words
@@ -24,12 +25,7 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 
 _APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
 _STOPS = (".", "!", "?", "。", "！", "？")
-# Words, besides those in the word list, that reverse a sentence's meaning if left out.
-_ALSO_DENY = frozenset(
-    "unless except rarely seldom impossible unlikely cancelled canceled prevented rejected "
-    "forbidden banned stopped false кроме редко невозможно запрещено запретил отменил отменили "
-    "отменено прекратил прекратили перестал перестала перестали ложно неверно".split()
-)
+_ALSO_DENY = frozenset(words_in("denies_in_quotes"))
 # Limits the search if every part occurs often.
 _MOST_PLACES = 200
 

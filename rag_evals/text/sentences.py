@@ -28,6 +28,8 @@ class Span(NamedTuple):
 _ABBREVIATIONS = frozenset(words_in("abbreviations"))
 # Abbreviations that end a sentence if a capital letter follows.
 _MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split())
+# Most words before a full stop need only this check.
+_LONG_ABBREVIATIONS = frozenset(one for one in _ABBREVIATIONS - _MAY_END if len(one) > 2)
 # After a number these mean years and centuries ("в 1961 г. Затем"), otherwise places ("в г. Москве").
 _YEARS = frozenset("г гг в вв".split())
 
@@ -117,24 +119,21 @@ def _continues(text: str, begin: int, end: int, next_start: int) -> bool:
 
 
 def _add_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
-    piece = text[start:end]
-    if piece[0].isspace():
-        start += len(piece) - len(piece.lstrip())
-    piece = piece.strip()
+    whole = text[start:end].rstrip()
+    piece = whole.lstrip()
     if piece[:1].isalnum() or any(map(str.isalnum, piece)):
+        start += len(whole) - len(piece)
         spans.append(Span(start, start + len(piece), piece))
 
 
 def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool:
-    behind = stop.end()
-    signs = stop[1]
-    if not text[behind].isspace():
-        return signs[0] in _SPACELESS_STOPS
+    behind, signs = stop.end(), stop[1]
     if signs[0] in _SPACELESS_STOPS:
         return True
-    following = text[behind : min(end, behind + 80)].lstrip()
-    opened = following.lstrip(_OPENERS)
-    if not following or not opened:
+    if not text[behind].isspace():
+        return False
+    opened = text[behind : min(end, behind + 80)].lstrip().lstrip(_OPENERS)
+    if not opened:
         return True
     if opened[0].islower():
         # "Yahoo! said", "3 p.m. on Monday", "и т. д. и т. п." continue the sentence.
@@ -150,6 +149,8 @@ def _is_abbreviation(before: str) -> bool:
     if last.isdigit():
         # "1. First" at the start of a block is a list number; "in 1967. Then" ends a sentence.
         return len(last) <= 2 and before.strip() == last
+    if len(last) > 2 and last.isalpha():
+        return last.lower() in _LONG_ABBREVIATIONS
     if _AND_SO_ON.search(before):
         return False
     found = _WORD_BEFORE.search(before)
@@ -163,7 +164,7 @@ def _is_abbreviation(before: str) -> bool:
     lowered = word.lower()
     if lowered in _YEARS:
         return re.search(r"[\dIVXХ]\s*$", before[: found.start()]) is None
-    return lowered in _ABBREVIATIONS and lowered not in _MAY_END
+    return lowered in _ABBREVIATIONS - _MAY_END
 
 
 def _is_initial(before: str) -> bool:
