@@ -20,13 +20,13 @@ from rag_evals.text.word_forms import stem
 # Features of a comparison, in a fixed order.
 
 MEANINGS = {
-    "cover": "share of the statement's weight that the sentence holds, squared",
-    "wide": "share that the widest chunk, and chunks nearly as wide, hold",
-    "pairs": "share of its pairs of neighbouring words that the best sentences have too",
-    "reworded": "share missing, but with a synonym in the sentence, half for the same beginning",
-    "numbers_nowhere": "numbers that no such chunk holds, up to 3",
-    "names_nowhere": "names that no such chunk holds, up to 3",
-    "clash": "1 where the sentence contradicts and all else agrees, then falls fast",
+    "cover": "share of the statement's weight found in the sentence, squared",
+    "wide": "share found in the chunk with the most of it, or in one with nearly as much",
+    "pairs": "share of its pairs of adjacent words that also occur in the best sentences",
+    "reworded": "share missing but replaced by a synonym, or half for the same beginning",
+    "numbers_nowhere": "numbers in none of these chunks, up to 3",
+    "names_nowhere": "names in none of these chunks, up to 3",
+    "clash": "1 if the sentence contradicts but otherwise agrees; falls fast with agreement",
 }
 """Each feature and its meaning. Shares are between 0 and 1; a word's weight is its rarity."""
 
