@@ -4,13 +4,7 @@ from rag_evals import lazy_names
 
 NAMES = {
     "extract": ("ExtractedStatement", "Extractor", "SentenceExtractor"),
-    "grader": (
-        "Grader",
-        "default_judge",
-        "require_fields",
-        "resolve",
-        "sample_flow",
-    ),
+    "grader": ("Grader", "default_judge", "require_fields", "resolve", "sample_flow"),
     "guarding": ("grade_by_sentence",),
     "two_step": (
         "VerifiedFaithfulness",

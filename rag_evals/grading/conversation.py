@@ -120,9 +120,10 @@ def renumbered(
 
     `known` lists the new numbers for each chunk, and `change` converts other fields by name.
     """
+    names = {str(id): ", ".join(map(str, own)) for id, own in enumerate(known) if own}
 
     def in_words(named: re.Match[str]) -> str:
-        return re.sub(r"\d+", lambda id: _listed(known, int(id[0])), named[0])
+        return re.sub(r"\d+", lambda id: names.get(id[0], id[0]), named[0])
 
     def moved(value: Any, name: str) -> Any:
         if isinstance(value, Mapping):
@@ -141,10 +142,6 @@ def renumbered(
         return change[name](value) if name in change and value is not None else value
 
     return {name: moved(value, name) for name, value in result.items()}
-
-
-def _listed(known: Sequence[tuple[int, ...]], id: int) -> str:
-    return ", ".join(map(str, known[id])) if id < len(known) and known[id] else str(id)
 
 
 def joined(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

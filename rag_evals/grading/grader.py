@@ -55,7 +55,6 @@ from rag_evals.errors import (
     GradingError,
     JudgeRequestError,
     NotScorableError,
-    NotScorableReason,
 )
 from rag_evals.judge import (
     DEFAULT_REASKS,
@@ -99,14 +98,6 @@ class GradeOptions(TypedDict, total=False):
     settings: Mapping[str, Any] | None
     reasks: int
     tuned: "Tuned"
-
-
-_EMPTY: dict[SampleField, NotScorableReason] = {
-    "question": "empty_question",
-    "answer": "empty_answer",
-    "context": "empty_context",
-    "reference": "empty_reference",
-}
 
 
 class _Finished(ABCMeta):
@@ -512,7 +503,7 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
         value: Any = getattr(sample, name)
         texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
         if not any(text.strip() for text in texts):
-            raise NotScorableError(_EMPTY[name])
+            raise NotScorableError(f"empty_{name}")  # type: ignore[arg-type]  # one for each field
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:

@@ -22,13 +22,7 @@ from rag_evals.core import (
     require_whole,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.grading.grader import (
-    Grader,
-    require_fields,
-    sample_flow,
-    side_by_side,
-    with_steps,
-)
+from rag_evals.grading.grader import Grader, require_fields, sample_flow, side_by_side, with_steps
 from rag_evals.stats import majority
 
 if TYPE_CHECKING:

@@ -36,11 +36,7 @@ from rag_evals.grading.extract import (
 )
 from rag_evals.grading.grader import Grader, require_fields, with_steps
 from rag_evals.prompt import Prompt, check_language
-from rag_evals.response_models import (
-    FaithfulnessResult,
-    PassedOverSentence,
-    StatementEvaluation,
-)
+from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
 from rag_evals.text import language_in
 from rag_evals.verify import LLMVerifier
 from rag_evals.verify.cascade import described_stages, with_tunings

@@ -26,10 +26,7 @@ _PROVIDERS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
 
 
 def instrument(
-    *,
-    explanations: bool | None = None,
-    tracer_provider: Any = None,
-    logger_provider: Any = None,
+    *, explanations: bool | None = None, tracer_provider: Any = None, logger_provider: Any = None
 ) -> Callable[[], None]:
     """Emit spans and events for all grading in this process.
 

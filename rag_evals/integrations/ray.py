@@ -116,7 +116,15 @@ def _graded(
     if known := dataset.columns(fetch_if_missing=False):
         assert isinstance(opener.plan.data, RowData), "a session is planned without a file"
         opener.plan.data.require_names(known)
-    _require_portable(grader)
+    import ray.cloudpickle  # noqa: PLC0415 - an extra, and slow
+
+    try:
+        ray.cloudpickle.dumps(grader)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the graders or the client cannot be sent to other processes ({error}); give the "
+            "judge as a string, such as 'openai/gpt-4o-mini'"
+        ) from error
     _require_cpus(actors)
     blocks = dataset.repartition(target_num_rows_per_block=require_whole("block_rows", block_rows))
     graded = blocks.map_batches(
@@ -140,7 +148,7 @@ def _graded(
 
 def _require_cpus(actors: int) -> None:
     """Raise an error if Ray would wait forever for CPUs."""
-    import ray  # noqa: PLC0415 - an extra, and slow
+    import ray  # noqa: PLC0415 - as above
 
     if not ray.is_initialized():
         ray.init()
@@ -152,18 +160,6 @@ def _require_cpus(actors: int) -> None:
             f"{_CPUS_FOR_TASKS} for reading and writing); Ray reports {cpus:g}. Use fewer actors, "
             "or tell Ray to count more CPUs, as in ray.init(num_cpus=8)"
         )
-
-
-def _require_portable(grader: TableGrader) -> None:
-    import ray.cloudpickle  # noqa: PLC0415 - as above
-
-    try:
-        ray.cloudpickle.dumps(grader)
-    except Exception as error:
-        raise ConfigurationError(
-            f"the graders or the client cannot be sent to other processes ({error}); give the "
-            "judge as a string, such as 'openai/gpt-4o-mini'"
-        ) from error
 
 
 def _require_same_judge(folder: str, opener: GradingSession) -> None:

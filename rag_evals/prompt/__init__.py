@@ -13,11 +13,7 @@ NAMES = {
         "examples_of",
         "shown_examples",
     ),
-    "template": (
-        "Prompt",
-        "search_folders",
-        "shipped_names",
-    ),
+    "template": ("Prompt", "search_folders", "shipped_names"),
 }
 """Names for other rooms, by file."""
 

@@ -263,10 +263,7 @@ def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]
             )
 
 
-_WHERE = {
-    "answer": ("answer", "sentences"),
-    "context": ("context", "chunks"),
-}
+_WHERE = {"answer": ("answer", "sentences"), "context": ("context", "chunks")}
 _TWO_PARTS = ("answer", "context", "sentences", "statements")
 
 

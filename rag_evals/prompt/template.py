@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import jinja2
 import yaml
@@ -32,15 +32,7 @@ _MAX_BYTES = 10_000_000
 
 
 class PromptHeader(BaseModel):
-    """The front matter of a prompt file.
-
-    Attributes:
-        name: Name of the grader in results.
-        version: A version number or name chosen by the author.
-        response_model: Name of the response model in the catalog.
-        language: Language code of the prompt itself.
-        receipt: The measured gain from teaching, written by `judge teach`.
-    """
+    """The front matter of a prompt file; `judge teach` writes the measured gain to `receipt`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -145,21 +137,14 @@ def read_template(file: Traversable, name: str) -> str:
         raise PromptError(f"{name} cannot be read: {error}") from error
 
 
-class _Parent(NamedTuple):
-    key: str
-    header: PromptHeader
-    text: str
-    line_offset: int
-
-
 def _find_parent(
     name: str,
     places: Sequence[Traversable],
     language: str | None,
     chain: Collection[str],
     child: str,
-) -> _Parent:
-    """Find a template in the user's folders or among the shipped prompts.
+) -> tuple[str, PromptHeader, str, int]:
+    """Find a template by name; return its key and what `split_front_matter` returns.
 
     `chain` lists the templates between the prompt and this one. A file never extends itself, so a
     user's `score_faithfulness.jinja` can extend the shipped one.
@@ -172,7 +157,7 @@ def _find_parent(
     # The name comes from the template's text, and must not point outside the folders.
     for key, file in files if "/" not in name and "\\" not in name else ():
         if key not in chain and file.is_file():
-            return _Parent(key, *split_front_matter(read_template(file, f"template {key!r}"), key))
+            return key, *split_front_matter(read_template(file, f"template {key!r}"), key)
     raise PromptError(
         f"{child}: no template {name!r} next to it; shipped: "
         + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
@@ -190,14 +175,7 @@ VARIABLES = DATA_VARIABLES | {
 
 # Raised by templates that need too much stack or memory, and by invalid expressions.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
-_WRONG = (
-    jinja2.TemplateError,
-    TypeError,
-    ValueError,
-    ArithmeticError,
-    LookupError,
-    AttributeError,
-)
+_WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 _OF_A_TEXT = ("id", "text", "metadata")
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
@@ -269,12 +247,14 @@ class Prompt:
             for name in meta.find_referenced_templates(tree):
                 if name is None:
                     continue
-                parent = _find_parent(name, places, self.header.language, chain, key)
-                tasks.append(parent.header.description)
-                self._links[key, name] = parent.key
-                if parent.key not in self._sources:
-                    self._sources[parent.key] = (parent.text, parent.line_offset)
-                    pending.append((parent.key, chain | {parent.key}))
+                parent, above, source, lines = _find_parent(
+                    name, places, self.header.language, chain, key
+                )
+                tasks.append(above.description)
+                self._links[key, name] = parent
+                if parent not in self._sources:
+                    self._sources[parent] = (source, lines)
+                    pending.append((parent, chain | {parent}))
         self.task = next((task for task in tasks if task), "")
         # Include the tags that variables render.
         self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})

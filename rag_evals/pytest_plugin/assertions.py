@@ -8,7 +8,7 @@ from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError
 from rag_evals.pytest_plugin.current import Grading, current_test, running
 
 if TYPE_CHECKING:
-    from rag_evals.run import GateAt, Outcome, Run
+    from rag_evals.run import Gate, GateAt, Outcome, Run
 
 _FAITHFUL = 0.9
 _WORST_SHOWN = 5
@@ -99,9 +99,17 @@ def assert_scores(
         AssertionError: A rule failed. The message lists each failed rule and the worst rows.
         ConfigurationError: No grader is given, one is not in the run, or a number is out of range.
     """
+    # Loaded when first used.
+    from rag_evals.run import Gate, load_run  # noqa: PLC0415
+
     __tracebackhide__ = True
     try:
-        missed = list(_missed(run, at, min_scored, count or {}, at_least))
+        if not at_least:
+            raise ConfigurationError(
+                "assert_scores got no grader; give one, as in faithfulness=0.9"
+            )
+        gates = {name: Gate(least, at, min_scored, count or {}) for name, least in at_least.items()}
+        missed = list(_missed(load_run(run), gates))
     except RagEvalsError as error:
         raise error.with_traceback(None) from None
     if missed:
@@ -135,33 +143,22 @@ def _require_score(done: Grading, at_least: float, languages: Collection[str] = 
     raise AssertionError("\n".join([f"{head}{asked} (judge: {done.judge})", *rest]))
 
 
-def _missed(
-    run: "Run | str | os.PathLike[str]",
-    at: "GateAt",
-    min_scored: float,
-    count: Mapping[str, float],
-    at_least: Mapping[str, float],
-) -> Iterator[str]:
-    # Loaded when first used.
-    from rag_evals.run import Gate, Summary, load_run  # noqa: PLC0415
+def _missed(run: "Run", gates: Mapping[str, "Gate"]) -> Iterator[str]:
+    from rag_evals.run import Summary  # noqa: PLC0415 - as above
 
-    if not at_least:
-        raise ConfigurationError("assert_scores got no grader; give one, as in faithfulness=0.9")
-    found = load_run(run)
-    summary = found.summary()
+    summary = run.summary()
     if summary.unfinished:
-        yield f"the run stopped before all of its data was graded: {found.folder}"
-    for name, least in at_least.items():
+        yield f"the run stopped before all of its data was graded: {run.folder}"
+    for name, gate in gates.items():
         if name not in summary.graders:
             raise UnknownNameError.of("grader in the run", name, summary.graders)
         numbers = summary.graders[name]
-        rules = Gate(least, at, min_scored, count)
-        missed = [str(one) for one in rules.missed(Summary(graders={name: numbers}))]
+        missed = [str(one) for one in gate.missed(Summary(graders={name: numbers}))]
         if running:
-            running[-1].remember(f"{name}.mean", numbers.mean(count), "no score")
+            running[-1].remember(f"{name}.mean", numbers.mean(gate.count), "no score")
         yield from missed
         if missed:
-            yield from _worst_lines(found, name)
+            yield from _worst_lines(run, name)
 
 
 def _worst_lines(run: "Run", grader: str) -> Iterator[str]:

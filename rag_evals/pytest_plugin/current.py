@@ -103,10 +103,7 @@ class OpenJudges:
         names = _names(asked)
         if names is not None and grader is not None and grader not in names:
             asked = names = (grader,)
-        key = (
-            judge if isinstance(judge, str) else id(judge),
-            id(asked) if names is None else names,
-        )
+        key = (judge if isinstance(judge, str) else id(judge), names or id(asked))
         with self._lock:
             if key not in self._open:
                 client = self.name(judge) if judge is None else judge

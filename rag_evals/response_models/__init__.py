@@ -3,12 +3,7 @@
 from rag_evals import lazy_names
 
 NAMES = {
-    "rubrics": (
-        "ChecklistResult",
-        "ChunkLabelsResult",
-        "PassFailResult",
-        "RatingResult",
-    ),
+    "rubrics": ("ChecklistResult", "ChunkLabelsResult", "PassFailResult", "RatingResult"),
     "statements": (
         "KeyedReply",
         "VerdictUnit",
