@@ -151,7 +151,7 @@ class MatrixResult(Result):
     @property
     def claim_recall(self) -> float | None:
         """Share of the reference's claims that are supported by the chunks."""
-        return None if self.chunk_count is None else _share(_supported(self.reference_claims or ()))
+        return self._of_claims(bool(one.chunk_ids) for one in self.reference_claims or ())
 
     @property
     def relevant_chunks(self) -> list[bool]:
@@ -188,10 +188,8 @@ class MatrixResult(Result):
 
     def recall_at(self, k: int) -> float | None:
         """Share of the reference's claims that are supported by the first k chunks."""
-        if self.chunk_count is None:
-            return None
         rows = self.reference_claims or ()
-        return _share([any(number < k for number in one.chunk_ids) for one in rows])
+        return self._of_claims(any(number < k for number in one.chunk_ids) for one in rows)
 
     @property
     def context_utilization(self) -> float | None:
@@ -280,10 +278,6 @@ def _share(counts: Iterable[bool]) -> float | None:
 
 def _in_other(rows: Iterable[MatrixClaim]) -> list[bool]:
     return [bool(one.is_in_other) for one in rows]
-
-
-def _supported(rows: Sequence[MatrixClaim]) -> list[bool]:
-    return [bool(one.chunk_ids) for one in rows]
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):

@@ -47,27 +47,24 @@ FILES = {
     "view": "report",
     "export": "report",
     "merge": "report",
+    "compare": "report",
+    "batch": "grade",
     "graders": "prompts",
 }
 """The module of each command whose name differs from its module's."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; until a command is loaded, its value is its help line."""
+    """The commands by name, each loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
-        found = self.data[name]
-        return _load(name) if isinstance(found, str) else found
+        return _load(self.data[name])
 
 
 class _LoadingGroup(TyperGroup):
     # Any: the base class's arguments have no public type.
     def __init__(self, **attributes: Any) -> None:
-        super().__init__(**{**attributes, "commands": None})
-        self.commands = _Commands(COMMANDS)
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands)
+        super().__init__(**{**attributes, "commands": _Commands({name: name for name in COMMANDS})})
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy(self)

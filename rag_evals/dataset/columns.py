@@ -74,10 +74,8 @@ def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
             yield from group
 
 
-def check_header(header: Sequence[object], where: str | None = None) -> None:
+def check_header(header: Sequence[object], where: str = "the table") -> None:
     twice = sorted(repr(name) for name, times in Counter(header).items() if name and times > 1)
-    if twice and where is None:
-        raise DataError(f"the table has two columns {twice[0]}; rename one")
     if twice:
         raise DataError(f"{where}: the header contains {', '.join(twice)} twice")
 

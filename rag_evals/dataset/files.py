@@ -138,8 +138,9 @@ def read_json(file: Opened) -> Iterator[Row]:
             f"{str(file.path)!r} contains {type(loaded).__name__}; expected a list of objects"
         )
     for number, value in enumerate(loaded):
-        place = f"row {number}"
-        yield Row(place, _object(value, file, place))
+        if file.wants():
+            place = f"row {number}"
+            yield Row(place, _object(value, file, place))
 
 
 def _parse(text: bytes, file: Opened, place: str | None) -> Any:

@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, compress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -43,8 +42,6 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
 }
 """Readers, keyed by file extension."""
 
-# Readers that can skip unwanted rows without parsing them.
-_SKIPPING = {read_jsonl, read_csv, read_parquet, read_arrow}
 _PATTERN_SIGNS = frozenset("*?[")
 _COMPRESSED = (".gz", ".zst")
 
@@ -65,11 +62,9 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
     reader = _reader_for(path)
     try:
         with open_bytes(path) as opened:
-            rows = reader(Opened(opened, path, options, max_line_bytes(), wanted))
-            if wanted is None:
-                yield from _at_least_one(rows, path)
-            else:
-                yield from rows if reader in _SKIPPING else compress(rows, wanted)
+            row = None
+            for row in reader(Opened(opened, path, options, max_line_bytes(), wanted)):
+                yield row
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{str(path)!r} is not a complete gzip file: {error}") from error
     except OSError as error:
@@ -78,13 +73,8 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
         if type(error).__name__ != "ZstdError":
             raise
         raise DataError(f"{str(path)!r} is not a complete zstd file: {error}") from error
-
-
-def _at_least_one(rows: Iterator[Row], path: Path) -> Iterator[Row]:
-    first = next(rows, None)
-    if first is None:
+    if row is None and wanted is None:
         raise DataError(f"{str(path)!r} has no rows")
-    return chain([first], rows)
 
 
 def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:

@@ -213,8 +213,9 @@ def read_excel(file: Opened) -> Iterator[Row]:
             header = ["" if cell is None else str(cell).strip() for cell in cells]
             check_header(header, f"{where}, sheet {name!r}")
             continue
-        values = zip(header, cells, strict=False)
-        yield Row(f"row {number}", Cells((column, cell) for column, cell in values if column))
+        if file.wants():
+            values = zip(header, cells, strict=False)
+            yield Row(f"row {number}", Cells((column, cell) for column, cell in values if column))
 
 
 def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:

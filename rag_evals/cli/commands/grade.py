@@ -1,31 +1,39 @@
-"""`rag-evals grade`: grade every row of a file."""
+"""`rag-evals grade`: grade every row of a file. `rag-evals batch`: collect its batches."""
 
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Unpack
+from typing import Annotated, NoReturn, Unpack
 
 import typer
 
 from rag_evals.cli.shared.config import GradingCommand
-from rag_evals.cli.shared.exits import TOO_MANY_FAILURES
+from rag_evals.cli.shared.exits import NOT_DECIDED, TOO_MANY_FAILURES
 from rag_evals.cli.shared.gates import (
     Batches,
     Draws,
     Execute,
     GateResult,
     Gates,
+    grade_again,
     refuse_batches_under_way,
 )
 from rag_evals.cli.shared.graders import Chosen, TunedBy
-from rag_evals.cli.shared.options import RowFile, flat, grading_language
+from rag_evals.cli.shared.options import Json, RowFile, flat, grading_language
 from rag_evals.cli.shared.runs import Outputs, check_group_column, run_or_exit
 from rag_evals.errors import ConfigurationError, TooManyFailuresError
 from rag_evals.report.screen import echo, echo_json
 from rag_evals.report.tables import View
 from rag_evals.report.terminal import announce_columns, show_json, show_run
-from rag_evals.run import NOT_CLUSTERED, Run, RunOptions
-from rag_evals.run.engine.batches import check_batch_judges
+from rag_evals.run import NOT_CLUSTERED, Run, RunOptions, load_run
+from rag_evals.run.engine.batches import (
+    BatchSteps,
+    batch_words,
+    check_batch_judges,
+    collect_results,
+    open_batches,
+    pending_in,
+)
 from rag_evals.run.engine.evaluate import aexecute
 from rag_evals.run.plan.plan import Plan, default_folders, estimate, folders_of, make_plan
 from rag_evals.run.plan.progress import reporting
@@ -75,7 +83,7 @@ def grade(
       rag-evals grade answers.xlsx --sheet Answers --report
       rag-evals grade answers.jsonl -o graded.xlsx
     """
-    outputs.check(data, dry_run=dry_run)
+    outputs.check(data)
     _check_dry_run(dry_run, gates, outputs, options)
     sampling = draws.sampling(gates)
     asked = batches.executor(context, sampling)
@@ -151,6 +159,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
         "a gate": gates,
         "--by": outputs.by,
         "--report": outputs.report,
+        "--junit": outputs.junit,
         "--restart": options.get("restart"),
     }
     others = [name for name, value in asked.items() if value]
@@ -175,3 +184,83 @@ def _carry_out(
     except TooManyFailuresError as error:
         run, too_many = error.run, error
     return run, too_many
+
+
+batch = typer.Typer(
+    name="batch",
+    help="Watch and collect the batches started by grade --batch.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+@batch.callback()
+def _batch() -> None: ...
+
+
+_TOLD = ("batch", "status", "ended", "requests", "endpoint", "model")
+
+
+@batch.command()
+def collect(
+    context: typer.Context,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
+    status: Annotated[
+        bool, typer.Option("--status", help="Only show the status of the batches.")
+    ] = False,
+    send: Annotated[
+        bool,
+        typer.Option(
+            "--send",
+            help="Then send the outstanding calls: follow-up calls, re-asks after invalid replies, "
+            "and calls that a batch lost.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Also resend batches that the endpoint no longer has."),
+    ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Keep sending and waiting until no row is pending.")
+    ] = False,
+    json_output: Json = False,
+) -> None:
+    """Fetch the replies of finished batches, and grade the rows that they complete.
+
+    Applies the gates given to `grade --batch`. The exit code is 4 while any row is pending. With
+    --status, it is 3 if rows failed.
+
+    [bold]Examples[/bold]
+
+      rag-evals batch collect runs/batched --status
+      rag-evals batch collect runs/batched
+      rag-evals batch collect runs/batched --send
+      rag-evals batch collect runs/batched --wait
+    """
+    if status:
+        if send or again or wait:
+            raise ConfigurationError("--status sends nothing; omit --send, --again and --wait")
+        _show_states(run, json_output=json_output)
+    steps = BatchSteps(send=send or again or wait, wait=wait, again=again)
+    grade_again(grade, context, run, steps, json_output=json_output)
+    if pending_in(run):
+        raise typer.Exit(NOT_DECIDED)
+
+
+def _show_states(run: Path, *, json_output: bool) -> NoReturn:
+    with open_batches(run) as table:
+        collect_results(table, echo, only_ask=True)
+        parts = table.parts()
+    pending, failed = pending_in(run), load_run(run).summary().failed
+    if json_output:
+        numbers = [{name: getattr(part, name) for name in _TOLD} for part in parts]
+        echo_json(json.dumps({"batches": numbers, "pending": pending, "failed": failed}))
+    else:
+        for part in parts:
+            name = part.batch or f"part {part.number}"
+            echo(f"{name}: {part.status}, {part.ended} of {part.requests} requests processed")
+        echo(batch_words(parts))
+        echo(f"{pending} gradings pending, {failed} failed")
+    if pending or parts:
+        raise typer.Exit(NOT_DECIDED)
+    raise typer.Exit(TOO_MANY_FAILURES if failed else 0)

@@ -36,7 +36,6 @@ from rag_evals.cli.shared.options import (
     Threshold,
     flat,
     out_file,
-    print_result,
 )
 from rag_evals.cli.shared.runs import open_run
 from rag_evals.errors import ConfigurationError, DataError
@@ -164,7 +163,7 @@ def correct(
     found = rag_evals.correct(
         open_run(run), **labels.arguments(), cluster=cluster, threshold=threshold
     )
-    print_result(found, found, json_output=json_output)
+    Output(json_output).result(found, found)
 
 
 @judge.command()

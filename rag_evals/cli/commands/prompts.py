@@ -175,14 +175,11 @@ def _arriving(
 
 
 def _shown_fields(shares: Mapping[str, bool | None]) -> dict[str, str]:
-    names = dict.fromkeys(name.partition(",")[0] for name in shares)
-    whole = {
-        name: all(whole for part, whole in shares.items() if part.partition(",")[0] == name)
-        for name in names
-    }
+    fields = dict.fromkeys(name.partition(",")[0] for name in shares)
+    cut = {name.partition(",")[0] for name, is_whole in shares.items() if not is_whole}
     return {
-        "arrives whole": ", ".join(filter(whole.get, names)) or "-",
-        "does not": ", ".join(name for name in names if not whole[name]) or "-",
+        "arrives whole": ", ".join(name for name in fields if name not in cut) or "-",
+        "does not": ", ".join(name for name in fields if name in cut) or "-",
     }
 
 
@@ -296,11 +293,10 @@ def _show_list(
 ) -> list[str]:
     """Print the entries that contain all words, and return their names."""
     wanted = [word.casefold() for word in words]
-    texts = [" ".join(map(_text, one.values())).casefold() for one in entries]
     found = [
         one
-        for one, text in zip(entries, texts, strict=True)
-        if all(word in text for word in wanted)
+        for one in entries
+        if all(word in " ".join(map(_text, one.values())).casefold() for word in wanted)
     ]
     if not found:
         names = [str(one[kind]) for one in entries]

@@ -228,20 +228,16 @@ _HELP_ALL = _keyword(
 )
 
 
-def print_result(numbers: object, text: object, *, json_output: bool) -> None:
-    if json_output:
-        echo_json(to_json(numbers).decode())
-    else:
-        echo(text)
-
-
 @dataclass(frozen=True)
 class Output:
     json_output: Json = False
     quiet: Quiet = False
 
     def result(self, numbers: object, text: object) -> None:
-        print_result(numbers, text, json_output=self.json_output)
+        if self.json_output:
+            echo_json(to_json(numbers).decode())
+        else:
+            echo(text)
 
     def offer_next(self, *words: object, language: str = "en") -> None:
         if not (self.quiet or self.json_output):

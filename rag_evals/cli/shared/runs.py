@@ -117,11 +117,14 @@ class Outputs(Output):
     def folder(self) -> Path | None:
         return None if self.table is not None else self.out
 
-    def check(self, data: str, *, dry_run: bool) -> None:
+    def check(self, data: str) -> None:
         if self.row_under is not None and self.junit is None and not _warns():
             raise ConfigurationError(f"--row-under {self.row_under:g} does nothing without --junit")
-        if self.junit is not None:
-            _check_file(self.junit, dry_run=dry_run)
+        if self.junit is not None and (self.junit.is_dir() or not self.junit.parent.is_dir()):
+            raise ConfigurationError(
+                f"--junit {str(self.junit)!r} cannot be written; expected a file in an existing "
+                "folder"
+            )
         for option, file in (("--junit", self.junit), ("--out", self.table)):
             if file is not None and os.path.realpath(file) == os.path.realpath(data):
                 raise ConfigurationError(
@@ -175,17 +178,6 @@ class Outputs(Output):
 
 def _warns() -> bool:
     return os.environ.get(_ON_GITHUB) == "true"
-
-
-def _check_file(junit: Path, *, dry_run: bool) -> None:
-    if dry_run:
-        raise ConfigurationError(
-            "--dry-run grades nothing, so it cannot be combined with --junit; omit one of them"
-        )
-    if junit.is_dir() or not junit.parent.is_dir():
-        raise ConfigurationError(
-            f"--junit {str(junit)!r} cannot be written; expected a file in an existing folder"
-        )
 
 
 def check_group_column(plan: Plan, by: str | None, use: str = "group") -> None:
