@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypedDict, TypeVar, Unpack, get_args
 
@@ -117,7 +116,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
         self._prompt = Prompt.load(prompt)
         block = options.get("chunk_template")
-        self._block = _shipped("chunk_template") if block is None else Prompt.load(block)
+        self._block = Prompt.shipped("chunk_template") if block is None else Prompt.load(block)
         header = self._prompt.header
         self.response_model = response_model
         self.result_model = result_model
@@ -143,7 +142,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if self._places_data:
             self._check_shown()
         if issubclass(response_model, ByStatement) and self.unit is not None:
-            self._form = _shipped("reply_form")
+            self._form = Prompt.shipped("reply_form")
 
     def _example(self, number: int, given: ExampleInput) -> Example:
         example = read_example(number, given, self.response_model)
@@ -253,7 +252,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if not instructions.strip():
             raise PromptError(f"{prompt.origin}: the prompt is empty")
         if self._criteria and not prompt.uses("criteria"):
-            listed = _shipped("criteria_template").in_language(language)
+            listed = Prompt.shipped("criteria_template").in_language(language)
             instructions = f"{instructions.rstrip()}\n\n{render.text(listed, tags)}"
         data = render.text(block, tags, in_block=True)
         if form is not None:
@@ -266,14 +265,14 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     ) -> str:
         if form is None:
             return render.text(prompt, prompt.tags)
-        data = render.text(prompt, prompt.tags | _shipped("sentences_template").tags)
+        data = render.text(prompt, prompt.tags | Prompt.shipped("sentences_template").tags)
         data = self._with_ids(render, data, prompt, language).rstrip()
         return f"{data}\n\n{render.text(form, prompt.tags)}"
 
     def _with_ids(self, render: Rendering, data: str, prompt: Prompt, language: str | None) -> str:
         if self._numbered is None or prompt.uses("sentences"):
             return data
-        listed = _shipped("sentences_template").in_language(language)
+        listed = Prompt.shipped("sentences_template").in_language(language)
         return f"{data.rstrip()}\n\n{render.text(listed, prompt.tags | listed.tags)}"
 
     def call(
@@ -402,11 +401,6 @@ def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> Verdic
             "own; a unit is for FaithfulnessResult and ContextRecallResult"
         )
     return None
-
-
-@cache
-def _shipped(name: str) -> Prompt:
-    return Prompt.shipped(name)
 
 
 def _name_of(model: type) -> str:

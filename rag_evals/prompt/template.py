@@ -295,6 +295,7 @@ class Prompt:
         return prompt
 
     @classmethod
+    @cache
     def shipped(cls, name: str, language: str | None = None) -> "Prompt":
         """Load a shipped prompt by its file stem; None for English."""
         stem = name if language is None else f"{language}/{name}"
@@ -312,7 +313,7 @@ class Prompt:
         code = (language or "").lower().replace("_", "-").partition("-")[0]
         if self.stem is None or code not in shipped_languages():
             return self
-        return _shipped_in(self.stem, code) or self
+        return self.shipped(self.stem, code) if self.stem in shipped_names(code) else self
 
     def uses(self, variable: str) -> bool:
         """True if the template or one of its parents uses a variable."""
@@ -403,11 +404,6 @@ class Prompt:
         """Omit compiled templates and rendered texts, which can be recreated."""
         dropped = ("_environment", "_template", "kept")
         return {name: value for name, value in vars(self).items() if name not in dropped}
-
-
-@cache
-def _shipped_in(stem: str, language: str) -> Prompt | None:
-    return Prompt.shipped(stem, language) if stem in shipped_names(language) else None
 
 
 @cache

@@ -7,25 +7,23 @@ reported with raw agreement, base rate and both error rates.
 import math
 import random
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 
-from rag_evals.errors import InvalidScoresError, TooFewLabelsError
+from rag_evals.errors import TooFewLabelsError
 from rag_evals.stats.distributions import quantile
 from rag_evals.stats.intervals import (
     Interval,
     Keys,
+    MeanError,
     Weights,
     effective_rows,
-    effective_wilson_interval,
     mean_interval,
     require_aligned,
     require_both_labels,
-    require_fraction,
-    require_positive,
     require_scores,
     weighted_values,
 )
@@ -69,9 +67,7 @@ class Agreement:
 
 
 def count_confusion(labels: Sequence[bool], verdicts: Sequence[bool]) -> Confusion:
-    require_aligned("labels", labels, "verdicts", verdicts)
-    pairs = Counter(zip(map(bool, labels), map(bool, verdicts), strict=True))
-    return Confusion(pairs[True, True], pairs[False, True], pairs[True, False], pairs[False, False])
+    return Confusion(*map(int, _weighted_counts(labels, verdicts, None)))
 
 
 def measure_agreement(
@@ -80,17 +76,10 @@ def measure_agreement(
     *,
     clusters: Keys = None,
     weights: Weights = None,
-    resamples: int = 4_000,
 ) -> Agreement:
-    """Measure the agreement between a judge and people's labels.
-
-    `resamples` is the number of draws for the intervals of balanced accuracy and kappa. The counts
-    in `confusion` are not weighted.
-    """
-    require_positive("resamples", resamples)
+    """Measure the agreement between a judge and people's labels; `confusion` is not weighted."""
     confusion = count_confusion(labels, verdicts)
-    if not labels:
-        raise InvalidScoresError("labels is empty; at least one labelled row is needed")
+    require_scores("labels", labels)
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
     matched = _Matches(matches, clusters, weights)
     right, wrong = matched.of(labels), matched.of([not label for label in labels])
@@ -104,8 +93,8 @@ def measure_agreement(
         sensitivity=right.rate(),
         specificity=wrong.rate(),
         precision=matched.of(verdicts).rate(),
-        balanced_accuracy=_balanced_accuracy(right, wrong, counts, resamples),
-        kappa=_kappa_interval(counts, matched.size() / len(matches), resamples),
+        balanced_accuracy=_balanced_accuracy(right, wrong, counts),
+        kappa=_kappa_interval(counts, matched.size() / len(matches)),
     )
 
 
@@ -143,9 +132,7 @@ class _Matches:
 _Counts = tuple[float, float, float, float]
 
 
-def _balanced_accuracy(
-    right: _Matches, wrong: _Matches, counts: _Counts, resamples: int
-) -> Interval | None:
+def _balanced_accuracy(right: _Matches, wrong: _Matches, counts: _Counts) -> Interval | None:
     """Estimate the mean of both rates by a parametric bootstrap."""
     if not (right.values and wrong.values):
         return None
@@ -153,11 +140,11 @@ def _balanced_accuracy(
     estimate = (found / (found + missed) + rejected / (false + rejected)) / 2
     shapes = right.shapes(), wrong.shapes()
     return _drawn_interval(
-        estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2, resamples
+        estimate, lambda rng: sum(rng.betavariate(*shape) for shape in shapes) / 2
     )
 
 
-def _kappa_interval(counts: _Counts, share: float, resamples: int) -> Interval | None:
+def _kappa_interval(counts: _Counts, share: float) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
     If the agreement is complete, the plain bootstrap interval has no width and covers 24 %, so one
@@ -168,14 +155,14 @@ def _kappa_interval(counts: _Counts, share: float, resamples: int) -> Interval |
         return None
     shapes = [count * share + 1 / 4 for count in counts]
     return _drawn_interval(
-        estimate, lambda rng: _kappa(*(rng.gammavariate(one, 1) for one in shapes)), resamples
+        estimate, lambda rng: _kappa(*(rng.gammavariate(one, 1) for one in shapes))
     )
 
 
 def _drawn_interval(
     estimate: float,
     draw: Callable[[random.Random], float | None],
-    resamples: int,
+    resamples: int = 4_000,
     method: str = "smoothed bootstrap",
 ) -> Interval:
     """Return the quantiles of draws as an interval that contains the estimate.
@@ -191,11 +178,11 @@ def _drawn_interval(
 
 def _weighted_counts(labels: Sequence[bool], verdicts: Sequence[bool], weights: Weights) -> _Counts:
     """Return the weighted counts of the confusion, which add up to the number of rows."""
-    share = 1.0 if weights is None else len(weights) / math.fsum(weights)
-    sums = dict.fromkeys(((a, b) for a in (True, False) for b in (True, False)), 0.0)
-    for label, verdict, weight in zip(
-        labels, verdicts, weights or [1.0] * len(labels), strict=True
-    ):
+    require_aligned("labels", labels, "verdicts", verdicts)
+    each = [1.0] * len(labels) if weights is None else weights
+    share = len(each) / (math.fsum(each) or 1.0)
+    sums: defaultdict[tuple[bool, bool], float] = defaultdict(float)
+    for label, verdict, weight in zip(labels, verdicts, each, strict=True):
         sums[bool(label), bool(verdict)] += weight * share
     return sums[True, True], sums[False, True], sums[True, False], sums[False, False]
 
@@ -210,9 +197,7 @@ def _kappa(both: float, judge: float, people: float, neither: float) -> float | 
 _Ratings = tuple[tuple[Hashable, int], ...]
 
 
-def krippendorff_interval(
-    ratings: Sequence[Sequence[Hashable | None]], *, resamples: int = 2_000
-) -> Interval | None:
+def krippendorff_interval(ratings: Sequence[Sequence[Hashable | None]]) -> Interval | None:
     """Estimate the agreement among people: Krippendorff's alpha (2011) for categories.
 
     `ratings` contains, for each item, the category that each person chose, or None. The bootstrap
@@ -229,10 +214,7 @@ def krippendorff_interval(
     if estimate is None:
         return None
     return _drawn_interval(
-        estimate,
-        lambda rng: _alpha(rng.choices(items, k=len(items))),
-        resamples,
-        "bootstrap of items",
+        estimate, lambda rng: _alpha(rng.choices(items, k=len(items))), 2_000, "bootstrap of items"
     )
 
 
@@ -268,9 +250,7 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
     return max(set(scores), key=lambda threshold: (accuracy(threshold), threshold))
 
 
-def auroc_interval(
-    labels: Sequence[bool], scores: Sequence[float], *, confidence: float = 0.95
-) -> Interval:
+def auroc_interval(labels: Sequence[bool], scores: Sequence[float]) -> Interval:
     """Estimate how often a True row scores higher than a False one, by DeLong's method (1988).
 
     Ties count half.
@@ -278,7 +258,6 @@ def auroc_interval(
     Raises:
         TooFewLabelsError: Either label occurs fewer than two times.
     """
-    require_fraction("confidence", confidence)
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
@@ -293,9 +272,7 @@ def auroc_interval(
         for shares in (above, below)
     )
     # The rarer label limits the precision.
-    return effective_wilson_interval(
-        area, math.sqrt(variance), fewest - 1, fewest, confidence=confidence
-    )
+    return MeanError(area, math.sqrt(variance), fewest - 1, fewest).wilson_interval()
 
 
 def calibration_error(labels: Sequence[bool], scores: Sequence[float]) -> float:

@@ -134,7 +134,6 @@ def summarize_groups(
     reasons: Sequence[str | None] | None = None,
     clusters: Keys = None,
     bands: Sequence[Band] = DEFAULT_BANDS,
-    confidence: float = 0.95,
 ) -> list[GroupScores]:
     """Summarize the scores of each group, in order of first appearance.
 
@@ -143,35 +142,32 @@ def summarize_groups(
     """
     if not scores:
         raise InvalidScoresError("scores is empty; at least one row is needed")
-    require_aligned("scores", scores, "groups", groups)
-    for name, column in (("reasons", reasons), ("clusters", clusters)):
-        if column is not None:
-            require_aligned("scores", scores, name, column)
-    members: dict[str | None, list[int]] = {}
-    for row, group in enumerate(groups):
-        members.setdefault(group, []).append(row)
+    reasons, clusters = reasons or [None] * len(scores), clusters or [None] * len(scores)
+    for name, column in (("groups", groups), ("reasons", reasons), ("clusters", clusters)):
+        require_aligned("scores", scores, name, column)
+    members: dict[str | None, list[tuple[float | None, str | None, Hashable]]] = {}
+    for group, score, reason, key in zip(groups, scores, reasons, clusters, strict=True):
+        members.setdefault(group, []).append((score, reason, key))
     table = []
     for group, rows in members.items():
-        kept: list[float] = []
-        kept_clusters: list[Hashable | None] = []
-        unscored: Counter[str] = Counter()
-        for row in rows:
-            score = scores[row]
-            if score is None:
-                unscored[(reasons[row] if reasons else None) or "unscored"] += 1
-                continue
-            kept.append(score)
-            kept_clusters.append(clusters[row] if clusters else None)
-        mean = mean_interval(kept, clusters=kept_clusters, confidence=confidence) if kept else None
+        scored = [(score, cluster) for score, _, cluster in rows if score is not None]
+        kept, keys = [score for score, _ in scored], [cluster for _, cluster in scored]
+        mean = mean_interval(kept, clusters=keys) if kept else None
+        unscored = Counter(reason or "unscored" for score, reason, _ in rows if score is None)
         counts = count_bands(kept, bands=bands)
         table.append(GroupScores(group, len(rows), len(kept), mean, counts, dict(unscored)))
     return table
 
 
 def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
+    std = None
+    if len(values) > 1:
+        mean = math.fsum(values) / len(values)
+        squares = math.fsum(times * (one - mean) ** 2 for one, times in equal_values(values))
+        std = math.sqrt(squares / (len(values) - 1))
     return {
         "median": median(values) if values else None,
-        "std": standard_deviation(values) if len(values) > 1 else None,
+        "std": std,
         "min": min(values, default=None),
         "max": max(values, default=None),
         "n": len(values),
@@ -187,12 +183,6 @@ def median(values: Sequence[float]) -> float:
     ends = list(accumulate(times for _, times in ordered))
     ranks = (len(values) - 1) // 2, len(values) // 2
     return statistics.fmean(ordered[bisect_right(ends, rank)][0] for rank in ranks)
-
-
-def standard_deviation(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))
-    return math.sqrt(squares / (len(values) - 1))
 
 
 def majority(scores: Sequence[float]) -> float:

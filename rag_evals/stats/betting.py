@@ -13,6 +13,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import Literal
 
@@ -89,20 +90,23 @@ def gate_test(
     above = _Independent(totals, sizes)
     lost = array("d", (rows - total for total, rows in zip(totals, sizes, strict=True)))
     below = _Independent(lost, sizes)
-    verdict: GateVerdict = "not decided"
-    if gate < _LEAST_GATE or above.log_wealth(gate) >= -math.log(error):
-        verdict = "passed"
-    elif below.log_wealth(1 - gate) >= -math.log(fail_error):
-        verdict = "failed"
+    verdict: GateVerdict = "passed"
+    if gate >= _LEAST_GATE:
+        wealths = above.log_wealth(gate), below.log_wealth(1 - gate)
+        verdict = _decide(*wealths, error, fail_error)
     estimate = math.fsum(scores) / len(scores)
     more = None
     if verdict == "not decided":
         more = _rows_more(above, below, estimate, gate, error, len(scores))
-    low, high = _bound(above.log_wealth, error), 1 - _bound(below.log_wealth, error)
-    return GateTest(
-        verdict, gate, estimate, min(low, estimate), max(high, estimate), error, len(scores),
-        more_rows=more,
-    )  # fmt: skip
+    low = min(estimate, _bound(above.log_wealth, error))
+    high = max(estimate, 1 - _bound(below.log_wealth, error))
+    return GateTest(verdict, gate, estimate, low, high, error, len(scores), more_rows=more)
+
+
+def _decide(above: float, below: float, error: float, fail_error: float) -> GateVerdict:
+    if above >= -math.log(error):
+        return "passed"
+    return "failed" if below >= -math.log(fail_error) else "not decided"
 
 
 def _difference(share: float) -> float:
@@ -189,37 +193,23 @@ class SequentialGate:
         self._scores.append(score)
         self._above.add(score)
         self._below.add(None if score is None else 1 - score)
-        if self.verdict == "not decided":
-            self.verdict = self._decided()
-
-    def _decided(self) -> GateVerdict:
-        if len(self._scores) >= self.population:
-            # All rows are graded, so the mean is known.
-            known = [score for score in self._scores if score is not None]
-            if not known:
-                return "not decided"
-            return "passed" if math.fsum(known) / len(known) >= self.gate - 1e-12 else "failed"
-        if self._above.log_wealth() >= -math.log(self._errors[0]):
-            return "passed"
-        if self._below.log_wealth() >= -math.log(self._errors[1]):
-            return "failed"
-        return "not decided"
+        if self.verdict != "not decided":
+            return
+        if len(self._scores) < self.population:
+            wealths = self._above.log_wealth(), self._below.log_wealth()
+            self.verdict = _decide(*wealths, *self._errors)
+        # All rows are graded, so the mean is known.
+        elif known := [score for score in self._scores if score is not None]:
+            is_reached = math.fsum(known) / len(known) >= self.gate - 1e-12
+            self.verdict = "passed" if is_reached else "failed"
 
     def test(self) -> GateTest:
         """Return the result so far."""
-        mean, low, high = _drawn_bounds(self._scores, self.population, self._errors[0])
+        error, scored = self._errors[0], sum(score is not None for score in self._scores)
+        found = _drawn_bounds(self._scores, self.population, error)
         left = self.population - len(self._scores)
-        return GateTest(
-            self.verdict,
-            self.gate,
-            mean,
-            low,
-            high,
-            self._errors[0],
-            sum(score is not None for score in self._scores),
-            self.population,
-            left if self.verdict == "not decided" and left else None,
-        )
+        more = left if self.verdict == "not decided" and left else None
+        return GateTest(self.verdict, self.gate, *found, error, scored, self.population, more)
 
 
 class _Drawn:
@@ -262,9 +252,9 @@ def _drawn_bounds(
     The bounds hold at any stopping time; each is wrong with probability at most `error`.
     """
     known = [score for score in scores if score is not None]
-    mean = math.fsum(known) / len(known) if known else None
-    if mean is None:
+    if not known:
         return None, 0.0, 1.0
+    mean = math.fsum(known) / len(known)
     if len(scores) >= population:
         return mean, mean, mean
 
@@ -275,8 +265,8 @@ def _drawn_bounds(
         return bet.log_wealth()
 
     mirrored = [None if score is None else 1 - score for score in scores]
-    low = _bound(lambda doubted: wealth_of(scores, doubted), error)
-    high = 1 - _bound(lambda doubted: wealth_of(mirrored, doubted), error)
+    low = _bound(partial(wealth_of, scores), error)
+    high = 1 - _bound(partial(wealth_of, mirrored), error)
     return mean, min(low, mean), max(high, mean)
 
 

@@ -93,7 +93,7 @@ def prediction_powered_mean(
     labels, judged = weighted_values(labels, weights), weighted_values(judged, weights)
     moments = _smoothed_moments(labels, judged)
     other = mean_error(unlabelled, clusters=unlabelled_clusters)
-    power = _best_power(moments, labels, judged, unlabelled, is_weighted=weights is not None)
+    power = _best_power(moments, len(labels), unlabelled, is_weighted=weights is not None)
     shift = other.mean - math.fsum(judged) / len(judged)
     estimate = min(1.0, max(0.0, labels_only.estimate + power * shift))
     variance, freedom = _rectifier_variance(moments, power, labels, judged, label_clusters)
@@ -123,9 +123,8 @@ def _require_enough(
             f"{len(labels)} labels; a correction needs at least {_LEAST_LABELS}, because with "
             "fewer, the judge's errors cannot be distinguished from chance"
         )
-    require_scores("labels", labels)
-    require_scores("judged", judged)
-    require_scores("unlabelled", unlabelled)
+    for name, values in (("labels", labels), ("judged", judged), ("unlabelled", unlabelled)):
+        require_scores(name, values)
     if len(unlabelled) < 2:
         raise InvalidScoresError(
             f"{len(unlabelled)} row without a label; if all rows are labelled, use the labels' mean"
@@ -134,7 +133,11 @@ def _require_enough(
 
 def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Moments:
     rows = [(label, score, 1.0) for label, score in zip(labels, judged, strict=True)]
-    corner = _CORNER_WEIGHT * _yes_no_likeness(labels)
+    error = mean_error(labels)
+    most = error.mean * (1 - error.mean)
+    # The labels' variance, relative to that of yes/no labels with the same mean.
+    likeness = error.standard_error**2 * len(labels) / most if most > 0 else 1.0
+    corner = _CORNER_WEIGHT * min(1.0, likeness)
     rows += [(label, score, corner) for label, score in _CORNERS]
     weight = math.fsum(share for _, _, share in rows)
     label_mean = math.fsum(label * share for label, _, share in rows) / weight
@@ -147,33 +150,18 @@ def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Mome
     )
 
 
-def _yes_no_likeness(labels: Sequence[float]) -> float:
-    """Return the labels' variance relative to that of yes/no labels with the same mean."""
-    error = mean_error(labels)
-    most = error.mean * (1 - error.mean)
-    return min(1.0, error.standard_error**2 * len(labels) / most) if most > 0 else 1.0
-
-
 def _best_power(
-    moments: _Moments,
-    labels: Sequence[float],
-    judged: Sequence[float],
-    unlabelled: Sequence[float],
-    *,
-    is_weighted: bool,
+    moments: _Moments, few: int, unlabelled: Sequence[float], *, is_weighted: bool
 ) -> float:
-    """Return the judge's weight that minimizes the variance (PPI++)."""
-    few, many = len(labels), len(unlabelled)
+    """Return the judge's weight that minimizes the variance for `few` labels (PPI++)."""
+    many, variance = len(unlabelled), mean_error(unlabelled).standard_error ** 2
     if is_weighted:
         # The variance of labelled rows differs from that of all rows, so the two cannot be pooled.
-        spread = moments.judged_variance + few * mean_error(unlabelled).standard_error ** 2
-        return min(1.0, max(0.0, moments.covariance / spread)) if spread else 0.0
-    pooled = (
-        moments.judged_variance * few + mean_error(unlabelled).standard_error ** 2 * many * many
-    ) / (few + many)
-    if pooled == 0:
-        return 0.0
-    return min(1.0, max(0.0, moments.covariance / ((1 + few / many) * pooled)))
+        spread = moments.judged_variance + few * variance
+    else:
+        pooled = (moments.judged_variance * few + variance * many * many) / (few + many)
+        spread = (1 + few / many) * pooled
+    return min(1.0, max(0.0, moments.covariance / spread)) if spread else 0.0
 
 
 def _rectifier_variance(

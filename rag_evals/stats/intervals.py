@@ -39,11 +39,6 @@ def require_fraction(name: str, value: float) -> None:
         )
 
 
-def require_positive(name: str, value: int) -> None:
-    if value < 1:
-        raise ConfigurationError(f"{name}={value!r} is too small; it must be at least 1")
-
-
 def require_scores(
     name: str, values: Sequence[float], *, bounds: tuple[float, float] | None = (0.0, 1.0)
 ) -> None:
@@ -118,7 +113,7 @@ class Clusters:
     @classmethod
     def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
         """Cluster rows by `keys`; a key of None means an independent row."""
-        return cls(by, keys, len(cluster_totals(repeat(0.0, len(keys)), clusters=keys)[1]))
+        return cls(by, keys, count_units(len(keys), keys))
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
         """Estimate the mean score; `method` includes the number of clusters."""
@@ -152,21 +147,17 @@ def mean_interval(
     """Estimate the mean score in the population of rows; even equal scores get an interval."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
-    mean = math.fsum(scores) / len(scores)
-    units = len(scores)
     if clusters is not None:
         require_aligned("rows", scores, "clusters", clusters)
-        units = len(cluster_totals(scores, clusters=clusters)[1])
+    units = count_units(len(scores), clusters)
     # Rounding differences are not variance.
     if units < 2 or max(scores) - min(scores) < 1e-9:
-        if weights is not None:
-            units = max(1, int(units * _evenness(weights)))
-        return no_spread_interval(mean, units, confidence=confidence)
+        mean = math.fsum(scores) / len(scores)
+        alike = max(1, int(units * _evenness(weights)))
+        return no_spread_interval(mean, alike, confidence=confidence)
     error = mean_error(weighted_values(scores, weights), clusters=clusters)
-    freedom = error.degrees_of_freedom * (1.0 if weights is None else _evenness(weights))
-    return effective_wilson_interval(
-        error.mean, error.standard_error, freedom, units, confidence=confidence
-    )
+    freedom = error.degrees_of_freedom * _evenness(weights)
+    return replace(error, degrees_of_freedom=freedom).wilson_interval(confidence)
 
 
 _MOST_DISTINCT = 2_000
@@ -196,32 +187,11 @@ def weighted_values(values: Sequence[float], weights: Weights) -> Sequence[float
     return [mean + w * share * (one - mean) for one, w in zip(values, weights, strict=True)]
 
 
-def _evenness(weights: Sequence[float]) -> float:
+def _evenness(weights: Weights) -> float:
     """Return the weights' effective sample size as a share of the rows (Kish 1965)."""
+    if weights is None:
+        return 1.0
     return math.fsum(weights) ** 2 / math.fsum(w * w for w in weights) / len(weights)
-
-
-def effective_wilson_interval(
-    estimate: float,
-    standard_error: float,
-    degrees_of_freedom: float,
-    units: int,
-    *,
-    confidence: float = 0.95,
-) -> Interval:
-    """Return an interval within 0 to 1 for a mean score and its standard error.
-
-    It is a Wilson interval for the number of yes/no rows that would have this standard error, with
-    a Student quantile (Korn and Graubard 1998; Franco et al. 2019). If the error is 0, or the mean
-    is 0 or 1, it uses the number of independent `units` instead.
-    """
-    variance = estimate * (1 - estimate)
-    if standard_error < 1e-12 and variance > 0:
-        return no_spread_interval(estimate, units, confidence=confidence)
-    effective = variance / standard_error**2 if variance > 0 else float(units)
-    quantile = student_t_quantile((1 + confidence) / 2, degrees_of_freedom)
-    low, high = wilson_limits(estimate, effective, quantile)
-    return Interval(estimate, low, high, confidence, "Wilson with effective rows and Student t")
 
 
 def no_spread_interval(
@@ -262,7 +232,32 @@ class MeanError:
     standard_error: float
     degrees_of_freedom: float
     units: int
-    rows: int
+
+    def student_interval(
+        self, low: float, high: float, confidence: float = 0.95, method: str = "Student t"
+    ) -> Interval:
+        """Return Student's t interval, cut off at `low` and `high`."""
+        reach = self._quantile(confidence) * self.standard_error
+        low, high = max(low, self.mean - reach), min(high, self.mean + reach)
+        return Interval(self.mean, low, high, confidence, method)
+
+    def wilson_interval(self, confidence: float = 0.95) -> Interval:
+        """Return an interval within 0 to 1 for a mean score.
+
+        It is a Wilson interval for the number of yes/no rows that would have this standard error,
+        with a Student quantile (Korn and Graubard 1998; Franco et al. 2019). If the error is 0, or
+        the mean is 0 or 1, it uses the number of independent `units` instead.
+        """
+        variance = self.mean * (1 - self.mean)
+        if self.standard_error < 1e-12 and variance > 0:
+            return no_spread_interval(self.mean, self.units, confidence=confidence)
+        effective = variance / self.standard_error**2 if variance > 0 else float(self.units)
+        low, high = wilson_limits(self.mean, effective, self._quantile(confidence))
+        method = "Wilson with effective rows and Student t"
+        return Interval(self.mean, low, high, confidence, method)
+
+    def _quantile(self, confidence: float) -> float:
+        return student_t_quantile((1 + confidence) / 2, self.degrees_of_freedom)
 
 
 def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
@@ -276,7 +271,7 @@ def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
     if clusters is None and len(values) > 1:
         squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))
         error = math.sqrt(squares / (len(values) - 1) / len(values))
-        return MeanError(mean, error, float(len(values) - 1), len(values), len(values))
+        return MeanError(mean, error, float(len(values) - 1), len(values))
     clusters = [None] if clusters is None else clusters
     require_aligned("rows", values, "clusters", clusters)
     totals, sizes = cluster_totals((value - mean for value in values), clusters=clusters)
@@ -289,43 +284,29 @@ def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
     variance = math.fsum(total * total / (1 - size / rows) for total, size in units) / rows**2
     counted = Counter(sizes)
     freedom = min(_degrees_of_freedom(counted, correlation=share) for share in (0.0, 1.0))
-    return MeanError(mean, math.sqrt(variance), freedom, len(sizes), rows)
+    return MeanError(mean, math.sqrt(variance), freedom, len(sizes))
 
 
 def count_interval(
-    values: Sequence[float],
-    *,
-    clusters: Keys = None,
-    lowest: float = -math.inf,
-    confidence: float = 0.95,
+    values: Sequence[float], *, clusters: Keys = None, lowest: float = -math.inf
 ) -> Interval:
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
     Limits are never below `lowest`. A single cluster or equal values give an interval of width 0.
     """
     require_scores("values", values, bounds=None)
-    mean = math.fsum(values) / len(values)
-    units = len(values) if clusters is None else len(cluster_totals(values, clusters=clusters)[1])
-    if units < 2:
-        return Interval(mean, mean, mean, confidence, "no spread was seen")
-    error = mean_error(values, clusters=clusters)
-    quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
-    reach = quantile * error.standard_error
-    return Interval(mean, max(lowest, mean - reach), mean + reach, confidence, "Student t")
+    if count_units(len(values), clusters) < 2:
+        mean = math.fsum(values) / len(values)
+        return Interval(mean, mean, mean, method="no spread was seen")
+    return mean_error(values, clusters=clusters).student_interval(lowest, math.inf)
 
 
-def interval_of_sums(
-    rows: int, total: int, squares: int, *, lowest: float, confidence: float = 0.95
-) -> Interval | None:
-    """Like `count_interval`, but from sums of counts and squared counts; None without rows."""
-    if rows == 0:
-        return None
-    mean = total / rows
-    if rows == 1:
-        return Interval(mean, mean, mean, confidence, "no spread was seen")
+def interval_of_sums(rows: int, total: int, squares: int) -> Interval:
+    """Like `count_interval` for counts, but from the sums of them and of their squares."""
+    if rows < 2:
+        return count_interval([total], lowest=0.0)
     error = math.sqrt((squares * rows - total * total) / (rows - 1)) / rows
-    reach = student_t_quantile((1 + confidence) / 2, rows - 1.0) * error
-    return Interval(mean, max(lowest, mean - reach), mean + reach, confidence, "Student t")
+    return MeanError(total / rows, error, rows - 1.0, rows).student_interval(0.0, math.inf)
 
 
 def effective_rows(
@@ -336,15 +317,23 @@ def effective_rows(
     It is the number of rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for
     tables. If all rows are equal, the design effect is unknown, so clusters are counted instead.
     """
-    units = len(cluster_totals(matches, clusters=clusters)[0])
+    units = count_units(len(matches), clusters)
     alike = units < 2 or all(matches) or not any(matches)
     if alike or (weights is None and units == len(matches)):
-        return max(1.0, units * (1.0 if weights is None else _evenness(weights)))
+        return max(1.0, units * _evenness(weights))
     error = mean_error(weighted_values(matches, weights), clusters=clusters)
     if error.standard_error < 1e-12:
         return float(units)
     variance = error.mean * (1 - error.mean)
     return max(1.0, min(len(matches), variance / error.standard_error**2 + 1))
+
+
+def count_units(rows: int, clusters: Keys) -> int:
+    """Return the number of clusters and independent rows."""
+    if clusters is None:
+        return rows
+    alone = sum(cluster is None for cluster in clusters)
+    return alone + len(set(clusters)) - (alone > 0)
 
 
 def cluster_totals(

@@ -19,9 +19,9 @@ from rag_evals.stats.distributions import student_t_cdf, student_t_quantile
 from rag_evals.stats.intervals import (
     Interval,
     Keys,
-    MeanError,
     cluster_totals,
     count_interval,
+    count_units,
     mean_error,
     no_spread_interval,
     require_aligned,
@@ -66,18 +66,17 @@ def sign_flip_test(
     """
     require_scores("differences", differences, bounds=None)
     moved = [total for total in cluster_totals(differences, clusters=clusters)[0] if total != 0]
+    # Rounding must not make the observed sum less extreme than itself.
+    limit = abs(math.fsum(moved)) - 1e-9 * math.fsum(map(abs, moved))
     if len(moved) <= _EXACT_UNITS:
-        return SignificanceTest(_exact_p(moved), "exact sign-flip")
+        return SignificanceTest(_exact_p(moved, limit), "exact sign-flip")
     if len(differences) <= _RESAMPLED_ROWS:
-        return SignificanceTest(_random_p(moved), "Monte Carlo sign-flip")
+        return SignificanceTest(_random_p(moved, limit), "Monte Carlo sign-flip")
     return None
 
 
-def _exact_p(totals: list[float]) -> float:
+def _exact_p(totals: list[float], limit: float) -> float:
     """Return the share of sign patterns whose sum is as far from 0, by meeting in the middle."""
-    if not totals:
-        return 1.0
-    limit = _just_below(totals)
     half = len(totals) // 2
     left, right = _signed_sums(totals[:half]), sorted(_signed_sums(totals[half:]))
     extreme = 0
@@ -87,7 +86,7 @@ def _exact_p(totals: list[float]) -> float:
     return float(min(1.0, extreme / 2.0 ** len(totals)))
 
 
-def _random_p(totals: list[float]) -> float:
+def _random_p(totals: list[float], limit: float) -> float:
     """Return the share of random sign patterns as extreme, including the observed one.
 
     Each random byte selects one of 256 precomputed sums of eight totals, which is about thirty
@@ -96,19 +95,9 @@ def _random_p(totals: list[float]) -> float:
     tables = [_signed_sums(totals[start : start + 8]) for start in range(0, len(totals), 8)]
     # The last table can be shorter; repeating it makes every byte a valid, equally likely index.
     tables[-1] = tables[-1] * (256 // len(tables[-1]))
-    limit, rng = _just_below(totals), random.Random(0)
+    rng = random.Random(0)
     draws = (sum(map(getitem, tables, rng.randbytes(len(tables)))) for _ in range(_RESAMPLES))
     return (sum(abs(total) >= limit for total in draws) + 1) / (_RESAMPLES + 1)
-
-
-def _just_below(totals: list[float]) -> float:
-    """Return the absolute value of the observed sum, minus a tolerance for rounding."""
-    return abs(math.fsum(totals)) - 1e-9 * math.fsum(map(abs, totals))
-
-
-def _t_test(error: MeanError) -> SignificanceTest:
-    p_value = 2 * student_t_cdf(-abs(error.mean) / error.standard_error, error.degrees_of_freedom)
-    return SignificanceTest(max(p_value, math.ulp(0.0)), "cluster-robust t")
 
 
 def _signed_sums(totals: Sequence[float]) -> list[float]:
@@ -192,22 +181,22 @@ def compare_paired(
     """
     require_fraction("confidence", confidence)
     differences = _differences(baseline, candidate)
-    units = len(cluster_totals(differences, clusters=clusters)[0])
+    units = count_units(len(differences), clusters)
     error = None if units < 2 else mean_error(differences, clusters=clusters)
-    mean = math.fsum(differences) / len(differences)
     flips = sign_flip_test(differences, clusters=clusters)
-    detectable = None
+    test: TestName
     if error is None or error.standard_error < 1e-12:
-        # If there is no variance, only the number of equal differences matters.
-        significance = _equal_test(mean, units)
+        # If there is no variance, only the number of equal differences matters. Their limit reaches
+        # 0 at the p-value for which tail ** (1 / units) equals 1 / (1 + |mean|).
+        mean, detectable = math.fsum(differences) / len(differences), None
+        p_value, test = min(1.0, 2 * (1 + abs(mean)) ** -units), "limit for equal values"
         difference = no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)
     else:
-        significance = _t_test(error)
-        quantile = student_t_quantile((1 + confidence) / 2, error.degrees_of_freedom)
-        reach = quantile * error.standard_error
-        low, high = max(-1.0, error.mean - reach), min(1.0, error.mean + reach)
-        difference = Interval(error.mean, low, high, confidence, "cluster-robust Student t")
-        detectable = error.standard_error * _reach(error.degrees_of_freedom, confidence)
+        freedom, test = error.degrees_of_freedom, "cluster-robust t"
+        p_value = 2 * student_t_cdf(-abs(error.mean) / error.standard_error, freedom)
+        difference = error.student_interval(-1.0, 1.0, confidence, "cluster-robust Student t")
+        detectable = error.standard_error * _reach(freedom, confidence)
+    significance = SignificanceTest(max(p_value, math.ulp(0.0)), test)
     if flips is not None and flips.p_value >= significance.p_value:
         significance = flips
     if significance.p_value > 1 - confidence:
@@ -231,12 +220,10 @@ def count_difference(
 
     If there are few samples, the difference must also pass the sign-flip test.
     """
-    require_aligned("baseline counts", baseline, "candidate counts", candidate)
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
     found = count_interval(differences, clusters=clusters)
-    if len(cluster_totals(differences, clusters=clusters)[0]) > _EXACT_UNITS:
-        return found
-    flips = sign_flip_test(differences, clusters=clusters)
+    is_few = count_units(len(differences), clusters) <= _EXACT_UNITS
+    flips = sign_flip_test(differences, clusters=clusters) if is_few else None
     is_chance = flips is not None and flips.p_value > 1 - found.confidence
     return _widened_to_zero(found) if is_chance else found
 
@@ -250,15 +237,6 @@ def _differences(baseline: Sequence[float], candidate: Sequence[float]) -> list[
     changes = (new - old for old, new in zip(baseline, candidate, strict=True))
     # 0.1 + 0.2 and 0.3 are a tie, not a win by 6e-17.
     return [0.0 if abs(change) < 1e-9 else change for change in changes]
-
-
-def _equal_test(mean: float, units: int) -> SignificanceTest:
-    """Return the p-value at which the limit for equal differences reaches 0.
-
-    At this value, tail ** (1 / units) equals 1 / (1 + |mean|).
-    """
-    p_value = min(1.0, 2 * (1 + abs(mean)) ** -units)
-    return SignificanceTest(max(p_value, math.ulp(0.0)), "limit for equal values")
 
 
 def _widened_to_zero(interval: Interval) -> Interval:

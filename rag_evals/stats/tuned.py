@@ -10,15 +10,16 @@ effective number of independent rows (Kish 1965; Korn and Graubard 1998).
 
 import math
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Literal
 
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats.distributions import beta_cdf, beta_quantile, student_t_quantile
 from rag_evals.stats.intervals import (
     Keys,
+    cluster_totals,
     require_aligned,
     require_both_labels,
     require_fraction,
@@ -32,6 +33,7 @@ _HALVINGS = 40
 _CLOSE = 1e-10
 _SWEEPS = 200
 _SMALL_STEP = 1e-3
+_RIDGE = 5.0
 
 Side = Literal["supported", "unsupported"]
 """The verdict that a judge can give alone beyond a limit."""
@@ -91,13 +93,12 @@ def _newton(points: Sequence[tuple[float, float]], start: float) -> tuple[float,
     loss = _loss(points, slope, intercept)
     for _ in range(_ROUNDS):
         step = _newton_step(points, slope, intercept)
-        size = 1.0
-        for _ in range(_HALVINGS):
+        for halvings in range(_HALVINGS):
+            size = 0.5**halvings
             tried = slope + size * step[0], intercept + size * step[1]
             new = _loss(points, *tried)
             if new < loss:
                 break
-            size /= 2
         else:
             break
         gained, loss = loss - new, new
@@ -205,7 +206,7 @@ def sure_side(
 
 
 def fit_logistic(
-    rows: Sequence[Sequence[float]], targets: Sequence[bool], *, ridge: float = 5.0
+    rows: Sequence[Sequence[float]], targets: Sequence[bool]
 ) -> tuple[list[float], float]:
     """Fit a logistic regression; return a weight in log-odds for each feature, and the intercept.
 
@@ -215,15 +216,12 @@ def fit_logistic(
     require_both_labels(targets)
     columns = list(zip(*rows, strict=True))
     means = [math.fsum(column) / len(rows) for column in columns]
-    spreads = [
-        math.dist(column, [mean] * len(rows)) / math.sqrt(len(rows))
-        for column, mean in zip(columns, means, strict=True)
-    ]
-    # The weight of a constant feature stays 0.
-    spreads = [spread if spread > _CLOSE else math.inf for spread in spreads]
-    known = [[1.0] * len(rows)]
-    for column, mean, spread in zip(columns, means, spreads, strict=True):
-        known.append([(one - mean) / spread for one in column])
+    known, spreads = [[1.0] * len(rows)], []
+    for column, mean in zip(columns, means, strict=True):
+        spread = math.dist(column, [mean] * len(rows)) / math.sqrt(len(rows))
+        # The weight of a constant feature stays 0.
+        spreads.append(spread if spread > _CLOSE else math.inf)
+        known.append([(one - mean) / spreads[-1] for one in column])
     share = sum(targets) / len(targets)
     weights = [math.log(share / (1 - share))] + [0.0] * len(columns)
     odds = [weights[0]] * len(rows)
@@ -234,7 +232,7 @@ def fit_logistic(
                 (target - probability(one)) * value
                 for target, one, value in zip(targets, odds, feature, strict=True)
             )
-            penalty = ridge if place else 0.0
+            penalty = _RIDGE if place else 0.0
             # The curvature per row is at most a quarter, so steps are never too large.
             step = (slope - penalty * weights[place]) / (len(rows) / 4 + penalty)
             weights[place] += step
@@ -250,9 +248,7 @@ def error_bound(
     wrong: Sequence[bool], rows: Sequence[Hashable | None], *, confidence: float = 0.95
 ) -> float:
     """Return an upper confidence bound on the share of errors in clustered rows."""
-    share = sum(wrong) / len(wrong)
-    likeness = row_likeness([float(one) for one in wrong], rows)
-    worth = _independent_rows(rows, likeness, confidence)
+    share, worth = sum(wrong) / len(wrong), independent_rows(wrong, rows, confidence)
     return beta_quantile(confidence, share * worth + 1, (1 - share) * worth) if share < 1 else 1.0
 
 
@@ -262,21 +258,16 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
     members: dict[Hashable, list[float]] = {}
     for place, (value, row) in enumerate(zip(values, rows, strict=True)):
         members.setdefault((row, place if row is None else None), []).append(value)
-    groups = list(members.values())
-    count, groups_count = len(values), len(groups)
-    if not 1 < groups_count < count:
+    groups, count = list(members.values()), len(values)
+    if not 1 < len(groups) < count:
         return 0.0
     means = [math.fsum(group) / len(group) for group in groups]
     mean = math.fsum(values) / count
-    between = math.fsum(
-        len(group) * (own - mean) ** 2 for group, own in zip(groups, means, strict=True)
-    )
-    within = math.fsum(
-        (value - own) ** 2 for group, own in zip(groups, means, strict=True) for value in group
-    )
-    size = (count - sum(len(group) ** 2 for group in groups) / count) / (groups_count - 1)
-    between /= groups_count - 1
-    within /= count - groups_count
+    pairs = list(zip(groups, means, strict=True))
+    between = math.fsum(len(group) * (own - mean) ** 2 for group, own in pairs) / (len(groups) - 1)
+    within = math.fsum((value - own) ** 2 for group, own in pairs for value in group)
+    within /= count - len(groups)
+    size = (count - sum(len(group) ** 2 for group in groups) / count) / (len(groups) - 1)
     whole = between + (size - 1) * within
     return min(1.0, max(0.0, (between - within) / whole)) if whole > 0 else 0.0
 
@@ -325,9 +316,11 @@ def support_shift(
     return SupportShift(distance, min(1.0, max(0.0, 2 * math.fsum(terms))), len(ours))
 
 
-def independent_rows(values: Sequence[float], rows: Sequence[Hashable | None]) -> float:
+def independent_rows(
+    values: Sequence[float], rows: Sequence[Hashable | None], confidence: float = 0.95
+) -> float:
     """Return the effective number of independent rows for values that are similar within a row."""
-    return _independent_rows(rows, row_likeness(values, rows), confidence=0.95)
+    return _independent_rows(rows, row_likeness(values, rows), confidence)
 
 
 def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confidence: float) -> float:
@@ -335,13 +328,11 @@ def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confiden
 
     The Student quantile accounts for the small number of rows behind the estimated `likeness`.
     """
-    count = len(rows)
-    sizes = Counter(row for row in rows if row is not None)
-    alone = count - sizes.total()
-    units = len(sizes) + alone
+    count, sizes = len(rows), cluster_totals(repeat(0.0, len(rows)), clusters=rows)[1]
+    units = len(sizes)
     if units == count or units < 2:
         return float(units)
-    size = (sum(each * each for each in sizes.values()) + alone) / count
+    size = sum(each * each for each in sizes) / count
     worth = count / (1 + (size - 1) * likeness)
     plain, few = (student_t_quantile(confidence, free) for free in (count - 1, units - 1))
     return worth * (plain / few) ** 2

@@ -11,16 +11,18 @@ NAMES = {
         "read_judge",
         "verifier_from_string",
     ),
-    "confidence": ("Confidence", "read_signals", "sureness"),
     "decisions": ("DecisionVerifier",),
     "llm": ("LLMVerifier",),
     "tuned": (
         "AgreementFigures",
+        "Confidence",
         "Promise",
         "Tuned",
         "TunedVerifier",
         "Tuning",
+        "read_signals",
         "read_tunings",
+        "sureness",
     ),
 }
 """Names for other subpackages, grouped by file."""

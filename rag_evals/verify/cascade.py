@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rag_evals.core import (
     Claim,
@@ -17,11 +17,7 @@ from rag_evals.core import (
     stages_in,
 )
 from rag_evals.errors import ConfigurationError
-from rag_evals.verify.tuned import TunedVerifier
-
-if TYPE_CHECKING:
-    from rag_evals.verify.tuned import Tuning
-
+from rag_evals.verify.tuned import TunedVerifier, Tuning
 
 # On labelled data, "not supported" is wrong too often at any support: up to 52 % below 0.2.
 DEFAULT_UNSURE = (0.0, 0.8)
@@ -137,7 +133,7 @@ def _named(
     return [replace(one, decided_by=one.decided_by or verifier.name) for one in verdicts]
 
 
-def with_tunings(verifier: Verifier, tunings: "Sequence[Tuning]", *, prompt: str) -> Verifier:
+def with_tunings(verifier: Verifier, tunings: Sequence[Tuning], *, prompt: str) -> Verifier:
     """Return the verifier with each stage tuned by its own file."""
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
@@ -170,7 +166,7 @@ def described_stages(verifier: Verifier) -> list[dict[str, Any]]:
 
 
 def _tuned(
-    verifier: Verifier, by_stage: "dict[str, Tuning]", prompt: str, before: tuple[str, ...]
+    verifier: Verifier, by_stage: dict[str, Tuning], prompt: str, before: tuple[str, ...]
 ) -> Verifier:
     if isinstance(verifier, CascadeVerifier):
         first = _tuned(verifier.first, by_stage, prompt, before)
@@ -181,22 +177,15 @@ def _tuned(
     tuning = by_stage.get(verifier.name)
     if tuning is None:
         return verifier
-    _require_same(tuning, verifier, prompt, before)
-    return TunedVerifier(verifier, tuning)
-
-
-def _require_same(
-    tuning: "Tuning", verifier: Verifier, prompt: str, before: tuple[str, ...]
-) -> None:
-    changed = None
     if tuning.judge != verifier.fingerprint():
         changed = "for another version of it (its model, settings or threshold differ)"
     elif tuning.prompt != prompt:
         changed = "for statements found in another way (prompt, language or extractor)"
     elif tuning.before != before:
         changed = "for other verifiers before it in the cascade, or the same ones tuned differently"
-    if changed:
-        raise ConfigurationError(
-            f"the tuned file for {tuning.stage!r} is stale or foreign: it is {changed}; run "
-            "`rag-evals judge tune` again on a run of this judge"
-        )
+    else:
+        return TunedVerifier(verifier, tuning)
+    raise ConfigurationError(
+        f"the tuned file for {tuning.stage!r} is stale or foreign: it is {changed}; run "
+        "`rag-evals judge tune` again on a run of this judge"
+    )

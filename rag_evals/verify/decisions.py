@@ -16,8 +16,10 @@ from rag_evals.core import (
     VerifierTraits,
     VerifyCall,
     fingerprint,
+    phrases,
     require_fraction,
 )
+from rag_evals.core.wording import LANGUAGES
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, JudgeRefusedError
 from rag_evals.judge import DecisionCall
@@ -37,26 +39,6 @@ _NO_CHUNK = "none"
 _READER = EmbeddedVerifier()
 # Tags used in the request; the data are escaped so that they cannot contain these tags.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
-_ENGLISH = {
-    "supported": "The chunks alone, taken together, show this statement to be so.",
-    "carrier": "Which chunk shows this statement to be so?",
-    "question": "It answers this question:",
-    "before": "It follows these words:",
-    "sentence": "It comes from this sentence:",
-    "probability": "P(supported) {support:.2f}",
-    "carried": "; supported by chunk {chunk}",
-    "declined": "; the model declined to say which chunk supports it",
-}
-_RUSSIAN = {
-    "supported": "Фрагменты сами по себе, взятые вместе, показывают, что это так.",
-    "carrier": "Какой фрагмент показывает, что это так?",
-    "question": "Это ответ на вопрос:",
-    "before": "Перед этим сказано:",
-    "sentence": "Это часть предложения:",
-    "probability": "P(подтверждено) {support:.2f}",
-    "carried": "; подтверждает фрагмент {chunk}",
-    "declined": "; модель отказалась назвать фрагмент, который это подтверждает",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +100,9 @@ class DecisionVerifier:
 
     def fingerprint(self) -> str:
         """Return a hash of the endpoint, questions and threshold."""
-        return fingerprint(
-            _VERSION,
-            self.endpoint,
-            self.chunks,
-            self._limit,
-            [_ENGLISH, _RUSSIAN],
-            _READER.fingerprint(),
-        )
+        words = [phrases(language).section("decisions") for language in LANGUAGES]
+        own = (_VERSION, self.endpoint, self.chunks, self._limit, words)
+        return fingerprint(*own, _READER.fingerprint())
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Ask about all claims at once; the embedded verifier explains the verdicts.
@@ -197,7 +174,7 @@ class DecisionVerifier:
 
 
 def _words_for(claim: Claim) -> Mapping[str, str]:
-    return _RUSSIAN if has_russian(claim.text) else _ENGLISH
+    return phrases("ru" if has_russian(claim.text) else "en").section("decisions")
 
 
 def _chunk_ids(chosen: Sequence[DecisionAnswer], count: int) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypedDict, Unpack
 
 from rag_evals.core import (
@@ -129,9 +129,8 @@ class Guarded:
         claims = sum(one.is_supported is not None for one in self.sentences)
         verdict = "passed" if self.passed else "not passed"
         bound = f"; {self.bound}" if self.bound else ""
-        return (
-            f"Guarded({verdict}: {len(self.unsupported)} of {claims} claims not supported{bound})"
-        )
+        wrong = len(self.unsupported)
+        return f"Guarded({verdict}: {wrong} of {claims} claims not supported{bound})"
 
 
 async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
@@ -152,7 +151,9 @@ async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptio
 def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
     """Decide each sentence of an answer in the current thread; see `guard`."""
     guarding = _Guarding(context, **options)
-    sentences = tuple(guarding.decided(_checked(answer), 0))
+    if answer is None:
+        raise DataError("answer is None; expected a text")
+    sentences = tuple(guarding.decided(answer, 0))
     return Guarded(sentences, guarding.warnings(answer, sentences))
 
 
@@ -190,14 +191,8 @@ async def guard_stream(
             yield sentence
             if not sentence.is_decided and sentence.support is None:
                 return
-    for sentence in await asyncio.to_thread(guarding.decided, _checked(text), seen):
+    for sentence in await asyncio.to_thread(guarding.decided, text, seen):
         yield sentence
-
-
-def _checked(answer: str | None) -> str:
-    if answer is None:
-        raise DataError("answer is None; expected a text")
-    return Sample(answer=answer).answer or ""
 
 
 class _Guarding:
@@ -231,6 +226,9 @@ class _Guarding:
         # Imported here: it is slow to load, and most programs never use a guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
+        if not more_follows:
+            # Reject lone surrogates.
+            Sample(answer=text)
         prepared = prepare_answer(text)
         if more_follows:
             # The first word of a sentence shows where the previous sentence ended.
@@ -242,10 +240,8 @@ class _Guarding:
         while left:
             if bound := self._reached():
                 start = left[0][0].start
-                rest = GuardedSentence(
-                    text[start:], start, len(text), False, None, bound, (), False
-                )
-                return [*found, rest]
+                rest = GuardedSentence(text[start:], start, len(text), is_supported=False)
+                return [*found, replace(rest, reason=bound, is_decided=False)]
             count = min(_AT_ONCE, self._most_sentences - self._sentences)
             now, left = left[:count], left[count:]
             began = time.monotonic()
@@ -277,22 +273,19 @@ class _Guarding:
         claims = [claim for _, claim in asked if claim is not None]
         verdicts = iter(self._verifier.verify(claims, self._chunks))
         for one, claim in asked:
+            sentence = GuardedSentence(one.text, one.start, one.end, is_supported=None)
             if claim is None:
-                yield GuardedSentence(one.text, one.start, one.end, None)
+                yield sentence
                 continue
             verdict = next(verdicts)
             language = language_in(one.text, self._question, self._chunks)
             unread = "" if self._verifier.reads(language) else unread_words(language)
-            # Without chunks, nothing is supported, whatever the threshold.
-            is_supported = verdict.is_supported and bool(self._chunks) and not unread
-            reason = unread or verdict.reason
-            yield GuardedSentence(
-                one.text,
-                one.start,
-                one.end,
-                is_supported,
-                verdict.support,
-                reason,
-                verdict.chunk_ids,
-                not unread,
+            yield replace(
+                sentence,
+                # Without chunks, nothing is supported, whatever the threshold.
+                is_supported=verdict.is_supported and bool(self._chunks) and not unread,
+                support=verdict.support,
+                reason=unread or verdict.reason,
+                chunk_ids=verdict.chunk_ids,
+                is_decided=not unread,
             )

@@ -4,7 +4,6 @@ A string is `embedded`, `hf:MODEL`, `decisions:PROVIDER/MODEL`, `A>B`, or an end
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -33,13 +32,11 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 """Prefixes for Hugging Face classifiers and decision models."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(NamedTuple):
     """A type of verifier.
 
     Attributes:
-        make: The verifier's class in `rag_evals.verify`, or a function that parses the whole
-            string.
+        make: The verifier's class in `rag_evals.verify`, or a function that parses the string.
         what: What messages call this type.
         example: An example string; empty if nothing follows the prefix.
         options: Types of the options that follow `?`.
@@ -48,7 +45,7 @@ class _Kind:
     make: str | Callable[[str], Verifier | None]
     what: str = ""
     example: str = ""
-    options: Mapping[str, type] = field(default_factory=dict)
+    options: Mapping[str, type] = {}
 
 
 def _embedded(part: str) -> Verifier | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -109,7 +109,7 @@ class PromptedPart:
 
     @cached_property
     def _template(self) -> Prompt:
-        return _shipped(self.shipped) if self.prompt is None else Prompt.load(self.prompt)
+        return Prompt.shipped(self.shipped) if self.prompt is None else Prompt.load(self.prompt)
 
     @cached_property
     def _read_examples(self) -> dict[str, list[Example]]:
@@ -240,8 +240,3 @@ def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None
     if not any(parts.values()):
         return None
     return {name: text and escape_tags(text, tags) for name, text in parts.items()}
-
-
-@cache
-def _shipped(name: str) -> Prompt:
-    return Prompt.shipped(name)

@@ -1,8 +1,13 @@
-"""Tuned verifiers: a map fitted on labels converts their support to a probability."""
+"""Tuned verifiers: labels tell what a support means, and how certain a verdict is.
 
-from collections.abc import Sequence
+`judge tune` fits a map from a verifier's support to a probability, and a logistic map from several
+signals of a result, such as the support and the quotes, to the probability that it is right.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rag_evals.core import (
     Claim,
+    Finding,
     Flow,
     Verdict,
     VerifiedTexts,
@@ -18,15 +24,18 @@ from rag_evals.core import (
     VerifierTraits,
     fault_of,
     fingerprint,
+    phrases,
     private_file,
 )
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.stats import LEFT_OPEN
-from rag_evals.stats.tuned import SupportMap
-from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of
-from rag_evals.verify.confidence import Confidence
+from rag_evals.stats.tuned import SupportMap, log_odds, probability
+from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, words_of
 
 _Share = Field(ge=0, le=1)
+_EMBEDDED = "embedded"
+_MOST_ODDS = 0.99
 _CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth", "confidence"}
 
 
@@ -45,6 +54,9 @@ class AgreementFigures(_TunedPart):
     low: float = _Share
     high: float = _Share
     calibration_error: float = _Share
+
+    def __str__(self) -> str:
+        return f"{self.balanced_accuracy:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
 class Promise(_TunedPart):
@@ -72,6 +84,64 @@ class Promise(_TunedPart):
         """Return True if the verifier may decide alone at this support."""
         low, high = self.unsupported_up_to, self.supported_from
         return (high is not None and support >= high) or (low is not None and support <= low)
+
+    def __str__(self) -> str:
+        if self.expected_error is None:
+            return (
+                f"decides nothing: no support from which at most {self.max_error:.1%} of its "
+                "verdicts are wrong"
+            )
+        low, high = self.unsupported_up_to, self.supported_from
+        limits = [] if high is None else [f"supported from {high:.3f}"]
+        limits += [] if low is None else [f"not supported up to {low:.3f}"]
+        return (
+            f"decides {self.decided_share:.0%} alone ({', '.join(limits)}); wrong in "
+            f"{self.expected_error:.1%} of these labels, promised at most {self.max_error:.1%} "
+            f"({self.confidence:.0%} confidence, over all draws of labels, those that decide "
+            "nothing among them)"
+        )
+
+
+class Confidence(_TunedPart):
+    """A fitted map from signals to the probability that a verdict is right.
+
+    Attributes:
+        auroc: How often a wrong verdict is less certain than a right one, on held-out rows;
+            `auroc_low` and `auroc_high` are its 95 % interval.
+        weights: Weight of each signal, in log-odds; empty if the interval includes 0.5.
+        limit: Confidence below which a verdict is one of the least certain.
+        skipped: Share of the labelled verdicts below the limit.
+        error: Share of wrong verdicts, on held-out rows.
+        error_kept: The same, excluding the least certain verdicts.
+        bound: Upper bound of `error_kept`, with 95 % confidence.
+    """
+
+    auroc: float = Field(ge=0, le=1)
+    auroc_low: float = Field(ge=0, le=1)
+    auroc_high: float = Field(ge=0, le=1)
+    weights: Mapping[str, float] = {}
+    intercept: float = 0.0
+    limit: float = 0.0
+    skipped: float = 0.0
+    error: float = 0.0
+    error_kept: float = 0.0
+    bound: float = 1.0
+
+    def of(self, finding: Finding, chunks: Sequence[str], attempts: int = 0) -> float | None:
+        """Return the probability that a verdict is right; None without weights or a verdict."""
+        if not self.weights or finding.verdict is None:
+            return None
+        return sureness(self.weights, self.intercept, read_signals(finding, chunks, attempts))
+
+    def __str__(self) -> str:
+        auroc = f"AUROC {self.auroc:.2f} [{self.auroc_low:.2f}, {self.auroc_high:.2f}]"
+        if not self.weights:
+            return f"no signal: the {auroc} of being wrong includes 0.5"
+        return (
+            f"{auroc} of being wrong; without the least sure {self.skipped:.0%}, "
+            f"{self.error_kept:.1%} of verdicts are wrong instead of {self.error:.1%}, and at most "
+            f"{self.bound:.1%} (95 % confidence)"
+        )
 
 
 class Tuning(_TunedPart):
@@ -151,42 +221,14 @@ class Tuning(_TunedPart):
                 f"intercept {self.intercept:.2f})",
                 f"  threshold           {self.threshold:.3f}, which the map reads as "
                 f"{self.threshold_shown:.3f}; best at {self.objective}",
-                f"  balanced accuracy   {_measured(before)} before, {_measured(after)} after",
+                f"  balanced accuracy   {before} before, {after} after",
                 f"  calibration error   {before.calibration_error:.3f} before, "
                 f"{after.calibration_error:.3f} after",
                 "  after: on rows left out of tuning, each tenth by the other nine",
-                f"  in a cascade        {self._promised()}",
+                f"  in a cascade        {self.promise or 'no promise: only rows are labelled'}",
                 f"  confidence          {self.confidence or 'not learnt: too few are wrong'}",
             ]
         )
-
-    def _promised(self) -> str:
-        promise = self.promise
-        if promise is None:
-            return "no promise: only whole rows are labelled"
-        if promise.expected_error is None:
-            return (
-                f"decides nothing: no support from which at most {promise.max_error:.1%} of its "
-                "verdicts are wrong"
-            )
-        limits = [
-            f"{side} {limit:.3f}"
-            for side, limit in (
-                ("supported from", promise.supported_from),
-                ("not supported up to", promise.unsupported_up_to),
-            )
-            if limit is not None
-        ]
-        return (
-            f"decides {promise.decided_share:.0%} alone ({', '.join(limits)}); wrong in "
-            f"{promise.expected_error:.1%} of these labels, promised at most "
-            f"{promise.max_error:.1%} ({promise.confidence:.0%} confidence, over all draws of "
-            "labels, those that decide nothing among them)"
-        )
-
-
-def _measured(figures: AgreementFigures) -> str:
-    return f"{figures.balanced_accuracy:.3f} [{figures.low:.3f}, {figures.high:.3f}]"
 
 
 Tuned = str | Path | Tuning | Sequence[str | Path | Tuning] | None
@@ -231,12 +273,6 @@ def read_tuning(path: str | Path) -> Tuning:
             f"{shown} is not a file of `rag-evals judge tune`: {where + ': ' if where else ''}"
             f"{first['msg']}"
         ) from None
-
-
-_TUNED = {
-    True: "засчитано по порогу {limit:.2f}, настроенному по разметке: {reason}",
-    False: "counted so by the threshold {limit:.2f} that labels chose: {reason}",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,8 +399,8 @@ class TunedVerifier:
         )
         ids = verdict.chunk_ids if is_supported else ()
         if is_supported != verdict.is_supported:
-            words = _TUNED[has_russian(claim.text)]
-            reason = words.format(limit=self._map(self._limit), reason=reason)
+            say, limit = phrases("ru" if has_russian(claim.text) else "en"), self._map(self._limit)
+            reason = say("stages.by_tuned_threshold", limit=limit, reason=reason)
             if is_supported:
                 ids = tuple(dict.fromkeys(one.chunk_id for one in verdict.evidence))
         return replace(
@@ -392,3 +428,63 @@ def promise_of(tuning: Tuning) -> Promise:
             "it alone, give more labels, or allow a larger --max-error"
         )
     return promise
+
+
+def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[str, float]) -> float:
+    """Return the probability that a verdict with these signals is right."""
+    parts = (weight * signals.get(name, 0.0) for name, weight in weights.items())
+    return probability(intercept + math.fsum(parts))
+
+
+def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confidence]:
+    """Return the confidence maps from a run's tuned files, keyed by verifier name."""
+    stored = {one["name"]: (one.get("tuned") or {}).get("confidence") for one in stages}
+    found = {name: Confidence.model_validate(one) for name, one in stored.items() if one}
+    return {name: one for name, one in found.items() if one.weights}
+
+
+def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
+    """Return a result's signals about a verdict, available without labels: numbers around 0.
+
+    Args:
+        finding: A finding with a verdict.
+        chunks: The texts of the chunks.
+        attempts: Number of times the judge was called.
+    """
+    side = 1.0 if finding.verdict else -1.0
+    coverage, missing, support = _compared(finding.text, tuple(chunks))
+    own = 0.0 if finding.support is None else _clear_odds(finding.support)
+    found = [one.start is not None for one in finding.quotes]
+    return {
+        "is_yes": side,
+        "margin": side * own,
+        "coverage": side * coverage,
+        "missing_number": -side * missing,
+        "quote_found": (min(found) - 0.5) if found else 0.0,
+        "asked_again": math.log(max(1, attempts)),
+        "embedded": 0.0 if finding.decided_by == _EMBEDDED else side * _clear_odds(support),
+        "length": math.log(1 + len(words_of(finding.text))) - 3,
+    }
+
+
+def _clear_odds(support: float) -> float:
+    return log_odds(min(max(support, 1 - _MOST_ODDS), _MOST_ODDS))
+
+
+@cache
+def _verifier() -> EmbeddedVerifier:
+    return EmbeddedVerifier()
+
+
+@lru_cache(maxsize=2_048)
+def _compared(text: str, chunks: tuple[str, ...]) -> tuple[float, float, float]:
+    """Return the share of words in the closest passages, missing numbers, and embedded support."""
+    if not any(map(str.strip, chunks)):
+        return 0.0, 0.0, 0.5
+    (verdict,) = _verifier().verify([text], chunks)
+    words = set(words_of(text))
+    near = {word for one in verdict.evidence for word in words_of(one.text)}
+    numbers = {word for word in words if any(map(str.isdigit, word))}
+    everywhere = {word for chunk in chunks for word in words_of(chunk)} if numbers else set()
+    coverage = len(words & near) / len(words) if words else 0.0
+    return coverage - 0.5, float(bool(numbers - everywhere)), verdict.support

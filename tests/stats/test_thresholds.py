@@ -14,7 +14,7 @@ from rag_evals.errors import (
 )
 from rag_evals.stats import auroc_interval, best_threshold, calibration_error
 from rag_evals.stats.agreement import count_confusion
-from rag_evals.stats.intervals import effective_wilson_interval
+from rag_evals.stats.intervals import MeanError
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]
 SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]
@@ -71,7 +71,7 @@ def test_an_area_worked_by_hand() -> None:
     """Three True rows are above 2, 1 and 1 of two False ones: shares 1, 1/2 and 1/2."""
     area = auroc_interval([True] * 3 + [False] * 2, [0.9, 0.4, 0.3, 0.5, 0.1])
     # DeLong: (1/18) * 3 / (3 * 2) and, of shares 1/3 and 1, (2/9) / (2 * 1).
-    expected = effective_wilson_interval(2 / 3, (1 / 36 + 1 / 9) ** 0.5, 1, 2)
+    expected = MeanError(2 / 3, (1 / 36 + 1 / 9) ** 0.5, 1, 2).wilson_interval()
 
     assert area.estimate == pytest.approx(2 / 3)
     assert (area.low, area.high) == pytest.approx((expected.low, expected.high))

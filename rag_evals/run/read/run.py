@@ -47,7 +47,7 @@ from rag_evals.run.record.summary import (
 from rag_evals.stats import Interval
 from rag_evals.stats.tuned import SupportShift
 from rag_evals.verify import Confidence
-from rag_evals.verify.confidence import stage_confidences
+from rag_evals.verify.tuned import stage_confidences
 
 
 class ScoreNumbers(ABC):

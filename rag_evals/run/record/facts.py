@@ -239,8 +239,7 @@ class RowTable:
         if self._stored is not None:
             sums = self._stored.sums()
             names = SIZES if sums["statements"][1] else SIZES[-1:]
-            means = {name: interval_of_sums(*sums[name], lowest=0.0) for name in names}
-            return [Size(name, mean) for name, mean in means.items() if mean is not None]
+            return [Size(name, interval_of_sums(*sums[name])) for name in names if sums[name][0]]
         found = []
         for name in SIZES if max(self._columns["statements"], default=0) > 0 else SIZES[-1:]:
             values, known = self._values(name)

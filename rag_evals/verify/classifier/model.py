@@ -96,13 +96,12 @@ def supported_label(config: Any, entailment: str | None) -> int:
     labels = {int(place): str(label) for place, label in config.id2label.items()}
     every = [*labels.values()]
     if entailment is not None:
-        found = [place for place, label in labels.items() if label == entailment]
-        if not found:
+        if entailment not in every:
             raise ConfigurationError(
                 f"entailment is {entailment!r}, and the model's labels are {every!r}; expected one "
                 "of them"
             )
-        return found[0]
+        return [*labels][every.index(entailment)]
     plain = {place: label.strip().lower().replace(" ", "_") for place, label in labels.items()}
     found = [place for place, name in plain.items() if name in _SUPPORTED]
     if not found and len(plain) == 2:
@@ -116,12 +115,26 @@ def supported_label(config: Any, entailment: str | None) -> int:
     )
 
 
-def weights_identity(model: str, revision: str | None, *, local_files_only: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class Source:
+    model: str
+    revision: str | None = None
+    local_files_only: bool = False
+    dtype: str = "float32"
+    entailment: str | None = None
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """Keyword arguments for `from_pretrained`."""
+        own = {} if Path(self.model).is_dir() else {"revision": self.revision or "main"}
+        return {**own, "local_files_only": self.local_files_only}
+
+
+def weights_identity(source: Source) -> str:
     """Return a hash of the folder, the commit on the hub, or, if neither is known, the name."""
-    folder = Path(model)
+    folder = Path(source.model)
     if not folder.is_dir():
-        commit = resolve_revision(model, revision, local_files_only=local_files_only)
-        return commit or f"{model}@{revision or 'main'}"
+        return find_commit(source) or f"{source.model}@{source.revision or 'main'}"
     whole = hashlib.sha256()
     for file in sorted(folder.iterdir()):
         if file.suffix in _READ and file.is_file():
@@ -132,19 +145,17 @@ def weights_identity(model: str, revision: str | None, *, local_files_only: bool
 
 
 @cache
-def resolve_revision(model: str, revision: str | None, *, local_files_only: bool) -> str | None:
+def find_commit(source: Source) -> str | None:
     """Return the commit of a model on the hub; looked up once per process."""
-    if revision is not None and _COMMIT.fullmatch(revision):
-        return revision
+    if _COMMIT.fullmatch(source.revision or ""):
+        return source.revision
     # Without torch, no model can be loaded; without a network, the hub takes 20 s to fail.
     if find_spec("torch") is None:
         return None
     try:
         from huggingface_hub import hf_hub_download  # noqa: PLC0415 - comes with the extra `hf`
 
-        file = hf_hub_download(
-            model, "config.json", revision=revision, local_files_only=local_files_only
-        )
+        file = hf_hub_download(source.model, "config.json", **source.where)
     # An unknown model or a network failure is reported when the model is loaded.
     except Exception:  # noqa: BLE001
         return None
@@ -179,21 +190,6 @@ def resolve_device(device: str) -> str:
             "device is 'mps', which this machine does not have; use 'cpu' or 'auto'"
         )
     return device
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    model: str
-    revision: str | None = None
-    local_files_only: bool = False
-    dtype: str = "float32"
-    entailment: str | None = None
-
-    @property
-    def where(self) -> dict[str, Any]:
-        """Keyword arguments for `from_pretrained`."""
-        own = {} if Path(self.model).is_dir() else {"revision": self.revision or "main"}
-        return {**own, "local_files_only": self.local_files_only}
 
 
 def adapter_for(source: Source, device: str) -> Adapter:
@@ -287,10 +283,10 @@ def _t5_config(transformers: Any, folder: Path) -> Any:
     with file.open("rb") as read:
         # A safetensors file starts with the length of its header.
         header = json.loads(read.read(int.from_bytes(read.read(8), "little")))
+    header.pop("__metadata__", None)
     shapes = {
         name.removeprefix("t5.").removeprefix("transformer."): one["shape"]
         for name, one in header.items()
-        if name != "__metadata__"
     }
     block = "encoder.block.0.layer"
     vocabulary, width = shapes.get("shared.weight") or shapes["encoder.embed_tokens.weight"]
@@ -313,13 +309,8 @@ def _t5_config(transformers: Any, folder: Path) -> Any:
 def _weights(kind: Any, source: Source, **settings: Any) -> Any:
     """Load a model with all of its weights; transformers would fill gaps with random values."""
     model = source.model
-    loaded, found = kind.from_pretrained(
-        model,
-        output_loading_info=True,
-        ignore_mismatched_sizes=True,
-        **source.where,
-        **settings,
-    )
+    settings.update(source.where, output_loading_info=True, ignore_mismatched_sizes=True)
+    loaded, found = kind.from_pretrained(model, **settings)
     missing = sorted(found["missing_keys"])
     if missing:
         raise ConfigurationError(

@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import NamedTuple, get_args
@@ -32,8 +32,8 @@ from rag_evals.verify.classifier.model import (
     Joining,
     Source,
     adapter_for,
+    find_commit,
     resolve_device,
-    resolve_revision,
     weights_identity,
 )
 
@@ -275,10 +275,11 @@ class ClassifierVerifier:
     def fingerprint(self) -> str:
         """Return a hash of the weights, windows, labels and threshold."""
         settings = (self.max_length, self.threshold, self.entailment, self.join, self.dtype)
-        return fingerprint(_VERSION, self.model, self._weights(), *settings)
+        return fingerprint(_VERSION, self.model, weights_identity(self._source), *settings)
 
-    def _weights(self) -> str:
-        return weights_identity(self.model, self.revision, local_files_only=self.local_files_only)
+    @property
+    def _source(self) -> Source:
+        return Source(self.model, self.revision, self.local_files_only, self.dtype, self.entailment)
 
     def _check(self) -> None:
         resolve_device(self.device)
@@ -292,12 +293,9 @@ class ClassifierVerifier:
     def load(self) -> SharedModel:
         """Load the model once per process; all verifiers with this model share it."""
         # Check the libraries first: without them, there is no need to contact the hub.
-        self._check()
-        local = self.local_files_only
-        revision = resolve_revision(self.model, self.revision, local_files_only=local)
-        source = Source(self.model, revision or self.revision, local, self.dtype, self.entailment)
         device = resolve_device(self.device)
-        key = (source, self._weights(), device)
+        source = replace(self._source, revision=find_commit(self._source) or self.revision)
+        key = (source, weights_identity(source), device)
         with _loading:
             if key not in _models:
                 _models[key] = SharedModel(adapter_for(source, device))
