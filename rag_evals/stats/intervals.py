@@ -103,17 +103,15 @@ class Clusters:
     Attributes:
         by: "question", "context", or a column name.
         keys: The cluster of each row; None for an independent row.
-        units: Number of clusters and independent rows.
     """
 
     by: str
     keys: Sequence[Hashable | None]
-    units: int
 
-    @classmethod
-    def of(cls, by: str, keys: Sequence[Hashable | None]) -> "Clusters":
-        """Cluster rows by `keys`; a key of None means an independent row."""
-        return cls(by, keys, count_units(len(keys), keys))
+    @property
+    def units(self) -> int:
+        """Number of clusters and independent rows."""
+        return count_units(len(self.keys), self.keys)
 
     def of_mean(self, scores: Sequence[float], confidence: float = 0.95) -> Interval:
         """Estimate the mean score; `method` includes the number of clusters."""
@@ -131,9 +129,8 @@ def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
         repeated = {key: size for key, size in runs if size > 1}
         within = sum(repeated.values())
-        units = len(hashes) - within + len(repeated)
-        if within > MOST_REPEATED * len(hashes) and units > 1:
-            return Clusters(by, [key if key in repeated else None for key in hashes], units)
+        if within > MOST_REPEATED * len(hashes) and len(hashes) - within + len(repeated) > 1:
+            return Clusters(by, [key if key in repeated else None for key in hashes])
     return None
 
 

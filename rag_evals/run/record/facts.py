@@ -212,7 +212,7 @@ class RowTable:
             return None
         codes = [0, *map(self._code, count_as)]
         keys = [key for code in codes for key in compress(whole.keys, self._having(code))]
-        return Clusters.of(whole.by, keys)
+        return Clusters(whole.by, keys)
 
     def _having(self, code: int) -> Iterator[bool]:
         return (one == code for one in self._reasons)
@@ -231,7 +231,7 @@ class RowTable:
             return None
         if self.by is None:
             return find_clusters({name: self._columns[name] for name in HASHES})
-        return Clusters.of(self.by, [key or None for key in self._columns[HASHES[0]]])
+        return Clusters(self.by, [key or None for key in self._columns[HASHES[0]]])
 
     def sizes(self) -> list[Size]:
         """Return the mean size of the answers with intervals; empty if no size is known."""
