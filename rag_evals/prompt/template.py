@@ -1,5 +1,6 @@
 """Prompt templates: Jinja text, with YAML front matter if it comes from a file."""
 
+import copy
 import os
 import re
 import traceback
@@ -277,7 +278,7 @@ class Prompt:
             return cls(prompt)
         # The text of a shipped prompt stands for that prompt, in all its languages, but without its
         # name, because it may be used with another response model.
-        known = cls.shipped(stem)
+        known = copy.copy(cls.shipped(stem))
         known.header = known.header.model_copy(update={"name": None})
         return known
 

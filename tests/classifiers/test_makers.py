@@ -23,8 +23,6 @@ from tests.classifiers.models import (
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # libraries of others warn as they like
 
-CLAIM = Claim(STATEMENTS[0], question="it was completed in ?")
-
 
 def test_claims_that_need_two_chunks_get_them_joined(tmp_path: Path) -> None:
     """Where no chunk alone supports a claim, the best pieces are read as one text."""

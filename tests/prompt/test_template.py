@@ -196,3 +196,11 @@ def test_what_a_template_may_read_does_not_depend_on_what_it_read_before() -> No
     for _ in range(2):
         with pytest.raises(PromptError, match="append"):
             refused.render(EMPTY | {"answer": "ba", "chunks": ["b"]})
+
+
+def test_loading_a_shipped_text_leaves_the_shipped_prompt_alone() -> None:
+    """Only the loaded copy loses the name."""
+    shipped = Prompt.shipped("score_faithfulness")
+    loaded = Prompt.load(shipped.text)
+
+    assert (shipped.header.name, loaded.header.name) == ("faithfulness", None)
