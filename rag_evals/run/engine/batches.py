@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import IO, Self
 
 from filelock import FileLock, Timeout
 
@@ -81,15 +81,6 @@ class BatchPart:
     batch: str | None
 
 
-class Taken(NamedTuple):
-    """Counts for a part's results; `shown` quotes the first unusable line."""
-
-    results: int
-    replies: int
-    unreadable: int
-    shown: str
-
-
 @dataclass(slots=True)
 class _OpenPart:
     number: int
@@ -152,10 +143,16 @@ class BatchTable:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             connection.execute("DELETE FROM parts WHERE number = ?", (part.number,))
 
-    @contextmanager
-    def taking(self, part: BatchPart, status: str, lines: Iterable[bytes]) -> Iterator[Taken]:
-        """Store the results of a part; roll back if the block raises."""
-        lost = f"the batch is {status} and has no reply to this request"
+    def store_results(
+        self,
+        part: BatchPart,
+        state: BatchState,
+        lines: Iterable[bytes],
+        *,
+        must_be_complete: bool = False,
+    ) -> str:
+        """Store the results of a part and describe them; if this raises, nothing is stored."""
+        lost = f"the batch is {state.status} and has no reply to this request"
         unreadable, shown = 0, ""
         with self._connection as connection:
             connection.execute(
@@ -177,8 +174,18 @@ class BatchTable:
                 "SELECT count(nullif(fault, ?)), count(reply) FROM requests WHERE part = ?",
                 (lost, part.number),
             ).fetchone()
-            yield Taken(results, replies, unreadable, shown)
+            # A reply lost in transit would be paid for twice, so download everything again.
+            if must_be_complete and (unreadable or results < (state.replied or 0)):
+                raise JudgeUnavailableError("the results are incomplete")
+            if not results and (shown or state.replied):
+                raise ConfigurationError(
+                    f"batch {state.name} has no results{shown}; nothing was stored; "
+                    f"`rag-evals batch collect {self.run}` reads them again"
+                )
             self.release(part)
+        words = _lost_words(unreadable, part.requests - results)
+        replied = f"{replies} of {part.requests} requests have a reply"
+        return f"taken: batch {state.name}, {state.status}, {replied}{words}"
 
     @contextmanager
     def round(self) -> Iterator[None]:
@@ -397,7 +404,7 @@ def collect_results(
             if not only_ask and BatchHost.of(part.endpoint).is_local and path.exists():
                 state = BatchState(str(path), "completed", replied=part.requests)
                 with path.open("rb") as lines:
-                    _store_results(table, part, state, lines, tell)
+                    tell(table.store_results(part, state, lines))
             continue
         try:
             with closing(BatchApi.open(part.endpoint)) as api:
@@ -405,7 +412,7 @@ def collect_results(
                 ended = part.ended if state.ended is None else state.ended
                 table.update(part, status=state.status, ended=ended)
                 if BatchState.is_end(state.status) and not only_ask:
-                    _download_results(table, part, state, api, tell)
+                    tell(_download_results(table, part, state, api))
         except UnknownBatchError as error:
             if not again:
                 raise UnknownBatchError(
@@ -416,9 +423,7 @@ def collect_results(
             tell(f"{error}; its {part.requests} requests are resent and paid for again")
 
 
-def _download_results(
-    table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi, tell: Tell
-) -> None:
+def _download_results(table: BatchTable, part: BatchPart, state: BatchState, api: BatchApi) -> str:
     if state.status == "failed" and not state.results:
         table.release(part)
         raise ConfigurationError(
@@ -426,41 +431,23 @@ def _download_results(
             f"fix that, and run `rag-evals batch collect {table.run} --send` to send its "
             f"{part.requests} requests again"
         )
-    for tries_left in range(_TRIES - 1, -1, -1):
+    tries = 0
+    while True:
+        tries += 1
         lines = chain.from_iterable(api.lines(state.name, file) for file in state.results)
         try:
-            _store_results(table, part, state, lines, tell, must_be_complete=tries_left > 0)
-            break
+            return table.store_results(part, state, lines, must_be_complete=tries < _TRIES)
         except JudgeUnavailableError:
-            if not tries_left:
+            if tries == _TRIES:
                 raise
-            time.sleep(seconds_before_poll(_TRIES - tries_left))
+            time.sleep(seconds_before_poll(tries))
 
 
-def _store_results(
-    table: BatchTable,
-    part: BatchPart,
-    state: BatchState,
-    lines: Iterable[bytes],
-    tell: Tell,
-    *,
-    must_be_complete: bool = False,
-) -> None:
-    with table.taking(part, state.status, lines) as taken:
-        # A reply lost in transit would be paid for twice, so download everything again.
-        if must_be_complete and (taken.unreadable or taken.results < (state.replied or 0)):
-            raise JudgeUnavailableError("the results are incomplete")
-        if not taken.results and (taken.shown or state.replied):
-            raise ConfigurationError(
-                f"batch {state.name} has no results{taken.shown}; nothing was stored; "
-                f"`rag-evals batch collect {table.run}` reads them again"
-            )
-    words = f"{taken.replies} of {part.requests} requests have a reply"
-    if taken.unreadable:
-        words += f", and {taken.unreadable} lines could not be read"
-        if (again := part.requests - taken.results) > 0:
-            words += f"; {again} requests are resent and paid for again"
-    tell(f"taken: batch {state.name}, {state.status}, {words}")
+def _lost_words(unreadable: int, resent: int) -> str:
+    if not unreadable:
+        return ""
+    again = f"; {resent} requests are resent and paid for again" if resent > 0 else ""
+    return f", and {unreadable} lines could not be read{again}"
 
 
 def pending_in(folder: Path) -> int:

@@ -46,7 +46,7 @@ from rag_evals.run.engine.session import AsyncGradingSession, session_of
 from rag_evals.run.plan.options import OPTIONS, RunOptions, refuse_idle, refuse_sampling
 from rag_evals.run.plan.plan import Graders, Plan, folders_of, make_plan
 from rag_evals.run.plan.progress import Progress, Report, reporting, silent
-from rag_evals.run.plan.sampling import RunPolicy, choose_designs
+from rag_evals.run.plan.sampling import RunPolicy
 from rag_evals.run.read.run import Run
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.run.record.samples import StoredSample
@@ -197,7 +197,7 @@ class Runner:
     # Keep the outcomes in memory.
     holds: bool
     # The policy's manifest entries.
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    _notes: Mapping[str, Any] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
     _graded: int = 0
     _done: int = 0
@@ -253,9 +253,9 @@ class Runner:
             self.plan.data.require_unchanged()
         self._summary.left_out = 0 if self._earlier is None else self._earlier.leave_out()
         self._summary.unfinished = False
-        self.notes = self._policy.finish()
+        self._notes = self._policy.finish()
         if self.store is not None:
-            self.store.finish(**self.notes)
+            self.store.finish(**self._notes)
 
     def finished(self) -> Run:
         order = {grader.name: place for place, grader in enumerate(self.plan.graders)}
@@ -273,9 +273,8 @@ class Runner:
             self._summary.versions = tuple(self.store.versions)
         models = [grader.result_model for grader in self.plan.graders]
         outcomes = self._outcomes if self.holds else None
-        return Run.fresh(
-            self._summary, self.plan.out, self._graded, models, outcomes, self._samples
-        )
+        held = outcomes, self._samples, self._notes
+        return Run.fresh(self._summary, self.plan.out, self._graded, models, *held)
 
     def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
         if self._earlier is not None and self.yields_earlier:
@@ -491,19 +490,14 @@ def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
 
 
 async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
-    run, notes = await _carried_out(plan, on_outcome)
-    every = None
+    run = await _carried_out(plan, on_outcome)
     if plan.free is not None:
         # Run this second, so that a main judge that cannot be opened leaves no folder behind.
-        every, _ = await _carried_out(plan.free, None)
-        run.beside(every)
-    stopped, budget = notes.get("stopped"), notes.get("budget")
-    if stopped is not None or every is not None:
-        choose_designs(run.summary(), run.of_grader, stopped, every, budget)
+        run.beside(await _carried_out(plan.free, None))
     return run
 
 
-async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> tuple[Run, Mapping[str, Any]]:
+async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> Run:
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
         async with runner_of(plan, yields_earlier=on_outcome is not None) as runner:
@@ -511,10 +505,8 @@ async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> tuple[Run, M
                 async for outcome in outcomes:
                     if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
                         await said
-            work.result = runner.finished()
-            notes = runner.notes
-        run: Run = work.result
-    return run, notes
+            run = work.result = runner.finished()
+    return run
 
 
 def stream(

@@ -28,12 +28,7 @@ from rag_evals.run.plan.options import DATA_OPTIONS, OPTIONS, RunOptions, refuse
 from rag_evals.run.plan.plan import Graders, Plan, make_plan
 from rag_evals.run.record.extras import ReplyLog
 from rag_evals.run.record.facts import RowFacts
-from rag_evals.run.record.outcome import (
-    COLUMNS,
-    Outcome,
-    outcome_of,
-    outcome_schema,
-)
+from rag_evals.run.record.outcome import COLUMNS, Outcome, outcome_of, outcome_schema
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

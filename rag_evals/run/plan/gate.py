@@ -141,10 +141,8 @@ class Gate:
 
     def asked(self) -> str:
         """Return the rules, as in "fail-under 0.8, min-scored 0.9"."""
-        asked = {"min-scored": self.min_scored}
-        if self.fail_under is not None:
-            asked = {"fail-under": self.fail_under, **asked}
-        return ", ".join(f"{rule} {number:.4g}" for rule, number in asked.items())
+        asked = {"fail-under": self.fail_under, "min-scored": self.min_scored}
+        return ", ".join(f"{rule} {at:.4g}" for rule, at in asked.items() if at is not None)
 
     def missed(self, summary: Summary) -> list[Missed]:
         """Return the rules that a run failed; a run without outcomes always fails."""
@@ -157,13 +155,11 @@ class Gate:
         ]
 
     def _missed(self, of_grader: GraderSummary) -> Iterator[Missed]:
-        grader, scored = of_grader.grader, len(of_grader.values(self.count))
-        why = _uncounted(of_grader, self.count)
-        yield from Missed.coverage(grader, scored, of_grader.total, self.min_scored, why=why)
+        yield from _too_few_scored(of_grader, self.min_scored, self.count)
         if self.fail_under is None:
             return
         mean, interval = of_grader.mean(self.count), of_grader.interval(count_as=self.count)
-        asked = f"{self.fail_under:g}"
+        grader, asked = of_grader.grader, f"{self.fail_under:g}"
         if mean is None or interval is None:
             yield Missed(grader, "fail-under", asked, Phrase("gate.no_score"))
             return
@@ -295,16 +291,18 @@ def decide_gate(
             clusters = numbers.clusters(count)
             keys = None if clusters is None else clusters.keys
             test = gate_test(scores, gate, error=error, fail_error=fail_error, clusters=keys)
-        why = _uncounted(numbers, count)
-        missed = Missed.coverage(grader, len(scores), numbers.total, min_scored, why=why)
+        missed = _too_few_scored(numbers, min_scored, count)
         decided.append(GraderDecision(grader, test, tuple(missed), clusters=clusters))
     return GateDecision(tuple(decided), summary.pending)
 
 
-def _uncounted(of_grader: GraderSummary, count: Mapping[str, float]) -> dict[str, int]:
-    """Count rows without a score by reason, except reasons that `count` assigns a score."""
+def _too_few_scored(
+    of_grader: GraderSummary, least: float, count: Mapping[str, float]
+) -> list[Missed]:
     unscored = of_grader.not_scorable.items()
-    return {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
+    why = {**{why: n for why, n in unscored if why not in count}, **of_grader.failed}
+    scored = len(of_grader.values(count))
+    return Missed.coverage(of_grader.grader, scored, of_grader.total, least, why=why)
 
 
 def _of_design(

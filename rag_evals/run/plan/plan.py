@@ -49,12 +49,7 @@ from rag_evals.judge.batches import BatchHost
 from rag_evals.judge.clients.build import address_of, check_endpoint
 from rag_evals.judge.clients.strings import Price, price_of
 from rag_evals.judge.wire.ask import client_settings
-from rag_evals.run.plan.options import (
-    ASKING_OPTIONS,
-    RunOptions,
-    RunSettings,
-    refuse_idle,
-)
+from rag_evals.run.plan.options import ASKING_OPTIONS, RunOptions, RunSettings, refuse_idle
 from rag_evals.run.plan.progress import Report
 from rag_evals.run.plan.sampling import (
     FEWEST_SAMPLED,
@@ -165,14 +160,6 @@ class Plan:
 
     def price(self, grader: Grader[Any]) -> Price | None:
         return price_of(self.model or grader.model or model_of(self.client))
-
-    @property
-    def price_as_of(self) -> str | None:
-        """Month of the list price; None if no price is known."""
-        endpoints = [endpoint for grader in self.graders for endpoint in grader.endpoints]
-        known = [self.price(grader) for grader in self.graders]
-        known += [price_of(model_of(endpoint)) for endpoint in endpoints]
-        return next((price.as_of for price in known if price is not None), None)
 
     def cost_usd(self, grader: Grader[Any], meter: Meter) -> float | None:
         """Return the cost of one grading; None if a price or token count is unknown."""
@@ -380,9 +367,7 @@ def _statement_cache(
     for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
         if endpoint is not None:
             judge_for(endpoint)
-    return (
-        configured_cache() if settings.cache is None else configured_cache("exact", settings.cache)
-    )
+    return configured_cache("off" if settings.cache is None else "exact", settings.cache)
 
 
 def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
@@ -436,19 +421,18 @@ class Estimate:
     def line(self, say: Phrases) -> str:
         if not self.calls and not self.at_least:
             return say("estimate.nothing", rows=self.rows)
-        money = say("estimate.unknown")
+        money, form = say("estimate.unknown"), "_at_least" if self.at_least else ""
         if self.cost_usd is not None:
             cost = say.number(self.cost_usd, 4)
-            price = "estimate.price_at_least" if self.at_least else "estimate.price"
-            money = say(price, cost=cost, month=self.price_as_of)
+            money = say(f"estimate.price{form}", cost=cost, month=self.price_as_of)
         tokens = say(
             "estimate.tokens",
             sent=self.prompt_tokens,
             received=self.completion_tokens,
             counted_by=self.counted_by,
         )
-        line = "estimate.line_at_least" if self.at_least else "estimate.line"
-        return say(line, rows=self.rows, calls=self.calls, tokens=tokens, money=money)
+        counts = {"rows": self.rows, "calls": self.calls}
+        return say(f"estimate.line{form}", tokens=tokens, money=money, **counts)
 
 
 def estimate(plan: Plan) -> Estimate:
@@ -462,17 +446,18 @@ def estimate(plan: Plan) -> Estimate:
                 for one in call.in_requests() if isinstance(call, DecisionCall) else (call,):
                     calls += 1
                     meter.add(_usage_of(one, count), endpoint=one.endpoint, model=one.model)
-    pairs = list(zip(plan.graders, meters, strict=True))
-    costs = [cost for pair in pairs if (cost := plan.cost_usd(*pair)) is not None]
+    costs = list(map(plan.cost_usd, plan.graders, meters))
     total = sum((meter.total for meter in meters), Usage())
+    prices = [plan.price(grader) for grader in plan.graders]
+    prices += [price_of(model_of(name)) for grader in plan.graders for name in grader.endpoints]
     return Estimate(
         rows,
         calls,
         total.prompt_tokens,
         total.completion_tokens,
-        sum(costs) if len(costs) == len(pairs) else None,
+        None if None in costs else sum(filter(None, costs)),
         counted_by,
-        plan.price_as_of,
+        next((price.as_of for price in prices if price is not None), None),
         at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
     )
 

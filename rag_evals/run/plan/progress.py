@@ -162,15 +162,8 @@ def _lines(stream: TextIO, say: Phrases) -> Report:
 
 @contextmanager
 def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
-    from rich.console import Console  # noqa: PLC0415 - takes 0.1 s; used only on a terminal
-    from rich.progress import (  # noqa: PLC0415 - as above
-        BarColumn,
-        MofNCompleteColumn,
-        RenderableColumn,
-        SpinnerColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar  # noqa: PLC0415 - as above
+    from rich import progress as bars  # noqa: PLC0415 - takes 0.1 s; used only on a terminal
+    from rich.console import Console  # noqa: PLC0415 - as above
     from rich.table import Column  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
 
@@ -178,13 +171,13 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     # A narrow terminal may truncate the bar and details, but not the count and remaining time.
     whole = Column(no_wrap=True)
     columns = (
-        SpinnerColumn(table_column=whole),
-        MofNCompleteColumn(table_column=whole),
-        TimeRemainingColumn(table_column=whole),
-        BarColumn(bar_width=20),
-        RenderableColumn(details),
+        bars.SpinnerColumn(table_column=whole),
+        bars.MofNCompleteColumn(table_column=whole),
+        bars.TimeRemainingColumn(table_column=whole),
+        bars.BarColumn(bar_width=20),
+        bars.RenderableColumn(details),
     )
-    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+    with bars.Progress(*columns, console=Console(file=stream), transient=True) as bar:
         task = bar.add_task("", total=None)
 
         def report(progress: Progress) -> None:

@@ -276,11 +276,11 @@ def _is_worth_it(corrected: CorrectedMean) -> bool:
 def choose_designs(
     summary: Summary,
     of_grader: Callable[[str], Sequence[Record]],
-    stopped: Mapping[str, Any] | None,
+    manifest: Mapping[str, Any],
     free: Any,
-    spending: Mapping[str, Any] | None = None,
 ) -> None:
     """Set designs that extend a sample to all rows; `free` is the embedded judge's run, if any."""
+    stopped = manifest.get("stopped")
     for name, numbers in summary.graders.items():
         if stopped is not None:
             at = {record["index"]: record for record in of_grader(name)}
@@ -291,4 +291,4 @@ def choose_designs(
             judges = summary.judge or "the judge", free.judge or "the cheap judge"
             # The budget may have covered all rows.
             if len(dear) < len(every):
-                numbers.design = SampledMean(dear, every, *judges, spending)
+                numbers.design = SampledMean(dear, every, *judges, manifest.get("budget"))

@@ -181,6 +181,7 @@ class Run(ScoreNumbers):
         models: Iterable[type[BaseModel]] = (),
         outcomes: Iterable[Outcome] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
+        manifest: Mapping[str, Any] | None = None,
     ) -> Self:
         """Create the run that was just graded.
 
@@ -191,8 +192,9 @@ class Run(ScoreNumbers):
             models: Classes of the results.
             outcomes: All outcomes in order, for a run without a folder; None if not in memory.
             samples: The samples by id, for a run without a folder.
+            manifest: Entries of the manifest about rows that were not graded.
         """
-        run = cls(folder=folder, samples=samples, models=models)
+        run = cls(folder=folder, manifest=manifest, samples=samples, models=models)
         run.graded = graded
         run._outcomes = None if outcomes is None else list(outcomes)
         run._summary = summary
@@ -514,10 +516,12 @@ class Run(ScoreNumbers):
         Raises:
             DataError: The column is not in the data.
         """
-        summary = self._summary or self._filled
+        summary, manifest, free = self._summary or self._filled, self._manifest, self._free
         if summary is None:
             summary = self._filled = self._count()
+            manifest, free = self.manifest, self.free
         if summary.shifts is None:
+            choose_designs(summary, self.of_grader, manifest, free)
             summary.shifts = self._shifts(summary.stages)
         return summary if cluster is None else self._clustered(summary, cluster)
 
@@ -668,8 +672,6 @@ class Run(ScoreNumbers):
             overlaps=manifest.get("overlaps", 0),
         )
         self._kept.index.fill(summary)
-        stopped, budget = manifest.get("stopped"), manifest.get("budget")
-        choose_designs(summary, self.of_grader, stopped, self.free, budget)
         return summary
 
 
