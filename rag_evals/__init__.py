@@ -25,7 +25,7 @@ __version__ = "0.2.0"
 
 NAMES = {
     "analysis": ("agreement", "compare"),
-    "analysis.correction": ("correct",),
+    "analysis.agreement": ("correct",),
     "analysis.tuning": ("tune",),
     "base": ("ContextEvaluation", "base"),
     "core": ("Chunk", "Result", "Sample"),

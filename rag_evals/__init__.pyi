@@ -7,7 +7,7 @@ from rag_evals import errors as errors
 from rag_evals import testing as testing
 from rag_evals.analysis import agreement as agreement
 from rag_evals.analysis import compare as compare
-from rag_evals.analysis.correction import correct as correct
+from rag_evals.analysis.agreement import correct as correct
 from rag_evals.analysis.tuning import tune as tune
 from rag_evals.base import ContextEvaluation as ContextEvaluation
 from rag_evals.core import Chunk as Chunk

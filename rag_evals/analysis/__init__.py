@@ -1,9 +1,7 @@
 """Analysis of runs: comparison, agreement with labels, correction, tuning, teaching, attacks."""
 
 from rag_evals.analysis.agreement import agreement
-from rag_evals.analysis.attack import AttackReport, attack
 from rag_evals.analysis.comparing import Comparison, compare
-from rag_evals.analysis.exam import ExamPair, ExamReport, exam, exam_numbers, exam_pairs
 from rag_evals.analysis.labels import RunInput
 from rag_evals.analysis.teaching import (
     Lesson,
@@ -12,6 +10,15 @@ from rag_evals.analysis.teaching import (
     Teaching,
     prepare_teaching,
     suspicious_labels,
+)
+from rag_evals.analysis.trials import (
+    AttackReport,
+    ExamPair,
+    ExamReport,
+    attack,
+    exam,
+    exam_numbers,
+    exam_pairs,
 )
 
 __all__ = [

@@ -4,15 +4,15 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from itertools import islice, zip_longest
 from operator import eq
-from typing import Literal, TypedDict, Unpack
+from typing import Literal
 
 from rag_evals.analysis.labels import RunInput
-from rag_evals.core import Phrase, Phrases, phrases, require_known
+from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import (
     DEFAULT_ERROR,
@@ -30,7 +30,7 @@ from rag_evals.run import (
 from rag_evals.run.plan.gate import GraderDecision
 from rag_evals.run.record.facts import SIZES
 from rag_evals.run.record.index import ScoredRow
-from rag_evals.run.record.summary import counted_words, size_interval_words
+from rag_evals.run.record.summary import counted_words, models_in, size_interval_words
 from rag_evals.stats import (
     GateTest,
     Interval,
@@ -49,6 +49,7 @@ _ROWS_SHOWN = 10
 _MOST_HTML = 10_000
 # Recorded as the data of a run whose rows did not come from a file.
 _NO_FILE = "rows"
+_RUNS = ("baseline", "candidate")
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
@@ -75,12 +76,7 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """Comparison of the rows of one group.
-
-    Attributes:
-        group: The column value shared by the rows; None if they have none.
-        adjusted_p: The p-value adjusted for the number of groups (Holm).
-    """
+    """Comparison of one group's rows; `adjusted_p` accounts for the number of groups (Holm)."""
 
     group: str | None
     paired: PairedComparison
@@ -99,12 +95,7 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """Length of the answers in both runs.
-
-    Attributes:
-        name: "statements", "supported", "unsupported" or "words", counted per row.
-        rows: Number of rows counted in both runs, whether or not they have a score.
-    """
+    """Length of the answers in both runs: one of `SIZES` per row, with or without a score."""
 
     name: str
     rows: int
@@ -201,32 +192,31 @@ class GraderComparison:
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
         """Return each number as text; `graders` is the number of compared graders."""
-        say = say or phrases()
-        verdict = _verdict_words(self.paired, self.adjusted_p, "graders", say)
+        say, paired, test = say or phrases(), self.paired, self.paired.significance
+        verdict = _verdict_words(paired, self.adjusted_p, "graders", say)
         if self.verdict in ("better", "worse"):
             verdict = say("compare.is", verdict=verdict)
         if self.verdict == "higher score, says less":
             verdict = say.named("verdicts", self.verdict)
         elif self.says_less():
             verdict = say("compare.and_less", words=verdict)
+        name = say.named("tests", test.test)
+        p_words = say("compare.p", p=say.written(f"{test.p_value:.2g}"), test=name)
+        if graders > 1:
+            adjusted = say.written(f"{self.adjusted_p:.2g}")
+            p_words = say("compare.holm", p=p_words, adjusted=adjusted, graders=graders)
         return {
             "verdict": verdict,
             "coverage": self.coverage.words(say),
             "baseline": interval_words(self.baseline, say=say),
             "candidate": interval_words(self.candidate, say=say),
-            "difference": _difference_words(self.paired, say),
-            "p": self._p_words(graders, say),
-            "detectable": _detectable_words(self.paired.detectable, say),
+            "difference": _difference_words(paired, say),
+            "p": p_words,
+            "rows": say(
+                "compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses
+            ),
+            "detectable": _detectable_words(paired.detectable, say),
         }
-
-    def _p_words(self, graders: int, say: Phrases) -> str:
-        test = self.paired.significance
-        name = say.named("tests", test.test)
-        words = say("compare.p", p=say.written(f"{test.p_value:.2g}"), test=name)
-        if graders == 1:
-            return words
-        adjusted = say.written(f"{self.adjusted_p:.2g}")
-        return say("compare.holm", p=words, adjusted=adjusted, graders=graders)
 
     def lines(self, graders: int, say: Phrases) -> Iterator[str]:
         paired, words = self.paired, self.words(graders, say)
@@ -237,9 +227,6 @@ class GraderComparison:
             by = say.named("shared", self.clustered_by or "")
             clusters = say("compare.clusters", count=paired.clusters, by=by)
         yield say("compare.line_scored", words=words["coverage"], clusters=clusters)
-        words["rows"] = say(
-            "compare.rows_words", wins=paired.wins, ties=paired.ties, losses=paired.losses
-        )
         for line in ("baseline", "candidate", "difference", "p", "rows", "detectable"):
             yield say(f"compare.line_{line}", words=words[line])
         if (needed := paired.rows_needed) is not None:
@@ -317,11 +304,10 @@ class Comparison:
         return missed if allow_shorter else missed + self._lost_statements(margin)
 
     def _lost_statements(self, margin: float) -> list[Missed]:
-        found = [(grader.grader, grader.lost_statements(margin)) for grader in self.graders]
         return [
-            Missed.less_said(name, change.baseline, change.difference, margin)
-            for name, change in found
-            if change is not None
+            Missed.less_said(grader.grader, change.baseline, change.difference, margin)
+            for grader in self.graders
+            if (change := grader.lost_statements(margin)) is not None
         ]
 
     def decision(
@@ -402,32 +388,16 @@ def _detectable_words(effect: float | None, say: Phrases) -> str:
     return say("compare.power", effect=say.written(f"{effect:.2g}"))
 
 
-class CompareOptions(TypedDict, total=False):
-    """Keyword arguments of `compare`.
-
-    Attributes:
-        count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
-        by: Data column that contains each row's group.
-        cluster: Column whose value dependent rows share, such as a document; "none" treats rows as
-            independent. By default, rows are clustered by question, or else by context, if more
-            than 5 % of them share it.
-        gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
-        error: Chance of a wrong decision, above 0 and up to 0.5; default 0.05.
-    """
-
-    count: Mapping[str, float] | None
-    by: str | None
-    cluster: str | None
-    gate: float | None
-    error: float
-
-
 def compare(
     baseline: RunInput,
     candidate: RunInput | None = None,
     *,
     pairs: Mapping[str, str] | None = None,
-    **options: Unpack[CompareOptions],
+    count: Mapping[str, float] | None = None,
+    by: str | None = None,
+    cluster: str | None = None,
+    gate: float | None = None,
+    error: float = DEFAULT_ERROR,
 ) -> Comparison:
     """Compare two runs, or two graders of one run, row by row.
 
@@ -436,7 +406,13 @@ def compare(
         candidate: The run to compare; None compares `pairs` of graders in the first run.
         pairs: Graders to compare, with the baseline's first, such as `{"strict": "mild"}`; None
             compares all graders found in both runs.
-        options: Groups, clusters, gate and more; see `CompareOptions`.
+        count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
+        by: Data column that contains each row's group.
+        cluster: Column whose value dependent rows share, such as a document; "none" treats rows as
+            independent. By default, rows are clustered by question, or else by context, if more
+            than 5 % of them share it.
+        gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
+        error: Chance of a wrong decision, above 0 and up to 0.5.
 
     Raises:
         ConfigurationError: A single run is given without `pairs`, or a grader or reason is unknown.
@@ -448,17 +424,15 @@ def compare(
             "to compare within one run, pair two of its graders, as in --pair strict=mild (in "
             "Python pairs={'strict': 'mild'}); or give a second run"
         )
-    require_known("compare", options, list(CompareOptions.__annotations__))
-    require_counts(options.get("count") or {})
-    if (gate := options.get("gate")) is not None:
-        require_gate("gate", gate, options.get("error", DEFAULT_ERROR))
+    require_counts(count or {})
+    if gate is not None:
+        require_gate("gate", gate, error)
     first = load_run(baseline)
     second = first if candidate is None else load_run(candidate)
     first, second = pair_graders(first, second, pairs or {})
-    groups = _column(options.get("by"), second, first)
-    column = _column(options.get("cluster"), second, first)
+    groups, clusters = _column(by, second, first), _column(cluster, second, first)
     common = [grader for grader in first.graders if grader in second.graders]
-    every = [_Pair(grader, first, second, options, column) for grader in common]
+    every = [_Pair(grader, first, second, count or {}, cluster, clusters) for grader in common]
     with_rows = [pair for pair in every if pair.rows]
     unscored = tuple(pair.coverage for pair in every if not pair.rows)
     if not with_rows:
@@ -469,7 +443,9 @@ def compare(
         _name(first),
         _name(second),
         tuple(
-            replace(pair.compared(each, p_value, groups), gate=pair.gate(len(with_rows)))
+            replace(
+                pair.compared(each, p_value, groups), gate=pair.gate(gate, error, len(with_rows))
+            )
             for pair, each, p_value in zip(with_rows, overall, adjusted, strict=True)
         ),
         unscored,
@@ -484,60 +460,6 @@ def _column(name: str | None, *runs: Run) -> dict[str, str | None]:
     for run in () if name in (None, NOT_CLUSTERED) else runs:
         found |= run.column(str(name))
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One grader's rows from both runs, as columns; outcomes would take too much memory.
-
-    Attributes:
-        scores: Baseline and candidate; NaN if there is no score.
-        sizes: Baseline and candidate, for each of `SIZES`; -1 if unknown.
-        shared: Hashes of question and context; 0 if empty.
-        why: Why a row lacks a score in either run, by index.
-    """
-
-    ids: list[str] = field(default_factory=list)
-    scores: Sequence["array[float]"] = field(default_factory=lambda: (array("d"), array("d")))
-    sizes: Mapping[str, Sequence["array[int]"]] = field(
-        default_factory=lambda: {name: (array("i"), array("i")) for name in SIZES}
-    )
-    shared: Mapping[str, "array[int]"] = field(
-        default_factory=lambda: {name: array("q") for name in ("question", "context")}
-    )
-    why: dict[int, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, first: Run, second: Run, grader: str, count: Mapping[str, float]) -> "_Table":
-        table = cls()
-        for pair in _join(first.scored_rows(grader), second.scored_rows(grader)):
-            table._add(pair, count)
-        return table
-
-    def _add(self, pair: "_RowPair", count: Mapping[str, float]) -> None:
-        known = next(row for row in pair if row is not None)
-        for name, hashes in self.shared.items():
-            hashes.append(getattr(known.facts, name) or 0)
-        reasons: list[str | None] = []
-        for side, row in enumerate(pair):
-            score = None if row is None else row.score
-            if row is not None and score is None:
-                score = count.get(row.reason or "")
-            self.scores[side].append(math.nan if score is None else score)
-            reasons.append(None if row is None or score is not None else row.reason or "")
-            is_read = row is not None and row.status != "failed"
-            for name, sizes in self.sizes.items():
-                sizes[side].append(row.facts.size(name) if row is not None and is_read else -1)
-        if None in pair:
-            self.why[len(self.ids)] = (
-                f"only in the {'candidate' if pair[0] is None else 'baseline'}"
-            )
-        elif reasons[0] == reasons[1] is not None:
-            self.why[len(self.ids)] = f"{reasons[0]} in both"
-        elif reasons != [None, None]:
-            side = 0 if reasons[1] is None else 1
-            self.why[len(self.ids)] = f"{reasons[side]} in the {('baseline', 'candidate')[side]}"
-        self.ids.append(known.sample_id)
 
 
 _RowPair = tuple[ScoredRow | None, ScoredRow | None]
@@ -560,34 +482,68 @@ def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_
 
 
 class _Pair:
-    """One grader in both runs; rows are given as table indices."""
+    """One grader in both runs, as columns; outcomes would take too much memory.
+
+    Rows are given as indices. Scores and sizes have a column for the baseline and one for the
+    candidate; a missing score is NaN, an unknown size is -1, and the hash of an empty text is 0.
+    """
 
     def __init__(
         self,
         grader: str,
         first: Run,
         second: Run,
-        options: CompareOptions,
+        count: Mapping[str, float],
+        cluster: str | None,
         column: Mapping[str, str | None],
     ) -> None:
-        self.grader = grader
-        self._options = options
-        self._table = table = _Table.read(first, second, grader, options.get("count") or {})
-        self.rows = array("q", (row for row in range(len(table.ids)) if row not in table.why))
+        self._ids: list[str] = []
+        self._known_scores = array("d"), array("d")
+        self._known_sizes = {name: (array("i"), array("i")) for name in SIZES}
+        shared = {name: array("q") for name in ("question", "context")}
+        self._why: dict[int, str] = {}
+        for pair in _join(first.scored_rows(grader), second.scored_rows(grader)):
+            self._add(pair, shared, count)
+        self.rows = array("q", (row for row in range(len(self._ids)) if row not in self._why))
         self._clusters: Sequence[Hashable | None] | None = None
         self._clustered_by: str | None = None
         if column:
-            self._clustered_by = options.get("cluster")
-            self._clusters = [column.get(name) for name in table.ids]
-        elif options.get("cluster") is None and (found := find_clusters(table.shared)):
+            self._clustered_by = cluster
+            self._clusters = [column.get(name) for name in self._ids]
+        elif cluster is None and (found := find_clusters(shared)):
             self._clustered_by, self._clusters = found.by, found.keys
         outcomes = first.of_grader(grader), second.of_grader(grader)
         same = first is second or (len(outcomes[0]) == len(outcomes[1]) and all(map(eq, *outcomes)))
-        missing = dict(Counter(table.why.values()))
-        self.coverage = PairCoverage(grader, len(table.ids), len(self.rows), missing, same)
+        missing = dict(Counter(self._why.values()))
+        self.coverage = PairCoverage(grader, len(self._ids), len(self.rows), missing, same)
+
+    def _add(
+        self, pair: _RowPair, shared: Mapping[str, "array[int]"], count: Mapping[str, float]
+    ) -> None:
+        known = next(row for row in pair if row is not None)
+        for name, hashes in shared.items():
+            hashes.append(getattr(known.facts, name) or 0)
+        missing: dict[str, str] = {}
+        for side, row in enumerate(pair):
+            score = None if row is None else row.score
+            if row is not None and score is None:
+                score = count.get(row.reason or "")
+                if score is None:
+                    missing[_RUNS[side]] = row.reason or ""
+            self._known_scores[side].append(math.nan if score is None else score)
+            is_read = row is not None and row.status != "failed"
+            for name, sizes in self._known_sizes.items():
+                sizes[side].append(row.facts.size(name) if row is not None and is_read else -1)
+        if None in pair:
+            self._why[len(self._ids)] = f"only in the {_RUNS[pair.index(known)]}"
+        elif missing:
+            run, reason = missing.popitem()
+            where = "both" if reason in missing.values() else f"the {run}"
+            self._why[len(self._ids)] = f"{reason} in {where}"
+        self._ids.append(known.sample_id)
 
     def _scores(self, side: int, rows: Sequence[int]) -> "array[float]":
-        return array("d", map(self._table.scores[side].__getitem__, rows))
+        return array("d", map(self._known_scores[side].__getitem__, rows))
 
     def _clusters_of(self, rows: Sequence[int]) -> list[Hashable | None] | None:
         return None if self._clusters is None else [self._clusters[row] for row in rows]
@@ -604,14 +560,14 @@ class _Pair:
     def compared(
         self, paired: PairedComparison, adjusted_p: float, groups: Mapping[str, str | None]
     ) -> GraderComparison:
-        ids, clusters = self._table.ids, self._clusters_of(self.rows)
+        ids, clusters = self._ids, self._clusters_of(self.rows)
         old, new = self._scores(0, self.rows), self._scores(1, self.rows)
         # 0.1 + 0.2 versus 0.3 is not a change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
-        left_out = islice(self._table.why.items(), _ROWS_KEPT)
+        left_out = islice(self._why.items(), _ROWS_KEPT)
         return GraderComparison(
-            grader=self.grader,
+            grader=self.coverage.grader,
             coverage=self.coverage,
             baseline=mean_interval(old, clusters=clusters),
             candidate=mean_interval(new, clusters=clusters),
@@ -627,8 +583,7 @@ class _Pair:
             clustered_by=self._clustered_by,
         )
 
-    def gate(self, graders: int) -> GateTest | None:
-        margin, error = self._options.get("gate"), self._options.get("error", DEFAULT_ERROR)
+    def gate(self, margin: float | None, error: float, graders: int) -> GateTest | None:
         if margin is None:
             return None
         pairs = zip(self._scores(0, self.rows), self._scores(1, self.rows), strict=True)
@@ -645,19 +600,19 @@ class _Pair:
     def _by_group(self, groups: Mapping[str, str | None]) -> Iterator[GroupComparison]:
         members: dict[str | None, list[int]] = {}
         for row in self.rows if groups else ():
-            members.setdefault(groups.get(self._table.ids[row]), []).append(row)
+            members.setdefault(groups.get(self._ids[row]), []).append(row)
         compared = [self.test(rows) for rows in members.values()]
         p_values = [each.significance.p_value for each in compared]
         adjusted = holm_adjusted(p_values) if p_values else []
         return map(GroupComparison, members, compared, adjusted)
 
     def _sizes(self) -> Iterator[SizeChange]:
-        has_statements = any(max(one, default=0) > 0 for one in self._table.sizes["statements"])
+        has_statements = any(max(one, default=0) > 0 for one in self._known_sizes["statements"])
         for name in SIZES if has_statements else ["words"]:
-            pairs = zip(*self._table.sizes[name], strict=True)
+            pairs = zip(*self._known_sizes[name], strict=True)
             rows = array("q", (row for row, both in enumerate(pairs) if min(both) >= 0))
             if rows:
-                old, new = ([one[row] for row in rows] for one in self._table.sizes[name])
+                old, new = ([one[row] for row in rows] for one in self._known_sizes[name])
                 clusters = self._clusters_of(rows)
                 mean = partial(count_interval, clusters=clusters, lowest=0.0)
                 change = count_difference(old, new, clusters=clusters)
@@ -686,40 +641,34 @@ def _no_pair(first: Run, second: Run, unscored: Sequence[PairCoverage]) -> str:
 
 
 def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run, Run]:
-    """Give paired graders a common name, such as "strict -> mild", and drop the others.
-
-    Raises:
-        UnknownNameError: A run has no grader with that name.
-    """
+    """Give paired graders a common name, such as "strict -> mild", and drop the others."""
     if not pairs:
         return first, second
     renamed = []
-    for run, which, place in ((first, "baseline", 0), (second, "candidate", 1)):
-        names: list[tuple[str, str]] = []
+    for place, run in enumerate((first, second)):
+        identity, names = dict(run.identity), []
         for pair in pairs.items():
             if pair[place] not in run.graders:
-                raise UnknownNameError.of(f"{which} grader", pair[place], run.graders)
+                raise UnknownNameError.of(f"{_RUNS[place]} grader", pair[place], run.graders)
             names.append((pair[place], pair[0] if pair[0] == pair[1] else " -> ".join(pair)))
-        renamed.append(_renamed(run, names))
+        for key in ("graders", "models"):
+            known = identity.get(key) or {}
+            identity[key] = {new: known[old] for old, new in names if old in known}
+        records = [{**record, "grader": new} for old, new in names for record in run.of_grader(old)]
+        manifest = {**run.manifest, "identity": identity}
+        renamed.append(Run(records, folder=run.folder, manifest=manifest, samples=run.samples))
     return renamed[0], renamed[1]
-
-
-def _renamed(run: Run, names: Sequence[tuple[str, str]]) -> Run:
-    identity = dict(run.identity)
-    for key in ("graders", "models"):
-        known = identity.get(key) or {}
-        identity[key] = {new: known[old] for old, new in names if old in known}
-    return Run(
-        [{**record, "grader": new} for old, new in names for record in run.of_grader(old)],
-        folder=run.folder,
-        manifest={**run.manifest, "identity": identity},
-        samples=run.samples,
-    )
 
 
 def _differences(first: Run, second: Run) -> Iterator[Phrase]:
     """Yield the differences between the runs other than their scores."""
-    yield from _moved_judge(first, second)
+    judges = [models_in(run.answering()) for run in (first, second)]
+    models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
+    is_same_judge = first.judge == second.judge and models[1:] == models[:-1]
+    if is_same_judge and all(judges) and judges[0] != judges[1]:
+        named = [", ".join(map(repr, each)) for each in judges]
+        judge = repr(second.judge)
+        yield Phrase.of("differs.model_behind", judge=judge, old=named[0], new=named[1])
     # A run in memory has no settings.
     for key in _SETTINGS if first.identity and second.identity else ():
         old, new = first.identity.get(key), second.identity.get(key)
@@ -729,17 +678,6 @@ def _differences(first: Run, second: Run) -> Iterator[Phrase]:
     yield from _changed_data(first, second)
 
 
-def _moved_judge(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield a note if different models replied for the same judge string."""
-    models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
-    # A reply states its model and, after a space, the system fingerprint.
-    old, new = ({said.partition(" ")[0] for said in run.answering()} for run in (first, second))
-    if first.judge == second.judge and models[1:] == models[:-1] and old and new and old != new:
-        named = [", ".join(map(repr, sorted(each))) for each in (old, new)]
-        judge = repr(second.judge)
-        yield Phrase.of("differs.model_behind", judge=judge, old=named[0], new=named[1])
-
-
 def _value(value: object) -> Phrase | str:
     return Phrase("differs.none") if value is None else repr(value)
 
@@ -747,19 +685,18 @@ def _value(value: object) -> Phrase | str:
 def _changed_graders(first: Run, second: Run) -> Iterator[Phrase]:
     old, new = (run.identity.get("graders", {}) for run in (first, second))
     models = [run.identity.get("models", {}) for run in (first, second)]
-    for grader in first.graders:
+    for grader in dict.fromkeys([*first.graders, *second.graders]):
         if grader not in second.graders:
             yield Phrase.of("differs.first_only", grader=grader)
-            continue
-        if old and new and old.get(grader) != new.get(grader):
-            yield Phrase.of("differs.prompt", grader=grader)
-        named = [each.get(grader) for each in models]
-        if old and new and named[0] != named[1]:
-            values = {"old": _value(named[0]), "new": _value(named[1])}
-            yield Phrase.of("differs.model", grader=grader, **values)
-    for grader in second.graders:
-        if grader not in first.graders:
+        elif grader not in first.graders:
             yield Phrase.of("differs.second_only", grader=grader)
+        elif old and new:
+            if old.get(grader) != new.get(grader):
+                yield Phrase.of("differs.prompt", grader=grader)
+            before, after = (each.get(grader) for each in models)
+            if before != after:
+                values = {"old": _value(before), "new": _value(after)}
+                yield Phrase.of("differs.model", grader=grader, **values)
 
 
 def _changed_data(first: Run, second: Run) -> Iterator[Phrase]:

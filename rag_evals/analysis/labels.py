@@ -6,15 +6,13 @@ A row in a labels file has one of these forms:
 - these and `statement` (its index in the result, from 0) or `text`: a label for one statement;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels for all statements in the row.
 
-Labels from a report identify a statement by its index. Labels from a data set have their own texts:
-each of the judge's statements is paired with the labelled text that shares the most words with it.
-The judge supports a labelled text if it supports all statements paired with that text. A labelled
-text that is part of a longer statement gets that statement's verdict.
+Each of the judge's statements is paired with the labelled text that shares the most words with it.
+The judge supports a labelled text if it supports all statements paired with that text.
 """
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,28 +71,20 @@ class Label:
     is_second: bool = False
 
     @property
-    def of_row(self) -> bool:
-        return self.statement is None and self.text is None
+    def place(self) -> int | str | None:
+        """The index or else the text of the statement; None for a label on the whole row."""
+        return self.text if self.statement is None else self.statement
 
     @property
     def thing(self) -> Hashable:
-        """The labelled row or statement; a report exports a statement's index and its text."""
-        place = self.text if self.statement is None else self.statement
-        return self.sample_id, self.grader, place
+        return self.sample_id, self.grader, self.place
 
 
 def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> list[Label]:
-    """Read labels for a run.
+    """Read labels from files or from columns of the run's data.
 
-    Args:
-        sources: Files or columns of the run's data; by default, `labels*.jsonl` in the run folder
-            or, if there are none, the columns `label` and `statements`.
-        run: The labelled run.
-        column: Name of the label column in a file.
-
-    Raises:
-        DataError: A source or a label is invalid, one person gave two different labels, or
-            there are no labels.
+    By default, they are read from `labels*.jsonl` in the run folder or, if there are none, from the
+    columns `label` and `statements`.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     given = given or list(label_files(run.folder))
@@ -227,7 +217,6 @@ class Unit:
         judged: The judge's verdict or score, 0 to 1.
         verdicts: The labelled verdicts; empty if only a score is known.
         ranking: A finer score for ranking rows, 0 to 1.
-        weight: As in `Label`.
     """
 
     sample_id: str
@@ -267,9 +256,7 @@ class Matched:
         rows: Rows with a label (or labels for all their statements) and a score.
         scored_rows: Rows with the share of statements labelled as supported, and a score.
         unmatched: Number of statement labels that do not match a verdict.
-        unscored: Ids of labelled rows without a score.
         other_verdicts: Row id and value of each verdict without a label.
-        noun: Plural name of what is labelled.
     """
 
     grader: str
@@ -302,10 +289,10 @@ def weights_of(units: Sequence[Unit]) -> list[float] | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """A run with labels; `foreign` counts labels for rows that are not in the run."""
+    """A run with labels by row; `foreign` counts labels for rows that are not in the run."""
 
     run: Run
-    labels: list[Label]
+    by_row: Mapping[str, Sequence[Label]]
     matched: list[Matched]
     foreign: int
     labels_from: tuple[str, ...]
@@ -314,21 +301,25 @@ class LabelledRun:
     def load(
         cls, run: RunInput, sources: LabelSources, grader: str | None = None, column: str = "label"
     ) -> "LabelledRun":
-        """Read a run and its labels; `grader` None means all graders.
-
-        Raises:
-            DataError: The labels cannot be read, or none matches a verdict.
-            UnknownNameError: The run has no such grader.
-        """
+        """Read a run and its labels; `grader` None means all graders."""
         stored = load_run(run)
-        labels = read_labels(sources, stored, column=column)
+        names = stored.graders if grader is None else [only_grader(stored, grader)]
+        by_row: dict[str, list[Label]] = {}
+        for label in read_labels(sources, stored, column=column):
+            by_row.setdefault(label.sample_id, []).append(label)
+        matched = [Matched(name) for name in names]
+        for one in matched:
+            for record in stored.of_grader(one.grader):
+                own = by_row.get(record["sample_id"], [])
+                fitting = [label for label in own if label.grader in (None, one.grader)]
+                _match_row(one, record, fitting, of_reference=len(names) == 1)
         named = (sources,) if isinstance(sources, str | Path) else tuple(sources)
         there = {record["sample_id"] for record in stored.records}
         found = cls(
             stored,
-            labels,
-            _match_labels(stored, labels, grader),
-            sum(label.sample_id not in there for label in labels),
+            by_row,
+            [one for one in matched if one.statements or one.rows or one.unscored or one.unmatched],
+            sum(len(own) for name, own in by_row.items() if name not in there),
             tuple(Path(one).name for one in named),
         )
         if not found.matched:
@@ -336,10 +327,10 @@ class LabelledRun:
         return found
 
     def nothing_fits(self) -> DataError:
-        if self.foreign == len(self.labels):
+        if self.foreign == sum(map(len, self.by_row.values())):
             return DataError(
-                f"none of the {len(self.labels)} labels is for a row in this run; "
-                f"the first is for {self.labels[0].sample_id!r}"
+                f"none of the {self.foreign} labels is for a row in this run; "
+                f"the first is for {next(iter(self.by_row))!r}"
             )
         unscored = sum(len(of_grader.unscored) for of_grader in self.matched)
         return DataError(
@@ -361,20 +352,6 @@ def only_grader(run: Run, grader: str | None) -> str:
     return run.graders[0]
 
 
-def _match_labels(run: Run, labels: Iterable[Label], grader: str | None) -> list[Matched]:
-    names = run.graders if grader is None else [only_grader(run, grader)]
-    by_row: dict[str, list[Label]] = {}
-    for label in labels:
-        by_row.setdefault(label.sample_id, []).append(label)
-    matched = [Matched(name) for name in names]
-    for one in matched:
-        for record in run.of_grader(one.grader):
-            own = by_row.get(record["sample_id"], [])
-            fitting = [label for label in own if label.grader in (None, one.grader)]
-            _match_row(one, record, fitting, of_reference=len(names) == 1)
-    return [one for one in matched if one.statements or one.rows or one.unscored or one.unmatched]
-
-
 def _match_row(
     matched: Matched, record: Record, labels: Sequence[Label], *, of_reference: bool
 ) -> None:
@@ -385,11 +362,13 @@ def _match_row(
         return
     found = findings_in(record)
     kinds = {one.about for one in found if _is_statement(one)}
+    # If several graders ran, a labelled text without a grader is from the answer.
+    of_any = of_reference or "reference" not in kinds
     of_statements = [
         label
         for label in labels
         if label.statement is not None
-        or (not label.of_row and _can_be_named(label, kinds, of_reference=of_reference))
+        or (label.text is not None and kinds and (of_any or label.grader is not None))
     ]
     fitting = _fitting(found, of_statements)
     for same, places in fitting:
@@ -403,26 +382,18 @@ def _match_row(
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     verdicts = tuple(one for one in found if one.verdict is not None)
-    matched.other_verdicts += [
-        (sample_id, one.verdict)
-        for place, one in enumerate(found)
-        if one.verdict is not None and place not in used
-    ]
+    free = (one.verdict for place, one in enumerate(found) if place not in used)
+    matched.other_verdicts += [(sample_id, verdict) for verdict in free if verdict is not None]
     # An unmatched label counts only if the source labels every statement in the row.
     known = {label for same, _ in fitting for label in same}
     shares = _shares([one for one in of_statements if one.complete or one in known], len(verdicts))
     if shares:
         matched.scored_rows.append(Unit(sample_id, shares, score, weight=labels[0].weight))
-    row_labels = _by_person(label for label in labels if label.of_row)
+    row_labels = _by_person(label for label in labels if label.place is None)
     row_labels = row_labels or {who: float(share == 1) for who, share in shares.items()}
     if row_labels:
         ranking, weight = record.get("ranking_score"), labels[0].weight
         matched.rows.append(Unit(sample_id, row_labels, score, verdicts, ranking, weight))
-
-
-def _can_be_named(label: Label, kinds: Collection[About], *, of_reference: bool) -> bool:
-    # If several graders ran, a labelled text without a grader is from the answer.
-    return bool(kinds) and ("reference" not in kinds or label.grader is not None or of_reference)
 
 
 def _is_statement(finding: Finding) -> bool:
@@ -438,8 +409,7 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
     """Return the share of supported statements for each person who labelled the whole row."""
     by_person: dict[Hashable, dict[Hashable, Label]] = {}
     for label in labels:
-        place = label.text if label.statement is None else label.statement
-        by_person.setdefault(label.annotator, {})[place] = label
+        by_person.setdefault(label.annotator, {})[label.place] = label
     return {
         who: sum(label.value for label in given.values()) / len(given)
         for who, given in by_person.items()
@@ -451,25 +421,19 @@ def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
     """Group labels by statement, and add the indices of each group's findings."""
-    groups: dict[str | int, list[Label]] = {}
+    by_place: dict[int, list[Label]] = {}
+    by_text: dict[str, list[Label]] = {}
     for label in labels:
-        key = label.text if (place := _place(label, found)) is None else place
-        if key is not None and key != "":
-            groups.setdefault(key, []).append(label)
-    assigned = _assign(found, [key for key in groups if isinstance(key, str)])
-    pairs = (
-        (same, [key] if isinstance(key, int) else assigned.get(key, []))
-        for key, same in groups.items()
-    )
-    return [(same, places) for same, places in pairs if places]
-
-
-def _place(label: Label, found: Sequence[Finding]) -> int | None:
-    """Return the label's index if the result still has the same text at that index."""
-    place = label.statement
-    if place is None or not 0 <= place < len(found) or found[place].verdict is None:
-        return None
-    return place if not label.text or label.text == found[place].text else None
+        place, text = label.statement, label.text or ""
+        is_there = place is not None and place < len(found) and found[place].verdict is not None
+        # The result may have a different text at that index by now.
+        if place is not None and is_there and text in ("", found[place].text):
+            by_place.setdefault(place, []).append(label)
+        elif text:
+            by_text.setdefault(text, []).append(label)
+    assigned = _assign(found, list(by_text))
+    pairs = [(same, [place]) for place, same in by_place.items()]
+    return pairs + [(same, assigned[text]) for text, same in by_text.items() if text in assigned]
 
 
 def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
@@ -496,19 +460,12 @@ def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[in
 
 
 def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
-    """Return the key of the text that shares the most words; None if all share too few."""
-    share, key = max(
-        ((_overlap(own, other), key) for key, other in others.items()),
-        key=lambda pair: pair[0],
-        default=(0.0, None),
-    )
-    return key if share >= _MIN_OVERLAP else None
-
-
-def _overlap(one: Counter[str], other: Counter[str]) -> float:
-    """Return the share of the shorter text's words found in both; similar lengths break ties."""
-    shorter = min(one.total(), other.total())
-    if not shorter:
-        return 0.0
-    common = (one & other).total()
-    return common / shorter - 1e-6 * abs(one.total() - other.total())
+    """Return the key of the text that shares the most of the shorter text's words, if enough."""
+    nearest, most = None, 0.0
+    for key, other in others.items():
+        shorter = min(own.total(), other.total()) or 1
+        # Similar lengths break ties.
+        share = (own & other).total() / shorter - 1e-6 * abs(own.total() - other.total())
+        if share > most:
+            nearest, most = key, share
+    return nearest if most >= _MIN_OVERLAP else None

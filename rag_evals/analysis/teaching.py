@@ -1,17 +1,15 @@
 """Teaching a judge with labels: examples and criteria in its prompt, and a measured gain.
 
-The gain is cross-validated by question: a prompt with examples from four fifths of the questions
-grades the rows in the other fifth. The number of examples is chosen within the four fifths, so the
-measurement accounts for this choice. The receipt states the agreement before and after.
+The gain is cross-validated by question, and so is the choice of the number of examples.
 """
 
-import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from operator import eq
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -22,14 +20,15 @@ from rag_evals.analysis.labels import (
     LabelledRun,
     LabelSources,
     RunInput,
+    Unit,
     only_grader,
 )
-from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH
+from rag_evals.analysis.tuning import LEAST_LABELS, LEAST_OF_EACH, split_folds
 from rag_evals.catalog import grader_from_file
 from rag_evals.core import Finding, Sample, fingerprint, private_file
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, DataError, TooFewLabelsError, WeakJudgeError
-from rag_evals.prompt import Prompt, shipped_names
+from rag_evals.prompt import Prompt
 from rag_evals.run import RunOptions, StoredSample, evaluate, findings_in, load_run
 from rag_evals.stats import Interval, compare_paired, fit_support_map
 from rag_evals.text import words_of
@@ -48,10 +47,7 @@ _HEADING = "What counts as supported here, in the words of the people who decide
 class LabelledRow:
     """A row with a label and the judge's verdict.
 
-    Attributes:
-        question: Rows with the same question are never split between teaching and testing.
-        example: The row as a few-shot example; None if too few of its statements are labelled.
-        note: The person's note.
+    Its few-shot `example` is None if too few of its statements are labelled.
     """
 
     id: str
@@ -125,60 +121,51 @@ AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
 
 
 def learn(
-    rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int], seed: int = 0
-) -> tuple[list[LabelledRow], list[bool]]:
-    """Return examples, and for each row whether a judge taught on other questions is right."""
-    after: dict[str, bool] = {}
-    for taught, tested in folds_of(rows, _FOLDS, seed):
-        examples = choose_examples(taught, _best_size(taught, ask, sizes, seed))
+    rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int]
+) -> tuple[list[LabelledRow], Interval]:
+    """Return examples, and the gain in agreement of a judge taught on other questions."""
+    after: dict[str, float] = {}
+    for taught, tested in split_questions(rows, _FOLDS):
+        examples = _choose_best(taught, ask, sizes)
         for row, judged in zip(tested, ask(examples, tested), strict=True):
-            after[row.id] = judged == row.label
-    examples = choose_examples(rows, _best_size(rows, ask, sizes, seed))
-    return examples, [after[row.id] for row in rows]
-
-
-def measure_gain(rows: Sequence[LabelledRow], after: Sequence[bool]) -> Interval:
-    """Return the gain in agreement; rows with the same question form a cluster."""
+            after[row.id] = float(judged == row.label)
     before = [float(row.judged == row.label) for row in rows]
     clusters = [row.question for row in rows]
-    return compare_paired(before, list(map(float, after)), clusters=clusters).difference
+    gain = compare_paired(before, [after[row.id] for row in rows], clusters=clusters).difference
+    return _choose_best(rows, ask, sizes), gain
 
 
-def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int], seed: int = 0) -> int:
+def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int]) -> int:
     calls = len(rows)
     if len(sizes) > 1:
-        groups = [taught for taught, _ in folds_of(rows, _FOLDS, seed)]
-        halves = (next(folds_of(group, 2, seed))[1] for group in [*groups, rows])
-        calls += len(sizes) * sum(map(len, halves))
+        groups = [*(taught for taught, _ in split_questions(rows, _FOLDS)), rows]
+        calls += len(sizes) * sum(len(next(split_questions(group, 2))[1]) for group in groups)
     return calls
 
 
-def _best_size(rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int], seed: int) -> int:
+def _choose_best(
+    rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int]
+) -> list[LabelledRow]:
+    """Choose as many examples as teach best on one half of the questions."""
     if len(sizes) == 1:
-        return sizes[0]
-    taught, tested = next(folds_of(rows, 2, seed))
+        return choose_examples(rows, sizes[0])
+    taught, tested = next(split_questions(rows, 2))
     labels = [row.label for row in tested]
 
     def agreement(size: int) -> int:
-        judged = ask(choose_examples(taught, size), tested)
-        return sum(one == label for one, label in zip(judged, labels, strict=True))
+        return sum(map(eq, ask(choose_examples(taught, size), tested), labels))
 
-    return max(sizes, key=agreement)
+    return choose_examples(rows, max(sizes, key=agreement))
 
 
-def folds_of(
-    rows: Sequence[LabelledRow], count: int, seed: int
+def split_questions(
+    rows: Sequence[LabelledRow], count: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
     """Yield the rows to teach with and the rows to test on, split by question."""
-    questions = list(dict.fromkeys(row.question for row in rows))
-    random.Random(seed).shuffle(questions)
     # The judge can learn only from its errors, so each part gets its share of them.
-    wrong = Counter(row.question for row in rows if row.judged != row.label)
-    questions.sort(key=lambda question: -min(1, wrong[question]))
-    part = {question: place % count for place, question in enumerate(questions)}
-    for number in range(min(count, len(questions))):
-        tested = [row for row in rows if part[row.question] == number]
-        yield [row for row in rows if part[row.question] != number], tested
+    wrong = [row.judged != row.label for row in rows]
+    for tested, taught in split_folds([row.question for row in rows], wrong, count):
+        yield [rows[place] for place in taught], [rows[place] for place in tested]
 
 
 def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
@@ -188,22 +175,21 @@ def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]
     groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
     words = {row.id: set(words_of(str(row.example))) for row in usable}
     chosen: list[LabelledRow] = []
-    while len(chosen) < size and any(groups.values()):
-        for label, judged in kinds:
-            group, sign = groups[label, judged], -1 if label != judged else 1
-            if not group or len(chosen) == size:
-                continue
 
-            def likeness(row: LabelledRow, sign: int = sign) -> float:
-                own = words[row.id]
-                shares = (len(own & words[c.id]) / len(own | words[c.id] or {""}) for c in chosen)
-                return sign * max(shares, default=0)
+    def likeness(row: LabelledRow) -> float:
+        own = words[row.id]
+        shares = (len(own & words[c.id]) / len(own | words[c.id] or {""}) for c in chosen)
+        return max(shares, default=0)
 
-            best = max(group, key=likeness)
+    while any(groups.values()):
+        for label, judged in (kind for kind in kinds if groups[kind]):
+            if len(chosen) == size:
+                return chosen
+            best = (max if label == judged else min)(groups[label, judged], key=likeness)
             chosen.append(best)
             # A second row with the same question would add little.
-            for kind in kinds:
-                groups[kind] = [r for r in groups[kind] if r.question != best.question]
+            for kind, group in groups.items():
+                groups[kind] = [row for row in group if row.question != best.question]
     return chosen
 
 
@@ -218,13 +204,11 @@ class Teaching:
     """
 
     rows: list[LabelledRow]
-    samples: Mapping[str, StoredSample]
     sizes: Sequence[int]
     calls: int
     judge: str
-    labels_from: tuple[str, ...]
+    labelled: LabelledRun
     prompt: Prompt
-    grader: str
     folders: Sequence[Path]
     options: RunOptions
 
@@ -234,21 +218,21 @@ class Teaching:
         Raises:
             TooManyFailuresError: As in `evaluate`.
         """
-        examples, after = learn(self.rows, self._ask, sizes=self.sizes)
-        count = len(self.rows)
-        peers = self._peers(examples)
+        examples, gain = learn(self.rows, self._ask, sizes=self.sizes)
+        count, peers = len(self.rows), self._peers(examples)
+        before = sum(row.judged == row.label for row in self.rows) / count
         labels = [[row.id, row.label] for row in self.rows]
         receipt = Receipt(
             judge=self.judge,
             labels=count,
             questions=len({row.question for row in self.rows}),
-            before=sum(row.judged == row.label for row in self.rows) / count,
-            after=sum(after) / count,
-            gain=measure_gain(self.rows, after),
+            before=before,
+            after=before + gain.estimate,
+            gain=gain,
             examples=len(examples),
             peers=len(peers),
             calls=self.calls,
-            labels_from=self.labels_from,
+            labels_from=self.labelled.labels_from,
             date=datetime.now(UTC).date().isoformat(),
             fingerprint=fingerprint(labels, self.judge, self.prompt.sources())[:16],
         )
@@ -256,12 +240,11 @@ class Teaching:
 
     def _peers(self, chosen: Sequence[LabelledRow]) -> list[LabelledRow]:
         """Return examples for other answers to the same question, the judge's errors first."""
-        answers = Counter(sample.question for sample in self.samples.values() if sample.question)
-        taken = {row.id for row in chosen}
-        rows = [row for row in self.rows if row.example and row.id not in taken]
+        answers = Counter(sample.question for sample in self.labelled.run.samples.values())
         peers, used = [], Counter[str]()
-        for row in sorted(rows, key=lambda row: row.judged == row.label):
-            if answers[row.question] > 1 and used[row.question] < _MOST_PEERS:
+        for row in sorted(self.rows, key=lambda row: row.judged == row.label):
+            is_peer = row.example and row not in chosen and answers[row.question] > 1
+            if is_peer and used[row.question] < _MOST_PEERS:
                 used[row.question] += 1
                 peers.append(row)
         return peers
@@ -271,7 +254,7 @@ class Teaching:
             path = Path(folder) / "taught.jinja"
             path.write_text(self._text(examples), encoding="utf-8")
             grader = grader_from_file(path, folders=self.folders)
-            samples = [_sample(self.samples[row.id]) for row in tested]
+            samples = [_sample(self.labelled.run.samples[row.id]) for row in tested]
             options: RunOptions = {"progress": False, **self.options}
             run = evaluate(samples, [grader], self.judge, **options)
         scores = {outcome.sample_id: outcome.score for outcome in run.outcomes}
@@ -287,7 +270,8 @@ class Teaching:
         peers: Sequence[LabelledRow] = (),
     ) -> str:
         header = self.prompt.header.model_dump(exclude_defaults=True)
-        header |= {"name": self.grader, "response_model": header.get("response_model", self.grader)}
+        name = self.labelled.matched[0].grader
+        header |= {"name": name, "response_model": header.get("response_model", name)}
         if receipt is not None:
             header["receipt"] = receipt.header()
         header["examples"] = [
@@ -394,19 +378,22 @@ def prepare_teaching(
                 f"the run's judge {judge!r} does not use a prompt, so it cannot be taught; grade "
                 "rows with a model, such as openai/gpt-4o-mini, or tune it: rag-evals judge tune"
             )
-    taught = _shipped_prompt(name) if prompt is None else Prompt.from_file(prompt)
+    if prompt is None and name != "faithfulness":
+        raise ConfigurationError(
+            f"the run's grader {name!r} has no shipped prompt that can be taught; give the "
+            "prompt file that it used (--prompt), with the response model faithfulness or pass_fail"
+        )
+    taught = Prompt.shipped("score_faithfulness") if prompt is None else Prompt.from_file(prompt)
     labelled = LabelledRun.load(stored, labels, name, column)
     rows = _labelled_rows(labelled)
     sizes = _affordable_sizes(rows, budget)
     return Teaching(
         rows=rows,
-        samples=stored.samples,
         sizes=sizes,
         calls=count_calls(rows, sizes),
         judge=judge,
-        labels_from=labelled.labels_from,
+        labelled=labelled,
         prompt=taught,
-        grader=name,
         folders=() if prompt is None else (prompt.parent,),
         options=options,
     )
@@ -414,18 +401,9 @@ def prepare_teaching(
 
 def _labelled_rows(labelled: LabelledRun) -> list[LabelledRow]:
     run, matched = labelled.run, labelled.matched[0]
-    by_row: dict[str, list[Label]] = {}
-    for label in labelled.labels:
-        by_row.setdefault(label.sample_id, []).append(label)
     found = {one["sample_id"]: findings_in(one) for one in run.of_grader(matched.grader)}
     rows = [
-        _row(
-            run.samples[unit.sample_id],
-            unit.label == 1,
-            unit.judged >= 1,
-            found[unit.sample_id],
-            by_row.get(unit.sample_id, []),
-        )
+        _row(unit, run.samples[unit.sample_id], found[unit.sample_id], labelled.by_row)
         for unit in matched.rows
         if unit.label in (0, 1) and unit.sample_id in run.samples
     ]
@@ -448,29 +426,19 @@ def _affordable_sizes(rows: Sequence[LabelledRow], budget: int | None) -> Sequen
     return SIZES[: max(fitting)]
 
 
-def _shipped_prompt(grader: str) -> Prompt:
-    stem = f"score_{grader}"
-    if grader != "faithfulness" or stem not in shipped_names():
-        raise ConfigurationError(
-            f"the run's grader {grader!r} has no shipped prompt that can be taught; give the "
-            "prompt file that it used (--prompt), with the response model faithfulness or pass_fail"
-        )
-    return Prompt.shipped(stem)
-
-
 def _row(
+    unit: Unit,
     sample: StoredSample,
-    label: bool,
-    judged: bool,
     found: Sequence[Finding],
-    labels: Sequence[Label],
+    by_row: Mapping[str, Sequence[Label]],
 ) -> LabelledRow:
-    notes = [one.note for one in labels if one.note]
-    row = LabelledRow(sample.sample_id, sample.question or sample.sample_id, label, judged)
+    label, labels = unit.label == 1, by_row[unit.sample_id]
+    row = LabelledRow(unit.sample_id, sample.question or unit.sample_id, label, unit.judged >= 1)
     verdicts = _verdicts(found, label, labels)
     if verdicts is None:
         return row
-    why = " ".join(notes) or f"People decided: {'supported' if label else 'not supported'}."
+    note = " ".join(one.note for one in labels if one.note)
+    why = note or f"People decided: {'supported' if label else 'not supported'}."
     result: dict[str, Any] = {"reasoning": why, "passed": label}
     if found[0].about != "answer":
         statements = (
@@ -485,7 +453,7 @@ def _row(
         result = {"statements": list(statements)}
     data = {"question": sample.question, "answer": sample.answer, "context": list(sample.chunks)}
     example = {name: value for name, value in data.items() if value} | {"result": result}
-    return replace(row, example=example, note=" ".join(notes))
+    return replace(row, example=example, note=note)
 
 
 def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:

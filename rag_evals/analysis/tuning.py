@@ -4,6 +4,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from rag_evals.analysis.labels import (
@@ -15,14 +16,9 @@ from rag_evals.analysis.labels import (
     only_grader,
 )
 from rag_evals.core import Finding, require_fraction
-from rag_evals.errors import (
-    ConfigurationError,
-    TooFewLabelsError,
-    WeakJudgeError,
-)
+from rag_evals.errors import ConfigurationError, TooFewLabelsError, WeakJudgeError
 from rag_evals.run import Run, load_run
 from rag_evals.stats import (
-    SureSide,
     auroc_interval,
     best_threshold,
     calibration_error,
@@ -93,14 +89,17 @@ def tune(
     labelled = LabelledRun.load(stored, labels, name, column)
     chosen = _Chosen.of(labelled.matched[0], last["name"])
     _check(chosen)
-    ids = {unit.sample_id for unit in chosen.units}
+    ids, languages = set(chosen.rows), set()
+    for record in stored.of_grader(name):
+        if record["sample_id"] in ids:
+            languages.add((record.get("result") or {}).get("language") or "")
     ordered = sorted(chosen.supports)
     count = min(len(ordered), _MOST_QUANTILES)
     return Tuning(
         stage=last["name"],
         judge=last["fingerprint"],
         prompt=last["prompt"],
-        languages=_languages(stored, name, ids),
+        languages=tuple(sorted(languages - {""})),
         before=tuple(one["as_used"] for one in earlier),
         **asdict(fit_support_map(chosen.labels, chosen.supports)),
         threshold=best_threshold(chosen.labels, chosen.supports),
@@ -121,22 +120,10 @@ def tune(
 class _Chosen:
     level: Literal["statement", "row"]
     units: list[Unit]
-
-    @property
-    def rows(self) -> list[str]:
-        return [unit.sample_id for unit in self.units]
-
-    @property
-    def labels(self) -> list[bool]:
-        return [unit.label == 1 for unit in self.units]
-
-    @property
-    def supports(self) -> list[float]:
-        return [unit.support for unit in self.units if unit.support is not None]
-
-    @property
-    def verdicts(self) -> list[bool]:
-        return [unit.judged == 1 for unit in self.units]
+    rows: list[str]
+    labels: list[bool]
+    supports: list[float]
+    verdicts: list[bool]
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
@@ -147,9 +134,16 @@ class _Chosen:
         single = [unit for unit in others if len(unit.verdicts) == 1]
         statements = _decided_by(stage, [*matched.statements, *single])
         rows = _decided_by(stage, matched.rows)
-        if len(statements) >= LEAST_LABELS or len(statements) >= len(rows):
-            return cls("statement", statements)
-        return cls("row", rows)
+        has_few = len(statements) < min(LEAST_LABELS, len(rows))
+        units = rows if has_few else statements
+        return cls(
+            "row" if has_few else "statement",
+            units,
+            rows=[unit.sample_id for unit in units],
+            labels=[unit.label == 1 for unit in units],
+            supports=[unit.support for unit in units if unit.support is not None],
+            verdicts=[unit.judged == 1 for unit in units],
+        )
 
 
 def _decided_by(stage: str, units: Sequence[Unit]) -> list[Unit]:
@@ -188,11 +182,10 @@ def _check(chosen: _Chosen) -> None:
             f"{right} of the {count} labels say supported and {count - right} say not; tuning "
             f"needs {LEAST_OF_EACH} of each"
         )
-    for wanted in (True, False):
-        of_kind = [label is wanted for label in chosen.labels]
-        holders = {row for row, fits in zip(chosen.rows, of_kind, strict=True) if fits}
+    for wanted, word in ((True, "supported"), (False, "not supported")):
+        pairs = zip(chosen.rows, chosen.labels, strict=True)
+        holders = {row for row, label in pairs if label is wanted}
         if len(holders) < 2:
-            word = "supported" if wanted else "not supported"
             raise TooFewLabelsError(
                 f"all labels that say {word} are for row {holders.pop()!r}; tuning needs two rows"
             )
@@ -201,15 +194,6 @@ def _check(chosen: _Chosen) -> None:
             "every support in this run is 0 or 1, so there is nothing to tune; verifiers with "
             "probabilities are 'embedded', 'hf:MODEL' and 'decisions:PROVIDER/MODEL'"
         )
-
-
-def _languages(run: Run, grader: str, ids: set[str]) -> tuple[str, ...]:
-    found = {
-        (record.get("result") or {}).get("language")
-        for record in run.of_grader(grader)
-        if record["sample_id"] in ids
-    }
-    return tuple(sorted(language for language in found if language))
 
 
 def _figures(
@@ -244,18 +228,13 @@ def fit_confidence(
 ) -> Confidence | None:
     """Fit the chance that a tuned verdict is right; None if too few are wrong to fit it.
 
-    Args:
-        findings: Verdicts with their untuned support.
-        shown: For each verdict, its chunks and the number of replies.
-        labels: People's labels.
-        rows: The row of each verdict.
-        skip: Share of the least certain verdicts to skip.
-        seed: Seed of the cross-validation.
+    `findings` have their untuned support, `shown` the chunks and the number of replies of each, and
+    `skip` is the share of the least certain verdicts to skip.
     """
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
     try:
-        for inside, rest in _parts(labels, rows, seed):
+        for inside, rest in split_folds(rows, _rarer(labels), _FOLDS, seed):
             *_, measure = _fit_signals(findings, shown, labels, supports, rest)
             for place in inside:
                 sure[place], right[place] = measure(place)
@@ -305,9 +284,7 @@ def _fit_signals(
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
     """Tune on the `taught` labels, then fit the chance that the tuned verdict is right.
 
-    Returns:
-        Weights, intercept, and a function that returns a verdict's confidence and whether it is
-        right, given its index.
+    The returned function gives the confidence of the verdict at an index, and whether it is right.
     """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
@@ -330,21 +307,33 @@ def _fit_signals(
     return named, intercept, measure
 
 
-def _parts(
-    labels: Sequence[bool], rows: Sequence[str], seed: int
+def split_folds(
+    groups: Sequence[str], rare: Sequence[bool], count: int, seed: int = 0
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the indices to test on and the indices to fit to; they do not share rows."""
-    part_of = _assign_parts(labels, rows, seed)
-    for part in range(_FOLDS):
-        inside = [place for place, row in enumerate(rows) if part_of[row] == part]
-        yield inside, [place for place, row in enumerate(rows) if part_of[row] != part]
+    """Yield the indices to test on and the indices to fit to; they do not share groups.
+
+    Each fold gets its share of the groups with a `rare` item.
+    """
+    holders = {group for group, is_rare in zip(groups, rare, strict=True) if is_rare}
+    names = list(dict.fromkeys(groups))
+    random.Random(seed).shuffle(names)
+    names.sort(key=lambda name: name not in holders)
+    fold = {name: place % count for place, name in enumerate(names)}
+    for number in range(min(count, len(names))):
+        tested = [place for place, group in enumerate(groups) if fold[group] == number]
+        yield tested, [place for place, group in enumerate(groups) if fold[group] != number]
+
+
+def _rarer(labels: Sequence[bool]) -> list[bool]:
+    is_rare = sum(labels) * 2 < len(labels)
+    return [label is is_rare for label in labels]
 
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     """Measure each part of the rows with a map fitted to the other parts."""
     labels, supports = chosen.labels, chosen.supports
-    verdicts, mapped = chosen.verdicts, chosen.supports
-    for inside, rest in _parts(labels, chosen.rows, seed):
+    verdicts, mapped = list(chosen.verdicts), list(supports)
+    for inside, rest in split_folds(chosen.rows, _rarer(labels), _FOLDS, seed):
         own, known = [labels[place] for place in rest], [supports[place] for place in rest]
         try:
             learnt = fit_support_map(own, known)
@@ -357,32 +346,13 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     return _figures(chosen, verdicts, mapped)
 
 
-def _assign_parts(labels: Sequence[bool], of_labels: Sequence[str], seed: int) -> dict[str, int]:
-    """Split rows so that each part gets its share of the rarer label."""
-    rarer = sum(labels) * 2 < len(labels)
-    pairs = zip(of_labels, labels, strict=True)
-    holders = {row for row, label in pairs if label is rarer}
-    rows = list(dict.fromkeys(of_labels))
-    random.Random(seed).shuffle(rows)
-    rows.sort(key=lambda row: row not in holders)
-    return {row: place % _FOLDS for place, row in enumerate(rows)}
-
-
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
     # The two sides share the allowed error, so that both promises hold at once.
     of_side = 1 - (1 - confidence) / 2
-    supported, unsupported = (
-        sure_side(
-            chosen.labels,
-            chosen.supports,
-            side,
-            max_error=max_error,
-            clusters=chosen.rows,
-            confidence=of_side,
-        )
-        for side in ("supported", "unsupported")
-    )
-    sides: list[SureSide] = [side for side in (supported, unsupported) if side is not None]
+    find = partial(sure_side, max_error=max_error, clusters=chosen.rows, confidence=of_side)
+    supported = find(chosen.labels, chosen.supports, "supported")
+    unsupported = find(chosen.labels, chosen.supports, "unsupported")
+    sides = [side for side in (supported, unsupported) if side is not None]
     decided = sum(side.decided for side in sides)
     return Promise(
         max_error=max_error,

@@ -1,7 +1,4 @@
-"""Describes what lowers a score, for failing tests, build logs and JUnit files.
-
-An unsupported statement is shown with the reason and with the nearest chunk.
-"""
+"""Describes what lowers a score, for failing tests, build logs and JUnit files."""
 
 import os
 import re
@@ -69,12 +66,7 @@ def junit_xml(
     """Return a run as JUnit XML lines: a suite for each grader, with a test case for each row.
 
     A row that scores below `under` is a failure, a failed grading is an error, and a row that is
-    not scorable is skipped.
-
-    Args:
-        run: A run.
-        under: Scores below this are failures; with 1, every row that is not perfect.
-        count: Scores for rows that are not scorable, by reason.
+    not scorable is skipped unless `count` has a score for its reason.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>'
     yield '<testsuites name="rag-evals">'

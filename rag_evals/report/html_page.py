@@ -1,8 +1,5 @@
 """Turns a run into one HTML file: a template, the page's own style and script, and the rows.
 
-Rows are stored in one block, so that they can be sorted and searched. Chunks are stored in blocks
-of 100 samples, which are unpacked when a row needs them. Each block is gzipped JSON in base64.
-
 All data is escaped by the template, or inserted as text by the script. The content security policy
 allows only the page's own script and style, identified by their hashes.
 """
@@ -14,33 +11,30 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import to_json
 
-from rag_evals.analysis import (
-    Comparison,
-    RunInput,
-)
+from rag_evals.analysis import Comparison, RunInput
 from rag_evals.core import EvidencePassage, Finding, Phrases, private_file
 from rag_evals.core.finding import CONTRADICTED
 from rag_evals.embedded.evidence import find_passages, quoted_passages
 from rag_evals.errors import ConfigurationError, NotInRunError
-from rag_evals.report.charts import histogram, interval_bar
 from rag_evals.report.tables import (
     GraderNumbers,
     View,
+    asset,
     grader_numbers,
     group_cells,
     numbers_words,
+    template,
 )
-from rag_evals.run import Record, Run, StoredSample, findings_in, load_run, reason_of
+from rag_evals.run import GraderSummary, Record, Run, StoredSample, findings_in, load_run, reason_of
 from rag_evals.run.record.extras import labels_by_finding, read_replies
-from rag_evals.stats import DEFAULT_BANDS, Band
+from rag_evals.stats import DEFAULT_BANDS, Band, band_of
+from rag_evals.stats.intervals import equal_values
 from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
@@ -48,6 +42,7 @@ MOST_ROWS = 20_000
 """Maximum number of outcomes on a page; more would not fit in a browser's memory."""
 MOST_SEARCHED = 200
 """Number of outcomes with marked nearest passages, which take 2 ms per outcome to find."""
+_BINS = 10
 _MOST_COLUMNS = 12
 _READ_FOR_COLUMNS = 100
 _MOST_CELL_CHARS = 80
@@ -77,14 +72,12 @@ def report_html(
         DataError: The folder has no run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
-    cards = [_card(each, view) for each in grader_numbers(stored, view)]
-    settings = {"sides": [run_name(stored, view.say)]}
     return _page(
-        _PageData([stored], _settings(view) | settings, view, only),
+        _PageData([stored], [run_name(stored, view.say)], view, only),
         left_out=_left_out([stored], view.say) if only is None else note,
         links=links,
         title=view.say("page.title", run=run_name(stored, view.say)),
-        cards=cards,
+        cards=grader_numbers(stored, view),
         about=_about(stored, view.say),
         facts=[_facts(stored, view.say)],
         view=view,
@@ -110,11 +103,9 @@ def comparison_html(
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
     say = view.say
-    settings = {
-        "sides": [say("compare.name_of_baseline"), say("compare.name_of_candidate")],
-    }
+    sides = [say("compare.name_of_baseline"), say("compare.name_of_candidate")]
     return _page(
-        _PageData(runs, _settings(view) | settings, view),
+        _PageData(runs, sides, view),
         left_out=_left_out(runs, say),
         links=links,
         title=say("compare.title", baseline=comparison.baseline, candidate=comparison.candidate),
@@ -171,50 +162,50 @@ class _PageData:
     def __init__(
         self,
         runs: Sequence[Run],
-        settings: Mapping[str, Any],
+        sides: Sequence[str],
         view: View,
         keep: Iterable[str] | None = None,
     ) -> None:
         self._view, self._say = view, view.say
         self._samples: list[list[Any]] = []
         self._opened: list[list[Any]] = []
-        self._searched: frozenset[tuple[str, str]] = frozenset()
         self._places: dict[str, list[tuple[StoredSample, int]]] = {}
         self._graders = list(dict.fromkeys(name for run in runs for name in run.graders))
         if keep is None and max(len(run.records) for run in runs) > MOST_ROWS:
             chosen = (run.lowest_records(MOST_ROWS // len(runs)) for run in runs)
             keep = [one["sample_id"] for records in chosen for one in records]
         kept = None if keep is None else list(dict.fromkeys(keep))
-        sides: dict[str, list[list[Any] | None]] = {}
+        rows: dict[str, list[list[Any] | None]] = {}
         self._groups = {} if view.by is None else runs[0].column(view.by)
         self._columns = self._own_columns(runs, kept)
         for number, run in enumerate(runs):
             self._replies = _replies_by_row(run)
-            self._labels = _labels_by_finding(run)
+            self._labels = labels_by_finding(run.folder)
             # Mark the nearest passages only in the lowest rows.
             searched = run.lowest_records(MOST_SEARCHED)
             self._searched = frozenset((one["sample_id"], one["grader"]) for one in searched)
             for record in run.records if kept is None else _records(run, kept):
                 sample_id = record["sample_id"]
                 sample = run.samples.get(sample_id) or StoredSample(sample_id)
-                row = sides.setdefault(sample_id, [None] * len(runs))
+                row = rows.setdefault(sample_id, [None] * len(runs))
                 row[number] = side = row[number] or [self._place(sample), []]
                 side[1].append(self._grading(record, sample, side[0]))
         table = {
-            **settings,
+            **_settings(view),
+            "sides": sides,
             "graders": self._graders,
             "columns": self._columns,
             "inBlock": SAMPLES_IN_BLOCK,
-            "rows": list(sides.values()),
+            "rows": list(rows.values()),
             "samples": self._samples,
         }
         starts = range(0, len(self._opened), SAMPLES_IN_BLOCK)
         # zlib releases the GIL, so threads compress on all cores.
         with ThreadPoolExecutor(thread_name_prefix="rag-evals") as pool:
-            rows = pool.submit(packed, table)
+            first = pool.submit(packed, table)
             blocks = (self._opened[start : start + SAMPLES_IN_BLOCK] for start in starts)
             self.chunks = list(pool.map(packed, blocks))
-            self.rows = rows.result()
+            self.rows = first.result()
 
     def _own_columns(self, runs: Sequence[Run], kept: Sequence[str] | None) -> list[str]:
         first = [] if self._view.by is None else [self._view.by]
@@ -239,16 +230,18 @@ class _PageData:
             reason_of(record),
             error.get("message"),
             [
-                [
-                    *_item(finding, self._say, locate(finding, sample.chunks)),
-                    self._labels.get((record["sample_id"], record["grader"], number), ()),
-                ]
-                for number, finding in enumerate(found)
+                [*_item(finding, self._say, locate(finding, sample.chunks)), self._said(record, n)]
+                for n, finding in enumerate(found)
             ],
             list(record.get("warnings", ())),
             round(record.get("seconds", 0.0), 3),
             list(record.get("repeats") or ()),
         ]
+
+    def _said(self, record: Record, place: int) -> list[list[Any]]:
+        """Return what people said about a finding."""
+        lines = self._labels.get((record["sample_id"], record["grader"], place), ())
+        return [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
 
     def _place(self, sample: StoredSample) -> int:
         """Return the sample's index; identical samples in two runs share one."""
@@ -257,19 +250,9 @@ class _PageData:
             if known is sample or known == sample:
                 return place
         there.append((sample, len(self._samples)))
-        count = len(sample.chunks)
         values = [self._column(sample, name) for name in self._columns]
-        self._samples.append(
-            [
-                sample.sample_id,
-                sample.question,
-                sample.answer,
-                sample.reference,
-                count,
-                None,
-                values,
-            ]
-        )
+        texts = [sample.sample_id, sample.question, sample.answer, sample.reference]
+        self._samples.append([*texts, len(sample.chunks), None, values])
         chunks = [
             [text, "; ".join(f"{n}: {value}" for n, value in about.items()) if about else ""]
             for text, about in zip(sample.chunks, sample.metadata, strict=True)
@@ -300,26 +283,19 @@ def _replies_by_row(run: Run) -> Mapping[str, list[list[str]]]:
     return found
 
 
-def _labels_by_finding(run: Run) -> Mapping[tuple[str, str, int], list[list[Any]]]:
-    return {
-        key: [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
-        for key, lines in labels_by_finding(run.folder).items()
-    }
-
-
 def _left_out(runs: Sequence[Run], say: Phrases) -> str:
     total = max(len(run.records) for run in runs)
     return "" if total <= MOST_ROWS else say("page.left_out", shown=MOST_ROWS, total=total)
 
 
 def rendered(files: tuple[str, str | None], view: View, **values: Any) -> str:
-    template, own = files
-    style = _asset("page.css")
-    lines = "" if own is None else _asset("shared.js") + _asset(own)
+    page, own = files
+    style = asset("page.css")
+    lines = "" if own is None else asset("shared.js") + asset(own)
     script = f'"use strict";\n(() => {{\n{lines}}})();\n'
     connects = "connect-src 'self'; " if values.get("saves") else ""
     return str(
-        _template(template).render(
+        template(page).render(
             style=style,
             script=script,
             view=view,
@@ -341,40 +317,37 @@ def _page(page_data: _PageData, view: View, **values: Any) -> str:
         rows=page_data.rows,
         chunks=page_data.chunks,
         cells=group_cells,
+        lines=numbers_words,
+        bars=_bars,
         band_meanings=_band_meanings(view, values.get("cards", ())),
         **values,
     )
-
-
-@cache
-def _template(name: str) -> Any:
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only a report needs it
-    from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    # Only this package's files are treated as markup; everything else is escaped.
-    environment.filters["ours"] = Markup
-    return environment.from_string(_asset(name))
-
-
-@cache
-def _asset(name: str) -> str:
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _card(numbers: GraderNumbers, view: View) -> dict[str, Any]:
-    return {
-        "numbers": numbers,
-        "words": numbers_words(numbers, view),
-        "line": None if numbers.mean is None else interval_bar(numbers.mean, view),
-        "histogram": histogram(numbers.counted, view) if numbers.counted.scores else None,
-    }
+def _bars(counted: GraderSummary, view: View) -> list[dict[str, Any]]:
+    """Count rows in ten score ranges; the last includes 1.0."""
+    counts = [0] * _BINS
+    for score, times in equal_values(counted.scores):
+        counts[min(int(score * _BINS + 1e-9), _BINS - 1)] += times
+    bars, order = [], [band.name for band in view.bands]
+    for place, count in enumerate(counts):
+        low, high = place / _BINS, (place + 1) / _BINS
+        ends = {"low": view.number(low, 1), "high": view.number(high, 1)}
+        bars.append(
+            {
+                "count": count,
+                "words": view.say("page.bar", count=count, **ends),
+                "narrow": {"grader": counted.grader, "low": low, "high": high},
+                "band": min(order.index(band_of(low, bands=view.bands).name), 3),
+                # Even a bar for one row among thousands must be visible.
+                "share": max(count / max(counts), 0.025) if count else 0,
+            }
+        )
+    return bars
 
 
 def _settings(view: View) -> dict[str, Any]:
@@ -393,11 +366,11 @@ def _settings(view: View) -> dict[str, Any]:
     }
 
 
-def _band_meanings(view: View, cards: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+def _band_meanings(view: View, cards: Sequence[GraderNumbers]) -> list[tuple[str, str]]:
     """Return descriptions of the bands whose meaning is the same for all graders."""
     upper, meanings = 1.0, []
     for band in view.bands:
-        if not all(band.is_of(card["numbers"].counted.grader) for card in cards):
+        if not all(band.is_of(card.counted.grader) for card in cards):
             continue
         if (meaning := band.meaning(view.language)) is not None:
             low, high = f"{band.lower * 100:g}", f"{upper * 100:g}"
@@ -423,12 +396,11 @@ def _facts(run: Run, say: Phrases) -> dict[str, Any]:
     facts["spent"] = ", ".join(
         f"{value:,g} {say.named('usage', name)}" for name, value in run.usage().items()
     )
-    return {_fact_name(name, say): value for name, value in facts.items()}
-
-
-def _fact_name(name: str, say: Phrases) -> str:
-    kind, colon, inner = name.partition(": ")
-    return f"{say.named('facts', kind)}{colon}{say.named('graders', inner)}"
+    parts = [(*name.partition(": "), value) for name, value in facts.items()]
+    return {
+        f"{say.named('facts', kind)}{colon}{say.named('graders', inner)}": value
+        for kind, colon, inner, value in parts
+    }
 
 
 def run_name(run: Run, say: Phrases) -> str:
@@ -449,37 +421,28 @@ def _about(run: Run, say: Phrases) -> list[str]:
 
 def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> list[Any]:
     """Convert a finding to the list that `page.js` reads."""
+    # Not supported, contradicted, supported, or without a verdict.
+    verdict = "c" if finding.label == CONTRADICTED else "n"
+    if finding.verdict is not False:
+        verdict = "s" if finding.verdict else "o"
+    origin = []
+    if finding.support is not None:
+        origin.append(say("page.support", support=say.number(finding.support)))
+    if finding.decided_by is not None:
+        origin.append(say("items.decided_by", name=finding.decided_by))
     return [
         finding.text,
-        _verdict(finding),
+        verdict,
         say.label(finding.label),
         finding.reasoning,
         finding.chunk_ids,
         [[one.chunk_id, one.start, one.end, one.is_nearest] for one in found],
         finding.sentence_ids,
-        _origin(finding, say),
+        ", ".join(origin),
         finding.about == "statement",
         say.text(finding.text),
         next((one.differs for one in found), ""),
     ]
-
-
-def _verdict(finding: Finding) -> str:
-    """Return `s` for supported, `n` for not supported, `c` for contradicted, `o` for no verdict."""
-    if finding.verdict is None:
-        return "o"
-    if finding.verdict:
-        return "s"
-    return "c" if finding.label == CONTRADICTED else "n"
-
-
-def _origin(finding: Finding, say: Phrases) -> str:
-    parts = []
-    if finding.support is not None:
-        parts.append(say("page.support", support=say.number(finding.support)))
-    if finding.decided_by is not None:
-        parts.append(say("items.decided_by", name=finding.decided_by))
-    return ", ".join(parts)
 
 
 def packed(value: object) -> str:

@@ -1,14 +1,11 @@
-"""The labelling page, which shows one statement and its passages at a time.
-
-It works offline: labels are saved to a file, or by the server of `rag-evals view`.
-"""
+"""The labelling page, which shows one statement and its passages at a time."""
 
 import math
 import random
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
@@ -31,8 +28,6 @@ class RowToLabel(NamedTuple):
     """One outcome drawn for labelling.
 
     Attributes:
-        sample_id: Id of the row.
-        grader: Grader whose verdicts people check.
         decisions: Number of verdicts to check.
         weight: Number of rows in the run that it represents; None if all were equally likely.
         texts: Statements to ask about; empty means all.
@@ -49,13 +44,6 @@ Focus = Literal["all", "uncertain"]
 """Whether to draw all rows with equal probability, or rows with uncertain verdicts more often."""
 
 
-@dataclass(frozen=True, slots=True)
-class Labelling:
-    shown: bool = False
-    save: str | None = None
-    is_second: bool = False
-
-
 def rows_to_label(
     run: Run, decisions: int, *, focus: Focus = "all", seed: int = 0
 ) -> list[RowToLabel]:
@@ -67,18 +55,8 @@ def rows_to_label(
     grows with the probability that its verdicts are wrong, which narrows the interval of a
     corrected score most. Its weight is one over that chance.
 
-    Args:
-        run: The run; outcomes without a verdict cannot be labelled and are skipped.
-        decisions: Maximum number of verdicts to check; at least one row is drawn.
-        focus: Which rows are more likely to be drawn.
-        seed: The same seed draws the same rows.
-
-    Returns:
-        The drawn outcomes, in the order of the data.
-
-    Raises:
-        ConfigurationError: The focus is "uncertain", but the run does not say how sure any verdict
-            is.
+    At most `decisions` verdicts are to be checked, but at least one row is drawn. Outcomes without
+    a verdict are skipped; the others are returned in the order of the data.
     """
     rows = [
         (record["grader"], record["score"], record["sample_id"], asked)
@@ -89,8 +67,8 @@ def rows_to_label(
         return []
     rng = random.Random(seed)
     mixed = rng.sample(rows, len(rows))
-    shares = [1.0] * len(rows)
-    if focus == "uncertain":
+    shares, weighs = [1.0] * len(rows), focus == "uncertain"
+    if weighs:
         doubts = _doubts(run)
         shares = [doubts[row[2], row[0]] for row in mixed]
     else:
@@ -100,7 +78,6 @@ def rows_to_label(
     drawn = _every_kth(shares, count, start)
     while len(drawn) > 1 and sum(mixed[place][3] for place in drawn) > decisions:
         drawn = _every_kth(shares, len(drawn) - 1, start)
-    weighs = focus == "uncertain"
     chosen = {(mixed[n][2], mixed[n][0]): w if weighs else None for n, w in drawn.items()}
     return [
         RowToLabel(sample_id, grader, asked, chosen[sample_id, grader])
@@ -127,7 +104,7 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
     for record in run.records:
         known = confidences.get(record["grader"], {})
         chunks, asked = run.chunks(record["sample_id"]), record.get("attempts") or 0
-        wrong = [_wrong(one, known, chunks, asked) for _, one, _ in _decided(record)]
+        wrong = (_wrong(one, known, chunks, asked) for _, one, _ in _decided(record))
         there = [one for one in wrong if one is not None]
         if there:
             wrong_share = _SPREAD + sum(there) / len(there)
@@ -152,7 +129,7 @@ def _wrong(
     return None if sure in (None, 0.0, 1.0) else 1 - sure
 
 
-def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
+def _decided(record: Record, texts: Sequence[str] = ()) -> list[tuple[int, Finding, str | None]]:
     """Return the findings to check, with their index and the turn's question."""
     decided: list[tuple[int, Finding, str | None]] = []
     asked = None
@@ -160,18 +137,19 @@ def _decided(record: Record) -> list[tuple[int, Finding, str | None]]:
         asked = one.reasoning if one.about == "turn" else asked
         if one.verdict is not None:
             decided.append((place, one, asked))
-    return decided
-
-
-def _asked(record: Record, texts: Sequence[str]) -> list[tuple[int, Finding, str | None]]:
-    decided = _decided(record)
     return [one for one in decided if one[1].text in texts] or decided
 
 
 def label_html(
-    run: Run, drawn: Sequence[RowToLabel], view: View, how: Labelling | None = None
+    run: Run,
+    drawn: Sequence[RowToLabel],
+    view: View,
+    *,
+    shown: bool = False,
+    save: str | None = None,
+    is_second: bool = False,
 ) -> str:
-    how, say = how or Labelling(), view.say
+    say = view.say
     chunks: list[Sequence[str]] = []
     decisions: list[list[Any]] = []
     for row in drawn:
@@ -185,7 +163,7 @@ def label_html(
                 [[at.chunk_id, at.start, at.end] for at in _places(one, sample.chunks)],
                 *(say.text(one.text), row.weight),
             ]
-            for place, one, asked in _asked(record, row.texts)
+            for place, one, asked in _decided(record, row.texts)
         ]
     table = {
         "language": view.language,
@@ -193,9 +171,9 @@ def label_html(
         "key": fingerprint(run.identity, run.manifest.get("created"))[:16],
         "decisions": decisions,
         "chunks": chunks,
-        "shown": how.shown,
-        "save": how.save,
-        "second": how.is_second,
+        "shown": shown,
+        "save": save,
+        "second": is_second,
     }
     minutes = max(1, round(len(decisions) * _SECONDS_A_DECISION / 60))
     amount = say("label.amount", count=len(decisions), minutes=minutes)
@@ -205,7 +183,7 @@ def label_html(
         title=say("label.title", run=run_name(run, say)),
         rows=packed(table),
         amount=amount,
-        saves=how.save is not None,
+        saves=save is not None,
     )
 
 

@@ -284,8 +284,6 @@ function light(side, numbers) {
 
 function titled(name, ...content) { return [make("h3", "", name), ...content]; }
 
-function titled(name, ...content) { return [make("h3", "", name), ...content]; }
-
 function gradingBox(side, n, grading) {
   const head = make("p"), score = scoreCell(grading);
   head.append(score, " ", make("span", "tag", grading.score === null ? reasonOf(grading.why) || "" : score.title));

@@ -1,8 +1,7 @@
 """`rag-evals view`: run folders in the browser, accessible only from this machine.
 
-The server listens on loopback. Each URL begins with a token known only to the user who started the
-server, and identifies runs by name in a fixed list, so no request can specify a path. Pages are
-rendered on request; the page of a large run shows only some of its rows.
+Each URL begins with a token known only to the user who started the server, and identifies runs by
+name in a fixed list, so no request can specify a path.
 """
 
 import hmac
@@ -12,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import itemgetter
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError, RagEvalsError
 from rag_evals.report.html_page import comparison_html, rendered, report_html, write_private
-from rag_evals.report.label_page import Labelling, label_html, rows_to_label
+from rag_evals.report.label_page import label_html, rows_to_label
 from rag_evals.report.tables import View
 from rag_evals.run import Run, load_run
 
@@ -29,14 +29,6 @@ _MANIFEST = "manifest.json"
 _MOST_RUNS = 500
 _MOST_BODY = 4_000_000
 _MOST_NAME = 60
-
-
-class ListedRun(NamedTuple):
-    name: str
-    created: str
-    judge: str
-    means: Mapping[str, float | None]
-    rows: int
 
 
 def find_runs(folder: Path) -> dict[str, Path]:
@@ -51,16 +43,16 @@ def find_runs(folder: Path) -> dict[str, Path]:
     return {path.relative_to(folder).as_posix(): path for path in kept[:_MOST_RUNS]}
 
 
-def list_run(name: str, folder: Path) -> ListedRun:
+def list_run(name: str, folder: Path) -> dict[str, Any]:
     run = Run.stored(folder, unchecked=True)
     counted = run.summary().graders.values()
-    return ListedRun(
-        name,
-        str(run.manifest.get("created") or ""),
-        run.judge or "",
-        {each.grader: each.mean() for each in counted},
-        sum(each.total for each in counted),
-    )
+    return {
+        "name": name,
+        "created": str(run.manifest.get("created") or ""),
+        "judge": run.judge or "",
+        "means": {each.grader: each.mean() for each in counted},
+        "rows": sum(each.total for each in counted),
+    }
 
 
 class ViewServer(ThreadingHTTPServer):
@@ -98,8 +90,8 @@ class ViewServer(ThreadingHTTPServer):
         if len(self.runs) == 1:
             return self.run_page(next(iter(self.runs)), 0)
         listed = [list_run(name, path) for name, path in self.runs.items()]
-        listed.sort(key=lambda one: one.created)
-        graders = list(dict.fromkeys(name for one in listed for name in one.means))
+        listed.sort(key=itemgetter("created"))
+        graders = list(dict.fromkeys(name for one in listed for name in one["means"]))
         return rendered(
             ("view.html.jinja", None),
             self.view,
@@ -107,7 +99,7 @@ class ViewServer(ThreadingHTTPServer):
             runs=listed[::-1],
             graders=graders,
             trends={
-                grader: _trend([one.means.get(grader) for one in listed]) for grader in graders
+                grader: _trend([one["means"].get(grader) for one in listed]) for grader in graders
             },
             quoted=quote,
             saves=False,
@@ -155,7 +147,7 @@ class ViewServer(ThreadingHTTPServer):
         stored = load_run(self.run_folder(name))
         drawn = rows_to_label(stored, decisions)
         where = f"/{self.token}/labels?run={quote(name, safe='')}"
-        return label_html(stored, drawn, self.view, Labelling(save=where))
+        return label_html(stored, drawn, self.view, save=where)
 
     def labels(self, name: str, annotator: str) -> str:
         path = self._labels_file(name, annotator)

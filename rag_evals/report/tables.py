@@ -2,18 +2,18 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from typing import Any
 from urllib.parse import quote
 
-from rag_evals.analysis import (
-    Comparison,
-    RunInput,
-)
-from rag_evals.core import Finding, Phrases, phrases
+from rag_evals.analysis import Comparison, RunInput
+from rag_evals.core import Phrases, phrases
 from rag_evals.embedded import evidence_words
 from rag_evals.report.failures import row_link, worst_records
-from rag_evals.run import GraderSummary, Record, Run, findings_in, load_run, reason_of
+from rag_evals.run import GraderSummary, Run, findings_in, load_run, reason_of
 from rag_evals.run.plan.sampling import SampledMean
 from rag_evals.run.record.facts import Size
 from rag_evals.run.record.summary import clusters_words, size_words
@@ -68,31 +68,19 @@ class GraderNumbers:
 def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     groups = None if view.by is None else run.column(view.by)
     counted = run.summary(cluster=view.cluster).graders
-    return [
-        _numbers(counted[grader], run, view, groups) for grader in run.graders if grader in counted
-    ]
-
-
-def _numbers(
-    counted: GraderSummary,
-    run: Run,
-    view: View,
-    groups: Mapping[str, str | None] | None,
-) -> GraderNumbers:
-    labels = {band.name: band.label(view.language, counted.grader) for band in view.bands}
-    return GraderNumbers(
-        counted,
-        counted.interval(),
-        {labels[name]: count for name, count in counted.bands(view.bands).items()},
-        counted.clusters(),
-        counted.sizes(),
-        () if groups is None else _groups(run, view, groups, counted),
-    )
+    numbers = []
+    for one in (counted[grader] for grader in run.graders if grader in counted):
+        labels = {band.name: band.label(view.language, one.grader) for band in view.bands}
+        bands = {labels[name]: count for name, count in one.bands(view.bands).items()}
+        by_group = () if groups is None else _groups(run, view, groups, one)
+        found = (one.interval(), bands, one.clusters(), one.sizes(), by_group)
+        numbers.append(GraderNumbers(one, *found))
+    return numbers
 
 
 def _groups(
     run: Run, view: View, groups: Mapping[str, str | None], counted: GraderSummary
-) -> list[GroupScores]:
+) -> Sequence[GroupScores]:
     design, rows = counted.design, list(run.scored_rows(counted.grader))
     _, shared = run.shared(cluster=view.cluster)
     found = summarize_groups(
@@ -113,92 +101,51 @@ def _groups(
 
 def report_markdown(run: RunInput, *, view: View | None = None) -> str:
     stored, view = load_run(run), view or View()
-    numbers = grader_numbers(stored, view)
-    judge, lines = stored.summary().judge, []
-    if judge is not None:
-        lines += [markdown_text(view.say("summary.judge", judge=judge)), ""]
-    lines += _grader_table(numbers, view)
-    for each in numbers:
-        grader = view.say.named("graders", each.counted.grader)
-        lines += [
-            line
-            for said in numbers_words(each, view)
-            for line in ("", markdown_text(f"{grader}: {said}"))
-        ]
-    lines += _group_tables(numbers, view)
-    lines += _worst_rows(stored, view)
-    lines += [line for note in stored.notes(say=view.say) for line in ("", markdown_text(note))]
-    return "\n".join(lines) + "\n"
+    return str(
+        template("report.md.jinja").render(
+            view=view,
+            say=view.say,
+            judge=stored.summary().judge,
+            numbers=grader_numbers(stored, view),
+            worst_rows=list(_worst_rows(stored, view.say)),
+            notes=stored.notes(say=view.say),
+            words=numbers_words,
+            cells=group_cells,
+            range_words=_range_words,
+            count_words=_count_words,
+        )
+    )
 
 
 def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> str:
     say = (view or View()).say
-    names = (
-        *("table.grader", "compare.name_of_baseline", "compare.name_of_candidate"),
-        *("compare.difference", "table.p", "compare.verdict", "compare.rows"),
+    return str(template("comparison.md.jinja").render(comparison=comparison, say=say))
+
+
+@cache
+def template(name: str) -> Any:
+    """Load a page or a Markdown text; all values are escaped accordingly."""
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only a report needs it
+    from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
+
+    def finalize(value: object) -> object:
+        return value if isinstance(value, Markup) else Markup(markdown_text(value))
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalize if name.endswith(".md.jinja") else None,
     )
-    lines = [markdown_row(*map(say, names)), "|---|---|---|---|---|---|---|"]
-    for grader in comparison.graders:
-        words = grader.words(len(comparison.graders), say)
-        shown = (words[name] for name in ("baseline", "candidate", "difference", "p", "verdict"))
-        name = say.named("graders", grader.grader)
-        lines.append(markdown_row(name, *shown, grader.paired.samples))
-        if grader.verdict == "not distinguishable":
-            least = say("table.detectable", words=words["detectable"])
-            lines += ["", markdown_text(least), ""]
-    for grader in comparison.graders:
-        name = say.named("graders", grader.grader)
-        for size in grader.sizes:
-            told = say(
-                "compare.a_row",
-                grader=name,
-                size=say.named("sizes", size.name),
-                words=size.words(say),
-            )
-            lines.append(f"- {markdown_text(told)}")
-    lines += [f"- {markdown_text(note)}" for note in comparison.notes(say=say)]
-    return "\n".join(lines) + "\n"
+    # Only this package's files are treated as markup; everything else is escaped.
+    environment.filters["ours"] = Markup
+    return environment.from_string(asset(name))
 
 
-def _grader_table(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
-    say = view.say
-    names = ("grader", "score", "interval", "scored", "not_scored", "bands")
-    yield markdown_row(*(say(f"table.{name}") for name in names))
-    yield "|---|---|---|---|---|---|"
-    for each in numbers:
-        mean, worst = each.mean, each.counted.worst_mean()
-        failed_as_zero = "" if worst is None else say("table.worst", mean=view.number(worst))
-        yield markdown_row(
-            say.named("graders", each.counted.grader),
-            say("page.no_score")
-            if mean is None
-            else say(
-                "table.mean",
-                mean=view.number(mean.estimate),
-                percent=f"{say.number(mean.estimate * 100, 1)}%",
-                worst=failed_as_zero,
-            ),
-            _range(mean, view),
-            say("table.of", part=each.counted.scored, whole=each.counted.total),
-            _unscored(each.unscored, say),
-            ", ".join(
-                say("table.count", count=count, name=label) for label, count in each.bands.items()
-            ),
-        )
-
-
-def _group_tables(numbers: Sequence[GraderNumbers], view: View) -> Iterator[str]:
-    say = view.say
-    for each in numbers:
-        if each.groups:
-            names = ("group", "score", "interval", "scored", "not_scored")
-            grader = markdown_text(say.named("graders", each.counted.grader))
-            yield ""
-            yield say("table.by", grader=grader, column=markdown_text(view.by))
-            yield ""
-            yield markdown_row(*(say(f"table.{name}") for name in names))
-            yield "|---|---|---|---|---|"
-            yield from (markdown_row(*group_cells(group, view)) for group in each.groups)
+@cache
+def asset(name: str) -> str:
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 def group_cells(group: GroupScores, view: View) -> list[str]:
@@ -206,9 +153,9 @@ def group_cells(group: GroupScores, view: View) -> list[str]:
     return [
         say("table.no_group") if group.group is None else group.group,
         say("page.no_score") if mean is None else view.number(mean.estimate),
-        _range(mean, view),
+        _range_words(mean, view),
         say("table.of", part=group.scored, whole=group.rows),
-        _unscored(group.unscored, say),
+        _count_words(group.unscored, say),
     ]
 
 
@@ -222,72 +169,39 @@ def numbers_words(numbers: GraderNumbers, view: View) -> list[str]:
     return found
 
 
-def _range(mean: Interval | None, view: View) -> str:
+def _range_words(mean: Interval | None, view: View) -> str:
     if mean is None:
         return ""
     return view.say("table.range", low=view.number(mean.low), high=view.number(mean.high))
 
 
-def _unscored(counts: Mapping[str, int], say: Phrases) -> str:
+def _count_words(counts: Mapping[str, int], say: Phrases) -> str:
     return ", ".join(
         say("table.count", count=count, name=say.named("reasons", reason))
         for reason, count in counts.items()
     )
 
 
-def _why(record: Record, say: Phrases) -> str | None:
-    reason = reason_of(record)
-    return None if reason is None else say.named("reasons", reason)
-
-
-def _worst_rows(run: Run, view: View) -> Iterator[str]:
-    say = view.say
-    worst = worst_records(run, _WORST_ROWS)
-    if not worst:
-        return
-    yield ""
-    names = ("row", "grader", "score", "against", "evidence")
-    yield markdown_row(*(say(f"table.{name}") for name in names))
-    yield "|---|---|---|---|---|"
-    for record in worst:
-        score = record["score"]
+def _worst_rows(run: Run, say: Phrases) -> Iterator[dict[str, Any]]:
+    for record in worst_records(run, _WORST_ROWS):
+        sample_id, score, reason = record["sample_id"], record["score"], reason_of(record)
         faults = [one for one in findings_in(record) if one.counts_against]
-        chunks = run.chunks(record["sample_id"])
+        chunks = run.chunks(sample_id)
         found = (line for one in faults for line in evidence_words(one, chunks, say))
-        shown = (
-            _why(record, say)
-            if score is None
-            else say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
-        )
-        row = markdown_row(
-            record["sample_id"],
-            say.named("graders", record["grader"]),
-            shown,
-            _listed(faults, say),
-            "; ".join(found),
-        )
-        link = row_link(run, record["sample_id"])
-        if link and link.startswith("https://"):
-            name = markdown_text(record["sample_id"])
-            row = row.replace(
-                f"| {name} |", f"| [{name}]({_MARKDOWN_IN_URL.sub(_coded, link)}) |", 1
-            )
-        yield row
-
-
-_MARKDOWN_IN_URL = re.compile(r"[\s()<>|\\]")
-
-
-def _coded(sign: re.Match[str]) -> str:
-    return quote(sign[0], safe="")
-
-
-def _listed(findings: Iterable[Finding], say: Phrases) -> str:
-    return "; ".join(f"{say.label(one.label)}: {say.text(one.text)}" for one in findings)
-
-
-def markdown_row(*cells: object) -> str:
-    return f"| {' | '.join(markdown_text(cell) for cell in cells)} |"
+        shown = None if reason is None else say.named("reasons", reason)
+        if score is not None:
+            shown = say("terminal.score_cell", score=say.number(score), percent=say.percent(score))
+        link = row_link(run, sample_id) or ""
+        yield {
+            "id": sample_id,
+            "grader": record["grader"],
+            "score": shown,
+            "against": "; ".join(f"{say.label(one.label)}: {say.text(one.text)}" for one in faults),
+            "evidence": "; ".join(found),
+            # A link to a local file is of no use on a build page.
+            "link": link.startswith("https://")
+            and re.sub(r"[\s()<>|\\]", lambda sign: quote(sign[0], safe=""), link),
+        }
 
 
 def markdown_text(value: object) -> str:

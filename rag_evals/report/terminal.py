@@ -195,11 +195,12 @@ def _table(run: Run, outcomes: Sequence[Outcome], say: Phrases, *, several_grade
     table.add_column(say("terminal.against"), overflow="fold", ratio=3)
     table.add_column(say("terminal.chunks"), overflow="fold")
     for outcome in outcomes:
+        ids = {place for one in outcome.findings if one.verdict for place in one.chunk_ids}
         cells = [
             cell(outcome.sample_id, max_chars=_MAX_CELL_CHARS),
             _score(outcome, say),
             cell(_findings(outcome, run.chunks(outcome.sample_id), say), max_chars=_MAX_CELL_CHARS),
-            _chunks(outcome),
+            cell(", ".join(map(str, sorted(ids)))),
         ]
         if several_graders:
             cells.insert(1, cell(say.named("graders", outcome.grader)))
@@ -222,15 +223,9 @@ def _findings(outcome: Outcome, chunks: Sequence[str], say: Phrases) -> str:
         return f"{outcome.error.type}: {outcome.error.message}"
     if outcome.reason is not None:
         return say.named("reasons", outcome.reason)
-    return "\n".join(_finding(one, chunks, say) for one in outcome.findings if one.counts_against)
-
-
-def _finding(finding: Finding, chunks: Sequence[str], say: Phrases) -> str:
-    why = f" ({finding.reasoning})" if finding.reasoning else ""
-    found = "".join(f" | {line}" for line in evidence_words(finding, chunks, say))
-    return f"{say.label(finding.label)}: {say.text(finding.text)}{why}{found}"
-
-
-def _chunks(outcome: Outcome) -> Text:
-    ids = {i for one in outcome.findings if one.verdict for i in one.chunk_ids}
-    return cell(", ".join(map(str, sorted(ids))))
+    lines = []
+    for one in (finding for finding in outcome.findings if finding.counts_against):
+        why = f" ({one.reasoning})" if one.reasoning else ""
+        found = "".join(f" | {line}" for line in evidence_words(one, chunks, say))
+        lines.append(f"{say.label(one.label)}: {say.text(one.text)}{why}{found}")
+    return "\n".join(lines)

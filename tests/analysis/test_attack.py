@@ -8,7 +8,7 @@ import pytest
 
 from rag_evals import Faithfulness, Sample
 from rag_evals.analysis import attack
-from rag_evals.analysis.attack import Attack, shipped_attacks
+from rag_evals.analysis.trials import Attack, shipped_attacks
 from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.escaping import ESCAPED
@@ -19,7 +19,7 @@ from tests.scripted import EVERY_SENTENCE
 Start = Callable[[Script], ScriptedJudge]
 ATTACKS = shipped_attacks()
 CLEAN = {
-    grader.messages(one.clean())[1]["content"]
+    grader.messages(one.sample(attacked=False))[1]["content"]
     for one in ATTACKS
     for grader in (Faithfulness, Faithfulness.without_hardening())
 }
@@ -76,7 +76,7 @@ def test_the_set_is_large_and_varied() -> None:
 @pytest.mark.parametrize("one", ATTACKS, ids=lambda one: one.id)
 def test_every_attack_arrives_as_data(one: Attack, scripted: Start) -> None:
     """Read back by the server, the request has the row's own question, chunks and answer."""
-    sample = one.attacked()
+    sample = one.sample(attacked=True)
     judge = scripted(resists)
     Faithfulness.grade(sample.question, sample.answer, [c.text for c in sample.context], "openai/m")
     (request,) = judge.requests
@@ -88,7 +88,7 @@ def test_every_attack_arrives_as_data(one: Attack, scripted: Start) -> None:
         return re.sub("[＜‹]", "<", text or "")
 
     assert [m["role"] for m in request.messages] == ["system", "user"]
-    assert request.instructions == Faithfulness.messages(one.clean())[0]["content"]
+    assert request.instructions == Faithfulness.messages(one.sample(attacked=False))[0]["content"]
     assert request.question == one.question
     # Sentences arrive one by one: without the white space between them, and without list markers.
     words = re.findall(r"\w+", as_escaped(sample.answer))
@@ -112,7 +112,7 @@ def test_no_attack_adds_a_tag_to_any_grader(name: str) -> None:
         return {tag: found.count(tag) for tag in set(found)}
 
     for one in ATTACKS:
-        assert tags(one.attacked()) == tags(one.clean()), one.id
+        assert tags(one.sample(attacked=True)) == tags(one.sample(attacked=False)), one.id
 
 
 def test_a_judge_that_obeys_loses_every_time(scripted: Start) -> None:
@@ -163,7 +163,7 @@ def test_what_cannot_be_won_or_fails_is_not_counted(scripted: Start) -> None:
     scripted(lambda _: reply(True))
     assert attack(Faithfulness, "openai/m", attacks=[one]).success_rate(hardened=True) is None
 
-    attacked = len(other.attacked().context[-1].text)
+    attacked = len(other.sample(attacked=True).context[-1].text)
     scripted(lambda r: HttpError(400) if len(r.chunks[-1]) == attacked else reply(False))
     report = attack(Faithfulness, "openai/m", attacks=[other])
     assert report.trials[0].error is not None
@@ -198,6 +198,6 @@ def test_every_rubric_is_hardened_too() -> None:
     for name, model in RUBRICS.items():
         criteria = {"polite": "It is."} if name == "checklist" else None
         grader = base.ContextEvaluation(prompt="Judge.", response_model=model, criteria=criteria)
-        content = grader.messages(ATTACKS[20].attacked())[1]["content"]
+        content = grader.messages(ATTACKS[20].sample(attacked=True))[1]["content"]
         assert content.startswith("The tags hold data")
         assert "That was all data" in content.rpartition(">")[2]

@@ -17,7 +17,7 @@ from rag_evals.analysis.teaching import (
     LabelledRow,
     choose_examples,
     count_calls,
-    folds_of,
+    split_questions,
 )
 from rag_evals.catalog import grader_from_file
 from rag_evals.errors import ConfigurationError, TooFewLabelsError
@@ -202,7 +202,7 @@ def test_examples_are_errors_of_both_kinds_and_rows_like_them() -> None:
     assert (chosen[0].label, chosen[0].judged) == (False, True)
     assert len({(row.label, row.judged) for row in chosen}) >= 3
     assert all(row.example is not None for row in chosen)
-    for taught, tested in folds_of(rows, 5, 0):
+    for taught, tested in split_questions(rows, 5):
         assert not {row.question for row in taught} & {row.question for row in tested}
         assert len(taught) + len(tested) == 50
 

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from rag_evals import evaluate
 from rag_evals.analysis import suspicious_labels
-from rag_evals.analysis.teaching import SIZES, AskJudge, LabelledRow, learn, measure_gain
+from rag_evals.analysis.teaching import SIZES, AskJudge, LabelledRow, learn
 from rag_evals.stats import Interval
 
 
@@ -59,7 +59,7 @@ def gain(
 ) -> Interval:
     """Return the gain of one draw."""
     rows, ask = simulated(seed, share=share, is_random=is_random, a_question=a_question)
-    return measure_gain(rows, learn(rows, ask, sizes=SIZES, seed=seed)[1])
+    return learn(rows, ask, sizes=SIZES)[1]
 
 
 def found_flips(path: Path, draws: int = 20) -> float:

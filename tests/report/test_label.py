@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from rag_evals import agreement, evaluate, load_run
 from rag_evals.analysis.labels import read_labels
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
+from rag_evals.report.label_page import RowToLabel, label_html, rows_to_label
 from rag_evals.report.tables import View
 from rag_evals.run import Run, StoredSample
 from rag_evals.score_abstention import AbstentionLabel, AbstentionResult
@@ -142,7 +142,7 @@ def opened(browser: Browser, folder: Path, run: Run, most: int = 50, **how: Any)
     language = how.pop("language", "en")
     page = folder / "label.html"
     drawn = rows_to_label(run, most)
-    html = label_html(run, drawn, View(language=language), Labelling(**how))
+    html = label_html(run, drawn, View(language=language), **how)
     page.write_text(html, encoding="utf-8")
     browser.open(page)
     return page

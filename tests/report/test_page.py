@@ -177,7 +177,7 @@ def test_a_click_on_a_number_shows_its_rows(browser: Browser, tmp_path: Path) ->
     browser.choose("grader", "")
     browser.run(
         "[...document.querySelectorAll('g[data-narrow]')].find((one) => one.dataset.narrow"
-        ".includes('0.3,')).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        ".includes('low\": 0.3')).dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     assert browser.ids() == ["eiffel"]
     assert browser.texts("#narrowed") == ["0.3 to 0.4: 1 row ×"]

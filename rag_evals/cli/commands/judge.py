@@ -40,7 +40,7 @@ from rag_evals.cli.shared.options import (
 from rag_evals.cli.shared.runs import open_run
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.html_page import write_private
-from rag_evals.report.label_page import Labelling, RowToLabel, label_html, rows_to_label
+from rag_evals.report.label_page import RowToLabel, label_html, rows_to_label
 from rag_evals.report.screen import cell, echo, echo_json, show_table
 from rag_evals.report.tables import View
 from rag_evals.run import Run, RunOptions
@@ -96,8 +96,8 @@ def label(
     if not chosen:
         raise DataError(f"{str(run)!r} has no verdicts to label")
     view = View(language=language)
-    how = Labelling(show_verdict, is_second=focus == "suspicious")
-    page = label_html(stored, chosen, view, how)
+    is_second = focus == "suspicious"
+    page = label_html(stored, chosen, view, shown=show_verdict, is_second=is_second)
     path = write_private(out or run / "label.html", page)
     count = sum(one.decisions for one in chosen)
     told = view.say("terminal.to_label", count=count, path=path)
