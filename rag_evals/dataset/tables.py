@@ -31,13 +31,8 @@ def rows_of(data: Any) -> Iterable[Any] | None:
     """Return the rows of a table; None if `data` is not a table."""
     kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
-        splits = list(data)
-        raise DataError(
-            f"data is a {type(data).__name__} with the splits {', '.join(map(repr, splits))}; "
-            f"say which, as in data[{splits[0]!r}]"
-            if splits
-            else f"data is a {type(data).__name__} without splits"
-        )
+        splits = ", ".join(map(repr, data)) or "none"
+        raise DataError(f"data is a {kind} with the splits {splits}; choose one: data['train']")
     if kind in ("pandas.Series", "polars.Series"):
         raise DataError(f"data is one column, a {kind}; expected a table of rows")
     if kind in ("datasets.Dataset", "datasets.IterableDataset"):
@@ -219,14 +214,12 @@ def read_excel(file: Opened) -> Iterator[Row]:
 
 
 def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:
-    listed = ", ".join(map(repr, names))
-    if asked is not None:
-        if asked not in names:
-            raise DataError(f"{where} has no sheet {asked!r}; it has {listed}")
+    if asked is None and len(names) == 1:
+        return names[0]
+    if asked is not None and asked in names:
         return asked
-    if len(names) > 1:
-        raise DataError(f"{where} has the sheets {listed}; say which, as in --sheet {names[0]!r}")
-    return names[0]
+    listed = ", ".join(map(repr, names))
+    raise DataError(f"{where} has the sheets {listed}; say which, as in --sheet {names[0]!r}")
 
 
 def _value(cell: Any) -> Any:

@@ -112,7 +112,7 @@ def test_a_prompt_file_beside_it_is_refused(graders: Path, command: Command) -> 
     )
 
     assert ended.code == 2
-    assert "omit one of them" in ended.err
+    assert "a prompt file defines one grader; omit --grader" in ended.err
 
 
 def test_changed_code_is_another_run(graders: Path, command: Command) -> None:

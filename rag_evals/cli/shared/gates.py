@@ -127,12 +127,11 @@ class GateResult:
         return self if self.code else GateResult((*self.lines, *later.lines), later.code)
 
     def exit(self) -> None:
-        last = len(self.lines) - 1 if self.code == TOO_MANY_FAILURES else None
-        for place, line in enumerate(self.lines):
-            if place == last:
-                echo_error(line)
-            else:
-                echo(line, err=True)
+        is_error = self.code == TOO_MANY_FAILURES
+        for line in self.lines[:-1] if is_error else self.lines:
+            echo(line, err=True)
+        if is_error:
+            echo_error(self.lines[-1])
         if self.code:
             raise typer.Exit(self.code)
 

@@ -131,13 +131,10 @@ def _find_graders(
             _own_grader(name) if ":" in name else grader_named(name, places)
             for name in names or ["faithfulness"]
         ]
-    elif any(":" in name for name in names):
+    elif len(names) > 1 or any(":" in name for name in names):
         raise typer.BadParameter(
-            f"--prompt makes a grader from a file, but {names[0]!r} already is one; omit "
-            "one of them"
+            "a prompt file defines one grader; omit --grader, or name one shipped grader"
         )
-    elif len(names) > 1:
-        raise typer.BadParameter("a prompt file defines one grader; give only one --grader")
     elif names and names[0] in GRADERS and names[0] not in PROMPTED:
         raise typer.BadParameter(
             f"grader {names[0]!r} has more than one prompt; pass a folder with its prompts to "

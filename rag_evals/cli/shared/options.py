@@ -148,12 +148,8 @@ OF_A_RUN = (
 )
 
 
-def flat(
-    command: Callable[..., None] | None = None, *, names: Sequence[str] = OF_A_RUN
-) -> Callable[..., Any]:
+def flat(command: Callable[..., None], names: Sequence[str] = OF_A_RUN) -> Callable[..., None]:
     """Turn a command's option groups into separate options."""
-    if command is None:
-        return lambda found: flat(found, names=names)
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, type[Any]] = {}
     taken: list[Parameter] = []
@@ -175,11 +171,9 @@ def flat(
             given["settings"] = parse_settings(given["settings"])
         command(**given)
 
-    first = [one for one in taken if one.default is Parameter.empty]
-    ordered = first + [one for one in taken if one.default is not Parameter.empty]
     # Typer reads both.
-    flattened.__signature__ = Signature(ordered)  # type: ignore[attr-defined]  # of functions
-    flattened.__annotations__ = {one.name: one.annotation for one in ordered}
+    flattened.__signature__ = Signature(taken)  # type: ignore[attr-defined]  # of functions
+    flattened.__annotations__ = {one.name: one.annotation for one in taken}
     return flattened
 
 
