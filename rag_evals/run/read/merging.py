@@ -16,7 +16,7 @@ from rag_evals.dataset import read_rows
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.run import Run, load_run
 from rag_evals.run.record.index import RESULTS
-from rag_evals.run.record.lines import fault_of, read_lines
+from rag_evals.run.record.lines import fault_of, placed_lines
 from rag_evals.run.record.outcome import Outcome, Record, record_of_row, short_fingerprint
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
 from rag_evals.run.record.store import (
@@ -136,8 +136,11 @@ def _opened(path: Path) -> _Part:
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
         records = partial(read_records, path)
-        samples = partial(read_lines, path / SAMPLES, bytes)
-        return _Part(path, manifest["identity"], is_finished, records, samples, versions)
+
+        def sample_lines() -> Iterator[bytes]:
+            return (line for *_, line in placed_lines(path / SAMPLES, bytes))
+
+        return _Part(path, manifest["identity"], is_finished, records, sample_lines, versions)
 
     def read() -> Iterator[Record]:
         return (record for record, _ in _rows_in(path))

@@ -30,7 +30,7 @@ from rag_evals.run.read.export import (
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.run.record.facts import NOT_CLUSTERED, RowTable, stable_hash
 from rag_evals.run.record.index import RunIndex, ScoredRow
-from rag_evals.run.record.outcome import Outcome, Record, findings_in, read_outcome, type_name
+from rag_evals.run.record.outcome import Outcome, Record, findings_in, type_name
 from rag_evals.run.record.reading import RunRecords
 from rag_evals.run.record.samples import StoredSample, column_value
 from rag_evals.run.record.summary import (
@@ -309,7 +309,7 @@ class Run(ScoreNumbers):
         that class no longer exists.
         """
         if self._outcomes is None:
-            self._outcomes = [self._outcome(record) for record in self.records]
+            self._outcomes = [Outcome.from_record(record, self._models) for record in self.records]
         return self._outcomes
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:
@@ -624,7 +624,7 @@ class Run(ScoreNumbers):
         Args:
             most: Maximum number.
         """
-        return [self._outcome(record) for record in self.lowest_records(most)]
+        return [Outcome.from_record(record, self._models) for record in self.lowest_records(most)]
 
     def lowest_records(self, most: int, begin: int = 0) -> Sequence[Record]:
         """Like `lowest`, but return records, starting at `begin`."""
@@ -651,9 +651,6 @@ class Run(ScoreNumbers):
         return summary_html(summary, self.folder) + lowest_html(
             [(one, self.chunks(one.sample_id)) for one in shown], low + summary.failed
         )
-
-    def _outcome(self, record: Record) -> Outcome:
-        return read_outcome(record, self._models)
 
     def _count(self) -> Summary:
         manifest = self.manifest

@@ -7,7 +7,7 @@ statements that can be wrong. Intervals and comparisons account for both.
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import compress
 from typing import Any, NamedTuple
@@ -211,11 +211,11 @@ class RowTable:
         if (whole := self.whole()) is None:
             return None
         codes = [0, *map(self._code, count_as)]
-        keys = [key for code in codes for key in compress(whole.keys, self._having(code))]
+        keys: list[Hashable | None] = []
+        for code in codes:
+            rows = zip(whole.keys, self._reasons, strict=True)
+            keys += (key for key, reason in rows if reason == code)
         return Clusters(whole.by, keys)
-
-    def _having(self, code: int) -> Iterator[bool]:
-        return (one == code for one in self._reasons)
 
     def whole(self) -> Clusters | None:
         """Cluster all rows; None if they are independent."""

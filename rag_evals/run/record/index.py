@@ -589,10 +589,10 @@ class RunIndex:
             "AND c.grader = o.grader AND c.place NOT IN (SELECT place FROM stale))"
         )
 
-    def sample_places(self) -> Iterator[tuple[str, int]]:
-        """Yield the id and offset of each sample in the data, in log order."""
-        return self._rows(
-            f"SELECT sample_id, place FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
+    def sample_ids(self) -> Iterator[str]:
+        """Yield the id of each sample in the data, in log order."""
+        return self._column(
+            f"SELECT sample_id FROM main.sample s WHERE {_LAST_SAMPLE} ORDER BY "
             "(SELECT MIN(place) FROM main.sample first WHERE first.sample = s.sample)"
         )
 
@@ -804,14 +804,8 @@ def _sample_row(key: SampleKey, place: int) -> tuple[Any, ...]:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    """Open the file; replace it if it is not an index in this version's format."""
     path.touch(PRIVATE)
-    try:
-        return _prepared(sqlite3.connect(path, check_same_thread=False))
-    except sqlite3.DatabaseError:
-        remove_index(path.parent)
-        path.touch(PRIVATE)
-        return _prepared(sqlite3.connect(path, check_same_thread=False))
+    return _prepared(sqlite3.connect(path, check_same_thread=False))
 
 
 def remove_index(folder: Path) -> None:

@@ -90,23 +90,19 @@ class LineLog:
         return Written(self._size, self._digest.hexdigest())
 
 
-def read_lines(path: Path, read: Callable[[bytes], T]) -> Iterator[T]:
-    """Read the lines; skip blank ones and an incomplete last one.
+def placed_lines(
+    path: Path, read: Callable[[bytes], T], begins: int = 0
+) -> Iterator[tuple[int, int, T]]:
+    """Yield each line with its start and end; skip blank ones and an incomplete last one.
 
     Args:
         path: The file; a missing file has no lines.
         read: Parses one line; raises `ValueError` if it is invalid.
+        begins: Offset of the first line to read.
 
     Raises:
         DataError: A line is invalid; the message has its number.
     """
-    return (value for *_, value in placed_lines(path, read))
-
-
-def placed_lines(
-    path: Path, read: Callable[[bytes], T], begins: int = 0
-) -> Iterator[tuple[int, int, T]]:
-    """Like `read_lines`, with the offsets of each line's start and end."""
     if not path.exists():
         return
     try:

@@ -405,6 +405,9 @@ class Outcome(Generic[R_co]):
             record: The parsed line.
             known: Result classes by `result_type`; others are looked up. None omits results and
                 findings, and imports nothing.
+
+        Raises:
+            DataError: The stored result or its findings cannot be read.
         """
         values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
         if values.get("error") is not None:
@@ -423,21 +426,6 @@ class Outcome(Generic[R_co]):
         if values.get("result") is not None:
             values["result"] = None if known is None else _result(values, known)
         return cls(**values)
-
-
-def read_outcome(record: Mapping[str, Any], known: Mapping[str, type[BaseModel]] | None) -> Outcome:
-    """Like `Outcome.from_record`.
-
-    Raises:
-        DataError: The stored result does not match its class.
-    """
-    try:
-        return Outcome.from_record(record, known)
-    except ValidationError as error:
-        where = f"row {record['sample_id']!r}, grader {record['grader']!r}"
-        raise DataError(
-            f"{where}: the result is no {record['result_type']}: {fault_of(error)}"
-        ) from error
 
 
 def short_fingerprint(fingerprint: str) -> str:
@@ -486,7 +474,12 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 
 def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
-    found = read_result(values["result"], values.get("result_type"), known)
+    try:
+        found = read_result(values["result"], values.get("result_type"), known)
+    except ValidationError as error:
+        where = f"row {values['sample_id']!r}, grader {values['grader']!r}"
+        fault = fault_of(error)
+        raise DataError(f"{where}: the result is no {values['result_type']}: {fault}") from error
     return StoredResult.of(values) if found is None else found
 
 

@@ -5,7 +5,7 @@ read for fields that the index does not have, such as findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from operator import index as place_of
 from pathlib import Path
 from typing import Any, Self, overload
@@ -108,7 +108,7 @@ class IndexedSamples(Mapping[str, StoredSample]):
         return StoredSample.of_line(self._log.read_at(place))
 
     def __iter__(self) -> Iterator[str]:
-        return (sample_id for sample_id, _ in self._index.sample_places())
+        return self._index.sample_ids()
 
     def __len__(self) -> int:
         return self._index.sample_count()
@@ -117,22 +117,18 @@ class IndexedSamples(Mapping[str, StoredSample]):
         return isinstance(sample_id, str) and self._index.sample_place(sample_id) is not None
 
 
+@dataclass(slots=True)
 class RunRecords:
-    """The records and samples of a run; `read` returns a whole record."""
+    index: RunIndex
+    manifest: Mapping[str, Any]
+    read_whole: ReadRecord
+    samples: Mapping[str, StoredSample]
+    graders: list[str] = field(init=False)
 
-    def __init__(
-        self,
-        index: RunIndex,
-        manifest: Mapping[str, Any],
-        read: ReadRecord,
-        samples: Mapping[str, StoredSample],
-    ) -> None:
-        self.index = index
-        self.manifest = manifest
-        self.graders = index.graders(list(manifest.get("identity", {}).get("graders", {})))
-        index.show(self.graders)
-        self.samples = samples
-        self._read = read
+    def __post_init__(self) -> None:
+        named = self.manifest.get("identity", {}).get("graders", {})
+        self.graders = self.index.graders(list(named))
+        self.index.show(self.graders)
 
     @classmethod
     def of_folder(cls, folder: Path, *, unchecked: bool) -> Self:
@@ -147,7 +143,7 @@ class RunRecords:
         return cls(index, manifest, LogReader(folder / RESULTS).read_at, samples)
 
     def records(self, grader: str | None = None) -> Sequence[Record]:
-        return IndexedRecords(self.index, self._read, grader)
+        return IndexedRecords(self.index, self.read_whole, grader)
 
     def read(self, lines: Iterable[IndexedLine]) -> Sequence[Record]:
-        return [IndexedRecord(line, self._read) for line in lines]
+        return [IndexedRecord(line, self.read_whole) for line in lines]

@@ -19,7 +19,7 @@ from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.record.extras import REPLIES
 from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
-from rag_evals.run.record.lines import LineLog, LogReader, fault_of, read_lines, replace_file
+from rag_evals.run.record.lines import LineLog, LogReader, fault_of, placed_lines, replace_file
 from rag_evals.run.record.outcome import OUTCOME, Outcome, Record
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
 
@@ -89,13 +89,6 @@ class _StoredStage(TypedDict):
     tuned: _StoredTuning | None
 
 
-class _StoredStop(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
-    rows: int
-    of: int
-
-
 class _StoredBudget(TypedDict):
     budget_usd: float
     spent_usd: float | None
@@ -115,7 +108,7 @@ class _StoredManifest(TypedDict):
     rows: NotRequired[int | None]
     columns: NotRequired[dict[str, str]]
     stages: NotRequired[dict[str, list[_StoredStage]]]
-    stopped: NotRequired[_StoredStop | None]
+    stopped: NotRequired[_StoredSampling | None]
     budget: NotRequired[_StoredBudget | None]
     pending: NotRequired[Annotated[int, Field(ge=0)]]
     overlaps: NotRequired[Annotated[int, Field(ge=0)]]
@@ -334,7 +327,7 @@ def read_records(folder: Path) -> Iterator[Record]:
     Raises:
         DataError: A line is not an outcome.
     """
-    return read_lines(folder / RESULTS, OUTCOME.validate_json)
+    return (record for *_, record in placed_lines(folder / RESULTS, OUTCOME.validate_json))
 
 
 def checked_record(line: bytes, where: str) -> Record:

@@ -144,23 +144,12 @@ class RepeatNumbers:
         )
 
 
-def _warning_kind(warning: str) -> str:
-    """Remove the row-specific parts of a warning: quotes, numbers, and text after a colon."""
-    return shortened(_OF_A_ROW.sub("…", warning.partition(":")[0]), _MOST_WARNING_CHARS)
-
-
-# An apostrophe within a word does not start a quote.
+# Quotes and numbers in a warning. An apostrophe within a word does not start a quote.
 _OF_A_ROW = re.compile(r"(?<!\w)'[^']*'|\"[^\"]*\"|\d+(?:[.,]\d+)*")
 _MOST_WARNING_CHARS = 90
 
 Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 """Each grader's verifiers in order, as returned by `Plan.stages`."""
-
-
-def stage_lines(stages: Stages, say: Phrases) -> list[str]:
-    """Describe the labels that each verifier was tuned on, and what each cascade promises."""
-    lines = [_line(stage, say) for of_grader in stages.values() for stage in of_grader]
-    return list(dict.fromkeys(line for line in lines if line))
 
 
 Shifts = Mapping[tuple[str, str], SupportShift | None]
@@ -223,7 +212,8 @@ def measure_shifts(
     return shifts
 
 
-def _line(stage: Mapping[str, Any], say: Phrases) -> str | None:
+def _stage_line(stage: Mapping[str, Any], say: Phrases) -> str | None:
+    """Describe the labels that a verifier was tuned on, and what its cascade promises."""
     tuned = stage["tuned"]
     if tuned is None:
         return _untuned(stage["name"], *stage["unsure"], say=say) if "unsure" in stage else None
@@ -271,12 +261,6 @@ _HEAD = (
 )
 
 MOST_ROWS_SHOWN = 5
-
-
-def graders_html(graders: "Iterable[GraderSummary]", caption: str = "") -> str:
-    say = notebook_phrases()
-    rows = [_row(of_grader, say) for of_grader in graders]
-    return html_table(list(map(say, _HEAD)), rows, caption=caption)
 
 
 def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
@@ -471,8 +455,9 @@ class GraderSummary:
         """Count an outcome's warnings, tallies, further scores and repeats."""
         self.repeats.add(outcome.repeats)
         if outcome.warnings:
-            self.warned.update(map(_warning_kind, outcome.warnings))
-            names = (warning.partition(":")[0] for warning in outcome.warnings)
+            names = [warning.partition(":")[0] for warning in outcome.warnings]
+            kinds = (_OF_A_ROW.sub("…", name) for name in names)
+            self.warned.update(shortened(kind, _MOST_WARNING_CHARS) for kind in kinds)
             self.drift.update(name for name in names if name in DRIFT_NAMES)
         for name, (part, whole) in outcome.tallies.items():
             before = self.tallies.get(name, (0, 0))
@@ -695,7 +680,9 @@ class Summary:
             f"{say.named('graders', grader)}: {design.words(say)}"
             for grader, design in self.designs.items()
         ]
-        told = stage_lines(self.stages, say) + [note for note, holds in noted.items() if holds]
+        stages = (stage for of_grader in self.stages.values() for stage in of_grader)
+        tuned = dict.fromkeys(line for stage in stages if (line := _stage_line(stage, say)))
+        told = [*tuned, *(note for note, holds in noted.items() if holds)]
         return [*chosen, *self._swapped(say), *told, *self.shift_lines(say)]
 
     def shift_lines(self, say: Phrases, *, only_foreign: bool = False) -> list[str]:
@@ -788,7 +775,8 @@ def summary_html(summary: Summary, folder: Path | None) -> str:
     judge = "" if summary.judge is None else say("summary.judge", judge=summary.judge)
     kept = [] if folder is None else [say("terminal.folder", folder=folder)]
     notes = "".join(html_note(line) for line in [*summary.notes(say=say), *kept])
-    return f"{graders_html(summary.graders.values(), judge)}{notes}"
+    rows = [_row(of_grader, say) for of_grader in summary.graders.values()]
+    return f"{html_table(list(map(say, _HEAD)), rows, caption=judge)}{notes}"
 
 
 def clusters_words(clusters: Clusters, say: Phrases) -> str:
