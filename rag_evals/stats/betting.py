@@ -156,10 +156,10 @@ class _Independent:
 def _rows_more(
     above: _Independent, below: _Independent, estimate: float, gate: float, error: float, rows: int
 ) -> int | None:
-    bet, value, mean = (
-        (above, gate, estimate) if estimate > gate else (below, 1 - gate, 1 - estimate)
-    )
-    grown = bet.best_growth(value, mean)
+    if estimate > gate:
+        grown = above.best_growth(gate, estimate)
+    else:
+        grown = below.best_growth(1 - gate, 1 - estimate)
     if grown <= 0:
         return None
     # The best fraction starts with an eighth of the wealth.

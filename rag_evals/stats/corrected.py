@@ -98,9 +98,9 @@ def prediction_powered_mean(
     estimate = min(1.0, max(0.0, labels_only.estimate + power * shift))
     variance, freedom = _rectifier_variance(moments, power, labels, judged, label_clusters)
     total = variance + (power * other.standard_error) ** 2
-    corrected = (
-        _score_interval(estimate, total, freedom, len(labels), confidence) if total else labels_only
-    )
+    corrected = labels_only
+    if total:
+        corrected = _score_interval(estimate, total, freedom, len(labels), confidence)
     if corrected.width >= labels_only.width:
         corrected, power = labels_only, 0.0
     return CorrectedMean(
@@ -197,7 +197,6 @@ def _score_interval(
     """
     smoothed = (labels * estimate + 0.5) / (labels + 1)
     effective = smoothed * (1 - smoothed) / variance
-    low, high = wilson_limits(
-        estimate, effective, student_t_quantile((1 + confidence) / 2, freedom)
-    )
+    quantile = student_t_quantile((1 + confidence) / 2, freedom)
+    low, high = wilson_limits(estimate, effective, quantile)
     return Interval(estimate, low, high, confidence, "PPI++")

@@ -72,11 +72,9 @@ def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> Suppor
     require_scores("supports", supports)
     positives = sum(bool(label) for label in labels)
     negatives = len(labels) - positives
-    for_true, for_false = (positives + 1) / (positives + 2), 1 / (negatives + 2)
-    points = [
-        (log_odds(support), for_true if label else for_false)
-        for label, support in zip(labels, supports, strict=True)
-    ]
+    targets = {True: (positives + 1) / (positives + 2), False: 1 / (negatives + 2)}
+    pairs = zip(labels, supports, strict=True)
+    points = [(log_odds(support), targets[bool(label)]) for label, support in pairs]
     slope, intercept = _newton(points, math.log((positives + 1) / (negatives + 1)))
     if not slope > _CLOSE:
         raise WeakJudgeError(
@@ -187,7 +185,11 @@ def sure_side(
     order = sorted(range(len(labels)), key=lambda place: -sign * supports[place])
     ordered = [supports[place] for place in order]
     found, errors, before = None, 0, 0
-    for count in _counts(ordered):
+    step = max(1, len(ordered) // _MOST_LIMITS)
+    for count in (*range(step, len(ordered), step), len(ordered)):
+        # A limit does not separate equal supports.
+        if count < len(ordered) and ordered[count] == ordered[count - 1]:
+            continue
         # Labels may be numbers instead of booleans.
         errors += sum(bool(labels[place]) is (sign < 0) for place in order[before:count])
         before = count
@@ -336,10 +338,3 @@ def _independent_rows(rows: Sequence[Hashable | None], likeness: float, confiden
     worth = count / (1 + (size - 1) * likeness)
     plain, few = (student_t_quantile(confidence, free) for free in (count - 1, units - 1))
     return worth * (plain / few) ** 2
-
-
-def _counts(ordered: Sequence[float]) -> list[int]:
-    """Return the number of statements beyond each limit, strictest first."""
-    step = max(1, len(ordered) // _MOST_LIMITS)
-    ends = [*range(step, len(ordered), step), len(ordered)]
-    return [end for end in ends if end == len(ordered) or ordered[end] != ordered[end - 1]]

@@ -82,10 +82,9 @@ class GuardedSentence:
     is_decided: bool = True
 
     def __repr__(self) -> str:
-        if not self.is_decided:
-            return f"GuardedSentence({shortened(self.text, 60)!r}, {self.reason})"
         words = {True: "supported", False: "not supported", None: "claims nothing"}
-        return f"GuardedSentence({shortened(self.text, 60)!r}, {words[self.is_supported]})"
+        shown = words[self.is_supported] if self.is_decided else self.reason
+        return f"GuardedSentence({shortened(self.text, 60)!r}, {shown})"
 
 
 @dataclass(frozen=True, slots=True)

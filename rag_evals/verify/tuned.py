@@ -7,7 +7,7 @@ signals of a result, such as the support and the quotes, to the probability that
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -35,6 +35,7 @@ from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, words_of
 
 _Share = Field(ge=0, le=1)
 _EMBEDDED = "embedded"
+_READER = EmbeddedVerifier()
 _MOST_ODDS = 0.99
 _CHANGES_NOTHING = {"agreement_before", "agreement_after", "spread", "worth", "confidence"}
 
@@ -294,8 +295,8 @@ class TunedVerifier:
     goes_first: bool = False
 
     def __post_init__(self) -> None:
-        if self.goes_first:
-            promise_of(self.tuning)
+        # Raises an error if the verifier goes first without a promise.
+        _ = self._promise
 
     @property
     def name(self) -> str:
@@ -343,7 +344,21 @@ class TunedVerifier:
 
     @cached_property
     def _promise(self) -> Promise | None:
-        return promise_of(self.tuning) if self.goes_first else None
+        if not self.goes_first:
+            return None
+        tuning, promise = self.tuning, self.tuning.promise
+        if promise is None:
+            raise ConfigurationError(
+                f"the tuned file of {tuning.stage!r} promises nothing: it has labels of whole rows "
+                "only; label statements, or rows of one statement, and tune again"
+            )
+        if promise.supported_from is None and promise.unsupported_up_to is None:
+            raise ConfigurationError(
+                f"the {tuning.stage} judge decides nothing here: {tuning.source} show no support "
+                f"from which at most {promise.max_error:.1%} of its verdicts are wrong; use the "
+                "judge after it alone, give more labels, or allow a larger --max-error"
+            )
+        return promise
 
     @cached_property
     def _limit(self) -> float:
@@ -413,23 +428,6 @@ class TunedVerifier:
         )
 
 
-def promise_of(tuning: Tuning) -> Promise:
-    """Return a tuning's promise; raise `ConfigurationError` if it has none."""
-    promise = tuning.promise
-    if promise is None:
-        raise ConfigurationError(
-            f"the tuned file of {tuning.stage!r} promises nothing: it has labels of whole rows "
-            "only; label statements, or rows of one statement, and tune again"
-        )
-    if promise.supported_from is None and promise.unsupported_up_to is None:
-        raise ConfigurationError(
-            f"the {tuning.stage} judge decides nothing here: {tuning.source} show no support from "
-            f"which at most {promise.max_error:.1%} of its verdicts are wrong; use the judge after "
-            "it alone, give more labels, or allow a larger --max-error"
-        )
-    return promise
-
-
 def sureness(weights: Mapping[str, float], intercept: float, signals: Mapping[str, float]) -> float:
     """Return the probability that a verdict with these signals is right."""
     parts = (weight * signals.get(name, 0.0) for name, weight in weights.items())
@@ -471,17 +469,12 @@ def _clear_odds(support: float) -> float:
     return log_odds(min(max(support, 1 - _MOST_ODDS), _MOST_ODDS))
 
 
-@cache
-def _verifier() -> EmbeddedVerifier:
-    return EmbeddedVerifier()
-
-
 @lru_cache(maxsize=2_048)
 def _compared(text: str, chunks: tuple[str, ...]) -> tuple[float, float, float]:
     """Return the share of words in the closest passages, missing numbers, and embedded support."""
     if not any(map(str.strip, chunks)):
         return 0.0, 0.0, 0.5
-    (verdict,) = _verifier().verify([text], chunks)
+    (verdict,) = _READER.verify([text], chunks)
     words = set(words_of(text))
     near = {word for one in verdict.evidence for word in words_of(one.text)}
     numbers = {word for word in words if any(map(str.isdigit, word))}
