@@ -187,15 +187,11 @@ class BatchHost(NamedTuple):
 
     @staticmethod
     def share_of(spec: str) -> float:
-        found = _HOSTS.get(read_endpoint(spec).provider)
-        return 1.0 if found is None else found.price_share
+        return _HOSTS.get(read_endpoint(spec).provider, BatchHost(1.0)).price_share
 
     def line(self, key: str, body: Mapping[str, Any]) -> bytes:
-        asked: dict[str, Any] = {"custom_id": key}
-        if self.url:
-            asked |= {"method": "POST", "url": self.url, "body": body}
-        else:
-            asked["params"] = body
+        http = {"method": "POST", "url": self.url, "body": body}
+        asked = {"custom_id": key, **(http if self.url else {"params": body})}
         # Escapes would use up more of the provider's byte limit.
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 

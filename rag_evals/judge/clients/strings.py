@@ -132,9 +132,8 @@ class Endpoint(NamedTuple):
     def address(self) -> str | None:
         """The address; None if unknown or known only to the SDK."""
         host = self.host
-        given = self.url
-        if given is None:
-            given = os.environ.get(_first_set(host.address_variables))
+        variable = _first_set(host.address_variables)
+        given = os.environ.get(variable) if self.url is None else self.url
         if given and self.provider == "ollama":
             return _ollama_address(given)
         if given and self.provider == "databricks":
@@ -226,12 +225,6 @@ def _ollama_address(given: str) -> str:
     return f"{scheme}://{name}:{port}/{path.strip('/') or 'v1'}"
 
 
-PRICES_VARIABLE = "RAG_EVALS_PRICES"
-"""Environment variable with the path of a price file that overrides the shipped prices."""
-
-_TOKENS = 1_000_000
-
-
 @dataclass(frozen=True, slots=True)
 class Price:
     """A model's list price in US dollars per million tokens; `as_of` is a month like `2026-06`."""
@@ -244,14 +237,14 @@ class Price:
     def cost_usd(self, usage: Usage) -> float:
         fresh = usage.prompt_tokens - usage.cached_tokens
         spent = fresh * self.prompt + usage.cached_tokens * self.cached
-        return (spent + usage.completion_tokens * self.completion) / _TOKENS
+        return (spent + usage.completion_tokens * self.completion) / 1_000_000
 
 
 def price_of(model: str | None) -> Price | None:
     """Return a model's price, or None; a date at the end of the name is ignored."""
     if model is None:
         return None
-    return _found(model.rpartition("/")[2], os.environ.get(PRICES_VARIABLE) or None)
+    return _found(model.rpartition("/")[2], os.environ.get("RAG_EVALS_PRICES") or None)
 
 
 @lru_cache(maxsize=1000)

@@ -158,7 +158,7 @@ class CallSettings:
         if refused and self.other_form == OTHER_FORMS[0]:
             self.other_form = OTHER_FORMS[1]
             return True
-        what = self._lesson(error)
+        what = self._lesson(str(error)) if refused else None
         if what is not None and what not in self._tried:
             self._tried.append(what)
             lessons.add((what, self._model))
@@ -168,10 +168,7 @@ class CallSettings:
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
 
-    def _lesson(self, error: BaseException) -> str | None:
-        if not isinstance(error, JudgeRejectedError | JudgeRequestError):
-            return None
-        said = str(error)
+    def _lesson(self, said: str) -> str | None:
         if "max_tokens" in self._sent and OTHER_MAX_TOKENS in said:
             return OTHER_MAX_TOKENS
         ours = self._ours and "temperature" in self._sent
