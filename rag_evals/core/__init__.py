@@ -70,11 +70,7 @@ NAMES = {
         "sign_result",
     ),
     "sample": ("Chunk", "ContextInput", "Sample"),
-    "wording": (
-        "Phrase",
-        "Phrases",
-        "phrases",
-    ),
+    "wording": ("Phrase", "Phrases", "phrases"),
 }
 """The public names of this package, by the file that defines them."""
 

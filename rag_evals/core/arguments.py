@@ -66,6 +66,8 @@ class JudgeSettings(TypedDict, total=False):
 
 
 SETTING_NAMES = tuple(JudgeSettings.__annotations__)
+# The least and the most that a setting may be.
+_LEAST = {"max_tokens": 1, "seed": 0, "window": 1}
 _MOST = {"temperature": 2, "top_p": 1}
 _CACHE_VARIABLES = ("RAG_EVALS_STATEMENT_CACHE", "RAG_EVALS_CACHE_MAX_MB")
 _DEFAULT_MAX_MB = 1000.0
@@ -97,9 +99,9 @@ def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
 def _value(name: str, text: str) -> Any:
     if name == "temperature" and text.lower() == "none":
         return None
-    kinds = {"temperature": float, "top_p": float, "max_tokens": int, "seed": int, "window": int}
+    kind = int if name in _LEAST else float if name in _MOST else str
     try:
-        return kinds.get(name, str)(text)
+        return kind(text)
     except ValueError:
         return text
 
@@ -107,8 +109,8 @@ def _value(name: str, text: str) -> Any:
 def _checked(name: str, value: Any) -> Any:
     if name not in SETTING_NAMES:
         raise UnknownNameError.of("setting", str(name), SETTING_NAMES)
-    if name in ("max_tokens", "seed", "window"):
-        return require_whole(name, value, least=0 if name == "seed" else 1)
+    if name in _LEAST:
+        return require_whole(name, value, least=_LEAST[name])
     if name == "reasoning_effort":
         if isinstance(value, str) and value.strip():
             return value

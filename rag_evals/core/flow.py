@@ -438,10 +438,6 @@ class VerifierTraits:
         """Names of the verifiers of a cascade; empty for a single verifier."""
         return [stage.name for stage in self.stages] if len(self.stages) > 1 else []
 
-    def calls_for(self, statements: int) -> int:
-        """Return the maximum number of judge calls for this many statements; 0 if local."""
-        return sum(-(-statements // size) for _, size in self.batches)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:

@@ -235,19 +235,25 @@ def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _listed(text: str) -> list[Any] | None:
-    """Parse a list printed as JSON or by Python's `str`; None for any other text."""
+    """Parse a list of chunks; None for any other text."""
     bare = text.strip()
     if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
         return None
-    try:
-        listed = from_json(bare)
-    except ValueError:
-        listed = _listed_by_python(bare) if bare.startswith(_LIST_BEGINS) else None
-    # "[1]" and "[2024, 2025]" are plain text.
-    if not isinstance(listed, list):
+    listed = _parse_list(bare)
+    if listed is None:
         return None
+    # "[1]" and "[2024, 2025]" are plain text.
     chunks = [one for one in listed if isinstance(one, str | Mapping) or _is_scored(one)]
     return listed if chunks or not listed else None
+
+
+def _parse_list(text: str) -> list[Any] | None:
+    """Parse a list printed as JSON or by Python's `str`; None for any other text."""
+    try:
+        listed = from_json(text)
+    except ValueError:
+        listed = _listed_by_python(text) if text.startswith(_LIST_BEGINS) else None
+    return listed if isinstance(listed, list) else None
 
 
 def _listed_by_python(text: str) -> Any:
@@ -283,14 +289,10 @@ def _chunk(number: int, element: object) -> Chunk:
     place = f"context[{number}]"
     if isinstance(element, Chunk):
         return Chunk(number, required_text(element.text, place), element.metadata)
-    if isinstance(element, str):
-        return Chunk(number, required_text(element, place))
     score = None
     if _is_scored(element):
         element, score = element  # type: ignore[misc]  # checked above: a pair
     found = _parts(element, place)
-    if found is None and isinstance(element, str):
-        found = required_text(element, place), {}
     if found is None:
         raise DataError(
             f"{place} is {shown(element)}; expected text, or something with "
@@ -310,6 +312,8 @@ def _is_scored(element: object) -> bool:
 
 
 def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
+    if isinstance(element, str):
+        return required_text(element, place), {}
     for name in _INNER_NAMES:
         inner = field_of(element, name)
         if inner is not None and not isinstance(inner, str):
@@ -325,7 +329,6 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
 
 
 def _metadata(values: object, used: set[str]) -> dict[str, Any]:
-    rest: dict[str, Any] = {}
     if isinstance(values, Mapping):
         rest = {key: value for key, value in values.items() if key not in used}
     else:
@@ -339,9 +342,11 @@ def _metadata(values: object, used: set[str]) -> dict[str, Any]:
     for name in _METADATA_NAMES:
         if isinstance(rest.get(name), Mapping):
             inner |= dict(rest.pop(name))
-    named = {_KEPT_NAMES.get(key, key): value for key, value in rest.items()}
-    is_nan = {key for key, value in named.items() if isinstance(value, float) and math.isnan(value)}
-    return {key: value for key, value in named.items() if key not in is_nan} | inner
+    return {
+        _KEPT_NAMES.get(key, key): value
+        for key, value in rest.items()
+        if not (isinstance(value, float) and math.isnan(value))
+    } | inner
 
 
 _ID_DIGITS = 16
@@ -358,7 +363,7 @@ def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
     if value is None:
         return None
     if isinstance(value, str):
-        listed = _listed_ids(value)
+        listed = _parse_list(value.strip())
         value = [value] if listed is None else listed
     given = list(value) if isinstance(value, Iterable) else [value]
     for one in given:
@@ -367,16 +372,6 @@ def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
                 f"relevant_ids holds {shown(one)}; expected ids, texts or whole numbers"
             )
     return tuple(required_text(str(one), "relevant_ids") for one in given)
-
-
-def _listed_ids(text: str) -> list[Any] | None:
-    if not text.strip().startswith("["):
-        return None
-    try:
-        listed = from_json(text)
-    except ValueError:
-        listed = _listed_by_python(text)
-    return listed if isinstance(listed, list) else None
 
 
 _ROLES = {

@@ -263,6 +263,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verdicts = yield from with_steps(verifier.flow(claims, chunks), partial(_counted, made))
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits
+        most_calls = sum(-(-len(claims) // size) for _, size in traits.batches)
         clear = (one.support for one in verdicts if one.doubt != "yes_no")
         answer_support = traits.answer_support(clear) if traits.answer_support else None
         return VerifiedFaithfulnessResult(
@@ -276,7 +277,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             deciders=traits.deciders,
             cache=traits.cache_mode,
             verification_calls=len(made),
-            calls_saved=max(0, traits.calls_for(len(claims)) - len(made)),
+            calls_saved=max(0, most_calls - len(made)),
         )
 
     def _verifier_for(self, sample: Sample) -> Verifier:
