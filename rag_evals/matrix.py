@@ -126,12 +126,12 @@ class MatrixResult(Result):
     @property
     def precision(self) -> float | None:
         """Share of the answer's claims that are supported by the reference."""
-        return None if self.reference_claims is None else _share(_in_other(self.claims))
+        return None if self.reference_claims is None else _share_in_other(self.claims)
 
     @property
     def recall(self) -> float | None:
         """Share of the reference's claims that are supported by the answer."""
-        return _share(_in_other(self.reference_claims or ()))
+        return _share_in_other(self.reference_claims or ())
 
     @property
     def f_score(self) -> float | None:
@@ -194,7 +194,7 @@ class MatrixResult(Result):
     @property
     def context_utilization(self) -> float | None:
         """Of the reference's claims supported by the chunks, the share that the answer contains."""
-        return _share(_in_other(one for one in self.reference_claims or () if one.chunk_ids))
+        return _share_in_other(one for one in self.reference_claims or () if one.chunk_ids)
 
     @property
     def noise_sensitivity_relevant(self) -> float | None:
@@ -276,8 +276,8 @@ def _share(counts: Iterable[bool]) -> float | None:
     return sum(verdicts) / len(verdicts) if verdicts else None
 
 
-def _in_other(rows: Iterable[MatrixClaim]) -> list[bool]:
-    return [bool(one.is_in_other) for one in rows]
+def _share_in_other(rows: Iterable[MatrixClaim]) -> float | None:
+    return _share(bool(one.is_in_other) for one in rows)
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
@@ -404,18 +404,16 @@ class VerifiedMatrix(VerifiedFaithfulness):
         require_fields(sample, self.requires)
         verifier = self._verifier_for(sample)
         reference = given(sample.reference)
-        chunks = [chunk.text for chunk in sample.context] if grader.reads_chunks else None
+        chunks = [chunk.text for chunk in sample.context] if grader.reads_chunks else []
         sides = [(sample.answer or "", reference, _REFERENCE)]
         sides += [(reference, sample.answer, _ANSWER)] if reference else []
         rows = yield from side_by_side(
             [self._side(verifier, sample, chunks, *side) for side in sides]
         )
         _find_contradicted(rows)
-        language = sample.language or language_in(
-            sample.answer or "", sample.question, [*(chunks or ()), reference or ""]
-        )
+        sources = [*chunks, *filter(None, [reference])]
+        language = sample.language or language_in(sample.answer or "", sample.question, sources)
         read = verifier.traits.languages
-        sources = [*(chunks or ()), *filter(None, [reference])]
         return grader._result(
             sample,
             rows,
@@ -428,7 +426,7 @@ class VerifiedMatrix(VerifiedFaithfulness):
         self,
         verifier: Verifier,
         sample: Sample,
-        chunks: Sequence[str] | None,
+        chunks: Sequence[str],
         text: str,
         other: str | None,
         names: Mapping[str, str],
@@ -439,9 +437,8 @@ class VerifiedMatrix(VerifiedFaithfulness):
         if not found:
             return []
         claims = [one.claim for one in found]
-        single = len(chunks or ()) if not verifier.traits.batches else 0
-        columns = [*([list(chunks)] if chunks else []), *([[other]] if other else [])]
-        columns += [[chunk] for chunk in (chunks or ())[:single]]
+        columns = [own for own in (chunks, [other] if other else []) if own]
+        columns += [] if verifier.traits.batches else [[chunk] for chunk in chunks]
         decided = yield from side_by_side([_verdicts(verifier, claims, own) for own in columns])
         together = decided.pop(0) if chunks else None
         elsewhere = decided.pop(0) if other else None
