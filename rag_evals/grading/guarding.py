@@ -560,12 +560,8 @@ def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: Ve
     own: dict[int, list[dict[str, Any]]] = {n: [] for n in range(len(guard.sentences))}
     shown: Any = kind.model_validate_json(result)
     for one in shown.statements:
-        counts = getattr(one, kind.verdict_name)
-        verdict = (
-            {"supported_by": one.supporting_chunk_ids}
-            if counts
-            else {"not_supported_because": "not_in_context"}
-        )
+        ids, counts = one.supporting_chunk_ids, getattr(one, kind.verdict_name)
+        verdict = {"supported_by": ids} if counts else {"not_supported_because": "not_in_context"}
         claim = {"statement": one.statement, "reasoning": one.reasoning or "", "verdict": verdict}
         own.setdefault(guard.place(one.statement) or 0, []).append(claim)
     if unit == "answer":

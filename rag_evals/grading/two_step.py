@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=PromptedPart)
 
+_AS_DECIDED = ("support", "windows", "from_cache", "taken_from", "similarity")
+
 
 class VerifiedStatement(StatementEvaluation):
     """A statement and how its verdict was reached.
@@ -344,16 +346,12 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
         reasoning=verdict.reason,
         supporting_chunk_ids=[] if statement.fault else list(verdict.chunk_ids),
         is_supported=verdict.is_supported and statement.fault is None,
-        support=verdict.support,
         decided_by=verdict.decided_by or name,
         sentence_id=statement.sentence_id,
         start=statement.span.start,
         end=statement.span.end,
         fault=statement.fault,
-        windows=verdict.windows,
-        from_cache=verdict.from_cache,
-        taken_from=verdict.taken_from,
-        similarity=verdict.similarity,
+        **{name: getattr(verdict, name) for name in _AS_DECIDED},
     )
 
 

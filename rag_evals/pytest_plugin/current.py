@@ -123,13 +123,11 @@ class OpenJudges:
         self._closing.close()
 
 
-def _names(graders: object) -> tuple[str, ...] | None:
+def _names(graders: Any) -> tuple[str, ...] | None:
     """Return the graders' names; None if a grader is not given by name."""
     several = [graders] if isinstance(graders, str) else graders
-    if not isinstance(several, Sequence):
-        return None
-    names = tuple(name for name in several if isinstance(name, str))
-    return names if len(names) == len(several) else None
+    is_named = isinstance(several, Sequence) and all(isinstance(one, str) for one in several)
+    return tuple(several) if is_named else None
 
 
 class CurrentTest:
@@ -213,7 +211,6 @@ def current_test() -> CurrentTest:
 
 class GradingHooks:
     def __init__(self, options: PluginOptions) -> None:
-        self._options = options
         self._judges = OpenJudges(options)
         self._rows: dict[str, list[GradedRow]] = {}
 
