@@ -127,8 +127,7 @@ class StatementComparison:
         marks = ours.marks | theirs.marks
         if marks & DENIES or self.language not in READ_WELL:
             yield from _denials(self, theirs)
-        if _may_quantify(ours) and _may_quantify(theirs):
-            yield from _quantifiers(ours, theirs)
+        yield from _quantifiers(ours, theirs)
         if theirs.marks & WEAKENS and not ours.marks & WEAKENS:
             yield from _dropped_hedge(ours, theirs)
 
@@ -572,13 +571,11 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
             return
 
 
-def _may_quantify(sentence: Sentence) -> bool:
-    return bool(sentence.marks & QUANTIFIES) or not _IN_PHRASES.isdisjoint(sentence.where)
-
-
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
     """Return each quantifier's group and surface, and the key of the word after it."""
     found: list[tuple[str, str, str]] = []
+    if not sentence.marks & QUANTIFIES and _IN_PHRASES.isdisjoint(sentence.where):
+        return found
     sequence = sentence.sequence
     for position, word in enumerate(sequence):
         following = sequence[position + 1].low if position + 1 < len(sequence) else ""

@@ -177,8 +177,8 @@ _ALL_ELSE = 0.9
 def decide(
     model: Model, threshold: float, claims: Sequence[Claim], chunks: Sequence[str]
 ) -> list[Verdict]:
-    read = [read_chunk(chunk) for chunk in chunks]
-    return [_Decision(model, threshold, read).decide(claim) for claim in claims]
+    decision = _Decision(model, threshold, [read_chunk(chunk) for chunk in chunks])
+    return [decision.decide(claim) for claim in claims]
 
 
 class _Decision:
@@ -306,7 +306,61 @@ class _Decision:
         )
 
     def _said(self, text: str) -> Verdict:
-        return _decided(self.model, self.threshold, text, self.chunks)
+        thresholds, topic = self.model.thresholds, absence_of(text[:LONGEST_MATCHED])
+        if topic is None:
+            return self._verdict(text, self.threshold)
+        said = self._verdict(topic, thresholds[_SURELY_SAID])
+        support = said.support
+        named = [word for word in words(topic) if word.kind == "word"]
+        if named and all(word.is_capital for word in named):
+            # A chunk that contains the name mentions the topic.
+            keys = {word.key for word in named}
+            is_mentioned = any(keys <= one.masks.keys() for one in self.chunks)
+            support = _MENTIONED if is_mentioned else 1 - _MENTIONED
+        # Chunks may contain a topic's words without covering the topic, so the claim reaches the
+        # balanced threshold when the topic falls below the strict one.
+        limits = [log_odds(thresholds[name]) for name in ("balanced", _SURELY_SAID)]
+        support = probability(sum(limits) - log_odds(support))
+        is_supported = support >= self.threshold
+        place = _say(text, "chunk", id=said.evidence[0].chunk_id) if said.evidence else ""
+        name = "left_out" if is_supported else "not_left_out"
+        why = _say(text, name, topic=topic, place=place)
+        # No chunk can be cited for an absence.
+        return Verdict(support, is_supported, (), why, () if is_supported else said.evidence)
+
+    def _verdict(self, text: str, threshold: float) -> Verdict:
+        model, found = self.model, list[StatementComparison]()
+        supports: list[float] = []
+        # A contradicted statement never scores lower than one without any evidence.
+        support = silence = model.support(())
+        for one in compare_with(model, text, self.chunks):
+            shared = shared_features(one)
+            # Clashes only lower the support: skip sentences that cannot be cited even without them.
+            if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
+                continue
+            found.append(one)
+            supports.append(model.support([*shared, clash_feature(one)]))
+            support = max(support, supports[-1])
+        if not found:
+            statement = read_statement(text)
+            is_empty = not model.key_weights(statement, language_in(statement))
+            return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
+        is_supported = support >= threshold
+        # For an unsupported statement, the closest sentence gives the best explanation.
+        best = found[supports.index(max(supports))] if is_supported else found[0]
+        cited: tuple[int, ...] = ()
+        evidence = evidence_for(best)
+        if is_supported:
+            readings = [((c.evidence.chunk_id,), s) for c, s in zip(found, supports, strict=True)]
+            ids = tuple([one.chunk_id for one in evidence])
+            cited = cited_chunks([(ids, support), *readings])
+        return Verdict(
+            support=support,
+            is_supported=is_supported,
+            chunk_ids=cited,
+            reason=reason(best, is_supported=is_supported, chunks=self.chunks),
+            evidence=tuple([Evidence(one.chunk_id, *one.sentence.span) for one in evidence]),
+        )
 
 
 def _leans(sentence: str) -> bool:
@@ -318,69 +372,11 @@ def _keys(text: str) -> set[str]:
     return {word.key for word in read_statement(text).sequence if word.kind in ("word", "number")}
 
 
-def _decided(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
-    topic = absence_of(text[:LONGEST_MATCHED])
-    if topic is None:
-        return _verdict(model, threshold, text, chunks)
-    said = _verdict(model, model.thresholds[_SURELY_SAID], topic, chunks)
-    support = said.support
-    named = [word for word in words(topic) if word.kind == "word"]
-    if named and all(word.is_capital for word in named):
-        # A chunk that contains the name mentions the topic.
-        keys = {word.key for word in named}
-        support = _MENTIONED if any(keys <= one.masks.keys() for one in chunks) else 1 - _MENTIONED
-    # Chunks may contain a topic's words without covering the topic, so the claim reaches the
-    # balanced threshold when the topic falls below the strict one.
-    limits = [log_odds(model.thresholds[name]) for name in ("balanced", _SURELY_SAID)]
-    support = probability(sum(limits) - log_odds(support))
-    is_supported = support >= threshold
-    place = _say(text, "chunk", id=said.evidence[0].chunk_id) if said.evidence else ""
-    name = "left_out" if is_supported else "not_left_out"
-    why = _say(text, name, topic=topic, place=place)
-    # No chunk can be cited for an absence.
-    return Verdict(support, is_supported, (), why, () if is_supported else said.evidence)
-
-
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
     """Return the chunks from the best comparison, then those with nearly the same support."""
     best, highest = max(readings, key=lambda reading: reading[1])
     others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
     return tuple(dict.fromkeys([*best, *others]))
-
-
-def _verdict(model: Model, threshold: float, text: str, chunks: Sequence[Passage]) -> Verdict:
-    found: list[StatementComparison] = []
-    supports: list[float] = []
-    # A contradicted statement never scores lower than one without any evidence.
-    support = silence = model.support(())
-    for one in compare_with(model, text, chunks):
-        shared = shared_features(one)
-        # Clashes only lower the support, so skip sentences that cannot be cited even without them.
-        if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
-            continue
-        found.append(one)
-        supports.append(model.support([*shared, clash_feature(one)]))
-        support = max(support, supports[-1])
-    if not found:
-        statement = read_statement(text)
-        is_empty = not model.key_weights(statement, language_in(statement))
-        return Verdict(silence, False, (), _say(text, "empty" if is_empty else "nothing"))
-    is_supported = support >= threshold
-    # For an unsupported statement, the closest sentence gives the best explanation.
-    best = found[supports.index(max(supports))] if is_supported else found[0]
-    cited: tuple[int, ...] = ()
-    evidence = evidence_for(best)
-    if is_supported:
-        readings = [((c.evidence.chunk_id,), s) for c, s in zip(found, supports, strict=True)]
-        ids = tuple([one.chunk_id for one in evidence])
-        cited = cited_chunks([(ids, support), *readings])
-    return Verdict(
-        support=support,
-        is_supported=is_supported,
-        chunk_ids=cited,
-        reason=reason(best, is_supported=is_supported, chunks=chunks),
-        evidence=tuple([Evidence(one.chunk_id, *one.sentence.span) for one in evidence]),
-    )
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:

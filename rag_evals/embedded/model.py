@@ -91,7 +91,6 @@ def agreement(compared: StatementComparison) -> float:
 
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
-
 FORMAT = 2
 _LEAST_IDF = 0.5
 _MOST_NUMBER_IDF = 6.0
@@ -150,11 +149,7 @@ def log_odds(chance: float) -> float:
 
 
 def load(path: Path) -> Model:
-    """Read a weights file, which is cached until it changes.
-
-    Raises:
-        ConfigurationError: The file is missing, is not JSON, or was made for other features.
-    """
+    """Read a weights file, which is cached until it changes."""
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
@@ -173,11 +168,7 @@ def _load(place: Path, changed: int) -> Model:
 
 
 def parse(data: Mapping[str, Any], digest: str) -> Model:
-    """Build a model from the contents of a weights file.
-
-    Raises:
-        ConfigurationError: A field is missing, or the features do not match this version.
-    """
+    """Build a model from the contents of a weights file."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ConfigurationError(f"weights of format {FORMAT} expected")
     try:
@@ -193,14 +184,10 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
 
 
 def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
-    """Convert background counts to idf weights.
+    """Return the idf of each key, and of unseen keys in each language.
 
-    Args:
-        background: For each language, "chunks" (how many were counted) and "words", which maps each
-            number of chunks to the keys that occur in that many, separated by spaces.
-
-    Returns:
-        The idf of each key, and of unseen keys in each language.
+    For each language, "chunks" is the number of chunks that were counted, and "words" maps a number
+    of chunks to the keys that occur in that many.
     """
     idf: dict[str, float] = {}
     unseen: dict[str, float] = {}

@@ -183,16 +183,13 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Evidence for a statement.
+    """Evidence for a statement."""
 
-    Attributes:
-        best: The sentences with the most of its words, best first, without those far behind.
-        wide: Its keys found in the chunk with the most of them, or in one with nearly as many.
-        pairs: Share of its pairs of adjacent words that also occur in the best sentences.
-    """
-
+    # The sentences with the most of its words, best first, without those far behind.
     best: list[Place]
+    # Its keys found in the chunk with the most of them, or in one with nearly as many.
     wide: set[str]
+    # The share of its pairs of adjacent words that also occur in the best sentences.
     pairs: float
 
 

@@ -58,18 +58,13 @@ def claims_in_setting(
 
 
 class Asked(NamedTuple):
-    """A simple question, rephrased as the statement that its answer completes.
+    """A simple question, rephrased as a statement with a gap for the answer."""
 
-    Attributes:
-        subject: The subject, such as "the Louvre Pyramid"; empty if the answer is the subject.
-        before: The statement's words before the gap that the answer fills.
-        after: The words after the gap.
-        is_yes_no: True if the answer is yes or no, so that there is no gap.
-    """
-
+    # Such as "the Louvre Pyramid"; empty if the answer is the subject.
     subject: str
     before: str
     after: str = ""
+    # True if the answer is yes or no, so that there is no gap.
     is_yes_no: bool = False
 
 
@@ -247,21 +242,17 @@ _HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b
 
 
 class Reading(NamedTuple):
-    """An interpretation of a claim.
-
-    Attributes:
-        text: The claim as rewritten.
-        antecedent: The text that replaced a pronoun; empty if none was replaced.
-        gap: The answer within `text`, if its other words come from the question; otherwise empty.
-        denied: The subject of a question answered with "no": the claim is supported if the chunks
-            contradict other words of `text`. None for all other claims.
-        unresolved: How the text still depends on its context; None if it does not.
-    """
+    """An interpretation of a claim, with its text as rewritten."""
 
     text: str
+    # The text that replaced a pronoun.
     antecedent: str = ""
+    # The answer within `text`, if its other words come from the question.
     gap: str = ""
+    # The subject of a question answered with "no": the claim is supported if the chunks contradict
+    # other words of `text`.
     denied: str | None = None
+    # How the text still depends on its context.
     unresolved: Leaning | None = None
 
 

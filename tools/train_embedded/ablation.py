@@ -63,7 +63,7 @@ PARTS = (
          {"compare._misplaced": _nothing}),
     Part("negations", ["compare._denials", "compare._denied", "compare._is_denied",
                      "passage.denials_in"], {"compare._denials": _nothing}),
-    Part("quantifiers", ["compare._quantifiers", "compare._quantified", "compare._may_quantify"],
+    Part("quantifiers", ["compare._quantifiers", "compare._quantified"],
          {"compare._quantifiers": _nothing}),
     Part("dropped hedges", ["compare._dropped_hedge"], {"compare._dropped_hedge": _nothing}),
     Part("sentences about something else", ["decide._of_same_subject"],
