@@ -29,7 +29,7 @@ def test_the_command_shows_the_rates(
 
 def test_the_command_attacks_a_users_prompt(command: Command, scripted: Start) -> None:
     """--prompt; the numbers as JSON for other programs."""
-    behind = {one.attacked().answer: one.id for one in ATTACKS if one.place == "answer"}
+    behind = {one.sample(attacked=True).answer: one.id for one in ATTACKS if one.place == "answer"}
     judge = scripted(lambda request: {"reasoning": "r", "passed": request.answer in behind})
     Path("mine.jinja").write_text("---\nresponse_model: pass_fail\n---\nIs it right?")
     ended = command(
