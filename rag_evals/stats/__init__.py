@@ -29,17 +29,10 @@ NAMES = {
         "majority",
         "summarize_groups",
     ),
-    "betting": (
-        "GateTest",
-        "SequentialGate",
-        "gate_test",
-    ),
+    "betting": ("GateTest", "SequentialGate", "gate_test"),
     "corrected": ("CorrectedMean", "prediction_powered_mean"),
     "intervals": ("Clusters", "Interval", "count_interval", "find_clusters", "mean_interval"),
-    "paired": (
-        "compare_paired",
-        "holm_adjusted",
-    ),
+    "paired": ("compare_paired", "holm_adjusted"),
     "ranks": ("average_precision", "hit_at", "ndcg_at", "reciprocal_rank"),
     "tuned": (
         "LEFT_OPEN",

@@ -2,11 +2,10 @@
 
 import math
 import statistics
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError
 from rag_evals.stats.intervals import (
@@ -106,13 +105,10 @@ def count_bands(
     scores: Sequence[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
     """Count the scores in each band, from highest to lowest; empty bands count 0."""
-    limits = [band.lower - _ROUNDING for band in reversed(bands)]
-    counts = [0] * len(bands)
+    counts = {band.name: 0 for band in bands}
     for score, times in equal_values(scores):
-        if not 0 <= score <= 1:
-            require_scores("score", [score])
-        counts[-bisect_right(limits, score)] += times
-    return {band.name: count for band, count in zip(bands, counts, strict=True)}
+        counts[band_of(score, bands=bands).name] += times
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,7 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
         squares = math.fsum(times * (one - mean) ** 2 for one, times in equal_values(values))
         std = math.sqrt(squares / (len(values) - 1))
     return {
-        "median": median(values) if values else None,
+        "median": statistics.median(values) if values else None,
         "std": std,
         "min": min(values, default=None),
         "max": max(values, default=None),
@@ -174,21 +170,10 @@ def spread_of(values: Sequence[float]) -> dict[str, float | int | None]:
     }
 
 
-def median(values: Sequence[float]) -> float:
-    """Return the median, using less memory than `statistics.median` if many values are equal."""
-    counted = equal_values(values)
-    if isinstance(counted, zip):
-        return statistics.median(values)
-    ordered = sorted(counted)
-    ends = list(accumulate(times for _, times in ordered))
-    ranks = (len(values) - 1) // 2, len(values) // 2
-    return statistics.fmean(ordered[bisect_right(ends, rank)][0] for rank in ranks)
-
-
 def majority(scores: Sequence[float]) -> float:
     """Return the most frequent score; in a tie, the one nearest to the median."""
     require_scores("repeats", scores)
-    counted, middle = Counter(scores), median(scores)
+    counted, middle = Counter(scores), statistics.median(scores)
     most = max(counted.values())
     # If two scores are equally near, return the lower, more cautious one.
     return min(

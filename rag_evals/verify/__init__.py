@@ -5,12 +5,7 @@ from rag_evals import lazy_names
 NAMES = {
     "cascade": ("CascadeVerifier",),
     "classifier": ("HHEM", "ClassifierVerifier"),
-    "judge_string": (
-        "EMBEDDED",
-        "EMBEDDED_GRADERS",
-        "read_judge",
-        "verifier_from_string",
-    ),
+    "judge_string": ("EMBEDDED", "EMBEDDED_GRADERS", "read_judge", "verifier_from_string"),
     "decisions": ("DecisionVerifier",),
     "llm": ("LLMVerifier",),
     "tuned": (

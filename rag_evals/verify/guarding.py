@@ -7,7 +7,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal, TypedDict, Unpack
 
 from rag_evals.core import (
@@ -194,31 +194,29 @@ async def guard_stream(
         yield sentence
 
 
+@dataclass
 class _Guarding:
-    def __init__(
-        self,
-        context: ContextInput,
-        *,
-        question: str | None = None,
-        min_support: MinSupport = "balanced",
-        most_sentences: int = 200,
-        deadline_seconds: float | None = None,
-        languages: Iterable[str] = (),
-    ) -> None:
-        sample = Sample(question=question, context=context)
-        if not isinstance(min_support, str):
-            require_fraction("min_support", min_support, otherwise=', or "balanced"')
-        if deadline_seconds is not None and not deadline_seconds > 0:
+    context: ContextInput
+    _: KW_ONLY
+    question: str | None = None
+    min_support: MinSupport = "balanced"
+    most_sentences: int = 200
+    deadline_seconds: float | None = None
+    languages: Iterable[str] = ()
+
+    def __post_init__(self) -> None:
+        sample = Sample(question=self.question, context=self.context)
+        if not isinstance(self.min_support, str):
+            require_fraction("min_support", self.min_support, otherwise=', or "balanced"')
+        require_whole("most_sentences", self.most_sentences)
+        if self.deadline_seconds is not None and not self.deadline_seconds > 0:
             raise ConfigurationError(
-                f"deadline_seconds is {deadline_seconds!r}; expected a number above 0, or None"
+                f"deadline_seconds is {self.deadline_seconds!r}; expected a number above 0, or None"
             )
+        self.question = sample.question
         self._chunks = [chunk.text for chunk in sample.context]
-        self._question = sample.question
-        self._most_sentences = require_whole("most_sentences", most_sentences)
-        self._deadline_seconds = deadline_seconds
-        self._verifier = EmbeddedVerifier(min_support, languages=languages)
-        self._sentences = 0
-        self._seconds = 0.0
+        self._verifier = EmbeddedVerifier(self.min_support, languages=self.languages)
+        self._sentences, self._seconds = 0, 0.0
 
     def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
         """Decide the sentences after `seen`; if more text follows, only the complete ones."""
@@ -233,7 +231,7 @@ class _Guarding:
             # The first word of a sentence shows where the previous sentence ended.
             starts = [one.start for one in prepared if re.search(r"\w\W", text[one.start :])]
             prepared = [one for one in prepared if one.end <= max(starts, default=0)]
-        pairs = zip(prepared, claims_in_setting(prepared, self._question), strict=True)
+        pairs = zip(prepared, claims_in_setting(prepared, self.question), strict=True)
         left = [(one, claim) for one, claim in pairs if one.end > seen]
         found: list[GuardedSentence] = []
         while left:
@@ -241,7 +239,7 @@ class _Guarding:
                 start = left[0][0].start
                 rest = GuardedSentence(text[start:], start, len(text), is_supported=False)
                 return [*found, replace(rest, reason=bound, is_decided=False)]
-            count = min(_AT_ONCE, self._most_sentences - self._sentences)
+            count = min(_AT_ONCE, self.most_sentences - self._sentences)
             now, left = left[:count], left[count:]
             began = time.monotonic()
             found += self._decide(now)
@@ -253,18 +251,18 @@ class _Guarding:
         unread = [one.reason for one in sentences if not one.is_decided and one.support is not None]
         # Sentences in unsupported languages get their own warnings, so treat the answer as English.
         texts = VerifiedTexts(
-            question=self._question, answer=answer, chunks=self._chunks, language=READ_WELL[0]
+            question=self.question, answer=answer, chunks=self._chunks, language=READ_WELL[0]
         )
         warn = self._verifier.traits.warn
         return tuple(dict.fromkeys([*unread, *(warn(texts) if warn and sentences else ())]))
 
     def _reached(self) -> str:
         """Return the limit that was reached, or an empty string."""
-        if self._sentences >= self._most_sentences:
-            return f"not decided: more than {self._most_sentences} sentences"
-        if self._deadline_seconds is not None and self._seconds >= self._deadline_seconds:
-            return f"not decided within {self._deadline_seconds:g} s"
-        return ""
+        if self._sentences >= self.most_sentences:
+            return f"not decided: more than {self.most_sentences} sentences"
+        limit = self.deadline_seconds
+        is_late = limit is not None and self._seconds >= limit
+        return f"not decided within {limit:g} s" if is_late else ""
 
     def _decide(
         self, asked: Sequence[tuple[PreparedStatement, Claim | None]]
@@ -277,7 +275,7 @@ class _Guarding:
                 yield sentence
                 continue
             verdict = next(verdicts)
-            language = language_in(one.text, self._question, self._chunks)
+            language = language_in(one.text, self.question, self._chunks)
             unread = "" if self._verifier.reads(language) else unread_words(language)
             yield replace(
                 sentence,

@@ -33,13 +33,9 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 
 
 class _Kind(NamedTuple):
-    """A type of verifier.
+    """A type of verifier: its class in `rag_evals.verify`, or a function that parses the string.
 
-    Attributes:
-        make: The verifier's class in `rag_evals.verify`, or a function that parses the string.
-        what: What messages call this type.
-        example: An example string; empty if nothing follows the prefix.
-        options: Types of the options that follow `?`.
+    Messages call it `what`; `example` is empty if nothing follows the prefix.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -89,12 +85,7 @@ KINDS: Mapping[str, _Kind] = {
 
 
 class JudgeSpec(NamedTuple):
-    """The verifier and the endpoint that a judge string specifies.
-
-    Attributes:
-        verifier: None if graders call the endpoint directly.
-        endpoint: For example `openai/gpt-4o-mini`; None if no model is called.
-    """
+    """The verifier, if any, and the endpoint, if any, that a judge string specifies."""
 
     verifier: Verifier | None
     endpoint: str | None

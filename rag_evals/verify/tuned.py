@@ -442,13 +442,7 @@ def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confiden
 
 
 def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
-    """Return a result's signals about a verdict, available without labels: numbers around 0.
-
-    Args:
-        finding: A finding with a verdict.
-        chunks: The texts of the chunks.
-        attempts: Number of times the judge was called.
-    """
+    """Return a result's signals about a verdict, available without labels: numbers around 0."""
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))
     own = 0.0 if finding.support is None else _clear_odds(finding.support)

@@ -37,11 +37,8 @@ _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 class Adapter:
     """A loaded model and how to run it.
 
-    Attributes:
-        is_hhem: True for a T5 that classifies the first token, False for a sequence classifier.
-        join: When chunks are read together according to the model's authors.
-        positions: Maximum number of tokens the model can read.
-        max_length: Number of tokens the model was trained to read at once.
+    It can read `positions` tokens, and was trained to read `max_length`. HHEM is a T5 that
+    classifies the first token; other models are sequence classifiers.
     """
 
     def __init__(
