@@ -398,7 +398,7 @@ WINDOWS = [
 @pytest.mark.parametrize("words", WINDOWS)
 @pytest.mark.parametrize("client", ["openai/m", "OpenAI"])
 def test_a_context_longer_than_the_window(scripted: Start, client: str, words: str) -> None:
-    """Without packs each such row says so and what to do."""
+    """Without packs the first such row says so and what to do; the next is not sent."""
     judge = scripted(
         lambda request: HttpError(400, words) if "long" in str(request.answer) else GOOD
     )
@@ -411,8 +411,9 @@ def test_a_context_longer_than_the_window(scripted: Start, client: str, words: s
     said = [one.error.message for one in run.outcomes if one.error]
     assert [one.status for one in run.outcomes] == ["failed"] * 3 + ["scored"]
     sent = Counter(str(request.answer) for request in judge.requests)
-    assert (sent["long 0"], sent["long 1"], sent["long 2"]) == (1, 1, 1)
+    assert (sent["long 0"], sent["long 1"], sent["long 2"]) == (1, 0, 0)
     assert all("longer than the judge's window" in one and "fewer or" in one for one in said)
+    assert [("the window is 4096; nothing was sent" in one) for one in said] == [False, True, True]
 
 
 FIRST_FAULTS = [

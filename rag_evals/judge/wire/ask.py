@@ -46,7 +46,7 @@ from rag_evals.judge.wire.exchange import (
     prepared,
     strict_response_format,
 )
-from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, translate
+from rag_evals.judge.wire.sending import clean_instructor_logs, cleaned, too_long_for, translate
 from rag_evals.response_models import KeyedReply
 from rag_evals.response_models.statements import EXACT, ReplyForm
 
@@ -437,6 +437,9 @@ def exchanged(
     from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
     call, meter = exchange.call, exchange.meter
+    known = _windows.setdefault(client, {})
+    asked = model_for(call, settings)
+    _check_window(call, known.get(asked))
     key = getattr(getattr(client, "client", None), "api_key", None)
     exchange.key = key if isinstance(key, str) else None
     token = current_exchange.set(exchange)
@@ -447,6 +450,8 @@ def exchanged(
         if enveloped and not isinstance(error, InstructorError):
             raise
         failed = _failure(error, exchange)
+        if (window := getattr(failed, "window_tokens", None)) is not None:
+            known[asked] = window
         if not getattr(failed, "row_is_over", False):
             meter.last_fault = str(failed)
         # instructor's exception contains the whole prompt and cannot be pickled.
@@ -460,6 +465,22 @@ def exchanged(
             model=call.model,
             answered_by=exchange.answered_by,
         )
+
+
+# Context windows stated in errors, in tokens, by client and model.
+_windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
+# An upper bound, so that a prompt that might fit is sent.
+_MOST_CHARACTERS_PER_TOKEN = 8
+
+
+def _check_window(call: JudgeCall[Any], window: int | None) -> None:
+    texts = (" ".join(message["content"].split()) for message in call.messages)
+    if window and (least := sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN) > window:
+        error = too_long_for(
+            f"at least {least} tokens, but the window is {window}; nothing was sent"
+        )
+        error.window_tokens = window
+        raise error
 
 
 def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:

@@ -382,10 +382,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
         failing.retry_after_seconds = fault.wait_seconds
         return failing
     if status in (400, 413, 422) and _is_about("window", fault):
-        error = JudgeRequestError(
-            f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, "
-            "or use a judge with a larger window"
-        )
+        error = too_long_for(said)
         window = _WINDOW.search(fault.message)
         error.window_tokens = int(window[1].replace(",", "")) if window else None
         return error
@@ -424,6 +421,13 @@ _WINDOW = re.compile(
     r"(?:maximum context length|context (?:window|length|size)|n_ctx)\D{0,24}?([\d,]{3,9})",
     re.IGNORECASE,
 )
+
+
+def too_long_for(said: str) -> JudgeRequestError:
+    return JudgeRequestError(
+        f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
+        "use a judge with a larger window"
+    )
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
