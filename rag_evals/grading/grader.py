@@ -160,7 +160,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
             if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                ways = f"the constructor of {type(self).__name__} for one of your own"
+                public = (kind.__name__ for kind in type(self).__mro__ if kind.__name__[0] != "_")
+                ways = f"the constructor of {next(public)} for one of your own"
                 if hasattr(self, f"with_{name}"):
                     ways = f"with_{name}(...), which returns a changed copy"
                 elif name in ("model", "settings"):
