@@ -6,7 +6,6 @@ from dataclasses import replace
 from pydantic import BaseModel
 
 from rag_evals.dataset import FileData, NumberedSample
-from rag_evals.errors import JudgeRejectedError
 from rag_evals.run.plan.plan import Plan
 from rag_evals.run.record.facts import stable_hash
 from rag_evals.run.record.index import POSITIONS, Ended
@@ -57,22 +56,10 @@ class EarlierOutcomes:
         """Make the next start look up every row, because the data has changed."""
         self._store.index.trust_positions(None)
 
-    def was_refused(self, outcome: Outcome) -> bool:
+    def find(self, outcome: Outcome) -> Outcome | None:
+        """Return the last outcome that an earlier start stored for the same grading, if any."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
-        error = None if found is None else found.outcome.error
-        return error is not None and error.type == JudgeRejectedError.__name__
-
-    def is_known_failure(self, outcome: Outcome) -> bool:
-        """True if an earlier batch round stored this failure."""
-        if not self._plan.batched or self._store.is_new:
-            return False
-        found = self._store.index.find(outcome.key)
-        if found is None or found.outcome.status != "failed":
-            return False
-        return all(
-            getattr(found.outcome, name) == getattr(outcome, name)
-            for name in ("error", "attempts", "usage")
-        )
+        return None if found is None else found.outcome
 
     def fill(self, summary: Summary) -> None:
         if self._store.is_new:

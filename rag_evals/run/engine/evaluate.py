@@ -26,6 +26,7 @@ from contextlib import (
 )
 from dataclasses import dataclass, field
 from inspect import isawaitable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Unpack
 
@@ -96,6 +97,7 @@ async def in_flight(
         await asyncio.gather(*running, return_exceptions=True)
 
 
+_read_failure = attrgetter("error", "attempts", "usage")
 REFUSALS_IN_A_ROW = 10
 """A run stops after this many rejected gradings without a success in between."""
 
@@ -120,7 +122,8 @@ class Refusals:
             raise JudgeUnreachableError(message)
         if kind != JudgeRejectedError.__name__:
             return
-        if self._earlier is not None and self._earlier.was_refused(outcome):
+        before = None if self._earlier is None else self._earlier.find(outcome)
+        if before is not None and before.error is not None and before.error.type == kind:
             return
         if not (self._answered or self._answered_before):
             raise JudgeRejectedError(message)
@@ -324,7 +327,11 @@ class Runner:
         # Store the outcome first, so that a resumed run continues after this row.
         if self.holds:
             self._outcomes.append(outcome)
-        is_known = self._earlier is not None and self._earlier.is_known_failure(outcome)
+        before = None
+        if self._earlier is not None and self.plan.batched and outcome.error is not None:
+            before = self._earlier.find(outcome)
+        # Each batch round grades a failed row again, with the same replies.
+        is_known = before is not None and _read_failure(before) == _read_failure(outcome)
         if self.store is not None and not is_known:
             self.store.append(outcome)
             if self.store.is_due:

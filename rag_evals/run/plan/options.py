@@ -163,11 +163,7 @@ def _read_dollars(budget: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A run option.
-
-    Attributes:
-        check: Called with the name and value; raises `ConfigurationError` for an invalid value.
-    """
+    """A run option; `check` raises `ConfigurationError` for an invalid value."""
 
     help: str
     default: object = None
@@ -316,15 +312,11 @@ class RunSettings:
         # Any, because mypy cannot type values by name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options
+        concurrency = min(given["concurrency"], MAX_CONCURRENCY)
+        timeout, rpm, tpm, max_wait = (given[n] for n in ("timeout", "rpm", "tpm", "max_wait"))
+        asking = AskOptions.of(given["settings"], given["reasks"])
         return cls(
-            SessionSettings(
-                min(given["concurrency"], MAX_CONCURRENCY),
-                given["timeout"],
-                given["rpm"],
-                given["tpm"],
-                given["max_wait"],
-                AskOptions.of(given["settings"], given["reasks"]),
-            ),
+            SessionSettings(concurrency, timeout, rpm, tpm, max_wait, asking),
             FailureLimit.parse(given["max_failures"]),
             _cache_path(given["cache"]),
             given["limit"],

@@ -90,7 +90,6 @@ class Plan:
         batched: True if requests are sent in batches, which cost less.
         free: Plan for the embedded judge to grade all rows, if this plan draws a sample.
         budget: Budget in US dollars, if any.
-        out: Run folder, if any.
     """
 
     data: FileData | RowData
@@ -145,8 +144,7 @@ class Plan:
 
     @property
     def stages(self) -> dict[str, list[dict[str, Any]]]:
-        of_graders = {grader.name: grader.stages for grader in self.graders}
-        return {name: stages for name, stages in of_graders.items() if stages}
+        return {grader.name: grader.stages for grader in self.graders if grader.stages}
 
     @property
     def fingerprints(self) -> dict[str, str]:
@@ -177,11 +175,10 @@ class Plan:
         return cost
 
     def manifest(self) -> dict[str, Any]:
-        created = datetime.now(UTC).isoformat(timespec="seconds")
         return {
             "format": FORMAT,
             "rag_evals": version("rag-evals"),
-            "created": created,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "finished": None,
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
@@ -450,16 +447,11 @@ def estimate(plan: Plan) -> Estimate:
     total = sum((meter.total for meter in meters), Usage())
     prices = [plan.price(grader) for grader in plan.graders]
     prices += [price_of(model_of(name)) for grader in plan.graders for name in grader.endpoints]
-    return Estimate(
-        rows,
-        calls,
-        total.prompt_tokens,
-        total.completion_tokens,
-        None if None in costs else sum(filter(None, costs)),
-        counted_by,
-        next((price.as_of for price in prices if price is not None), None),
-        at_least=any(grader.judge_rounds > 1 for grader in plan.graders),
-    )
+    cost = None if None in costs else sum(filter(None, costs))
+    month = next((price.as_of for price in prices if price is not None), None)
+    at_least = any(grader.judge_rounds > 1 for grader in plan.graders)
+    tokens = total.prompt_tokens, total.completion_tokens
+    return Estimate(rows, calls, *tokens, cost, counted_by, month, at_least)
 
 
 def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
