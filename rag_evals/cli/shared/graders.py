@@ -159,7 +159,7 @@ def _own_grader(spec: str) -> Grader[Any]:
         raise ConfigurationError(
             f"grader {spec!r} cannot be imported; expected package.module:object, as in "
             f"my_graders:Strict, in {here} or on Python's module search path: "
-            f"{type(error).__name__}: {one_line(str(error))}"
+            f"{one_line(str(error))} ({type(error).__name__})"
         ) from error
     finally:
         # The module's later imports still work, but the folder no longer shadows other modules.

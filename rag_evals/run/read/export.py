@@ -18,7 +18,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.run.record.extras import LabelLines
 from rag_evals.run.record.outcome import Record, findings_in
 from rag_evals.run.record.samples import StoredSample
-from rag_evals.stats import DEFAULT_BANDS, Band
+from rag_evals.stats import DEFAULT_BANDS
 from rag_evals.verify import Confidence
 
 Shape = Literal["wide", "long"]
@@ -120,7 +120,8 @@ class RunTable:
         people = [self._people(record, place) for place in range(len(findings))]
         band = None
         if score is not None:
-            band = band_label(score, DEFAULT_BANDS, say.language, record["grader"])
+            found = next(band for band in DEFAULT_BANDS if score >= band.lower - 1e-9)
+            band = found.label(say.language, record["grader"])
         return [
             score,
             None if score is None else round(100 * score, 2),
@@ -184,10 +185,6 @@ class RunTable:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
-
-
-def band_label(score: float, bands: Sequence[Band], language: str, grader: str) -> str:
-    return next(band.label(language, grader) for band in bands if score >= band.lower - 1e-9)
 
 
 def why_unscored(record: Record, say: Phrases) -> str | None:

@@ -17,13 +17,12 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.run import Run, load_run
 from rag_evals.run.record.index import RESULTS
 from rag_evals.run.record.lines import fault_of, placed_lines
-from rag_evals.run.record.outcome import Outcome, Record, record_of_row, short_fingerprint
+from rag_evals.run.record.outcome import OUTCOME, Outcome, Record, record_of_row, short_fingerprint
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
 from rag_evals.run.record.store import (
     FORMAT,
     MANIFEST,
     RunStore,
-    checked_record,
     read_manifest,
     read_records,
     require_empty,
@@ -171,21 +170,19 @@ def _opened(path: Path) -> _Part:
 
 
 def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
+    """Yield each outcome of a file, and its sample as a line of `samples.jsonl`, if it has one."""
     for place, row in read_rows(path, wanted=repeat(1)):
         where = f"{str(path)!r}, {place}"
-        record = checked_record(to_json(record_of_row(row, where)), where)
-        yield record, _sample_in(row, where)
-
-
-def _sample_in(row: Mapping[str, Any], where: str) -> bytes | None:
-    if row.get("sample") is None:
-        return None
-    line = str(row["sample"]).encode() + b"\n"
-    try:
-        read_sample_key(line)
-    except ValueError as error:
-        raise DataError(f"{where}: sample: {fault_of(error)}") from None
-    return line
+        written, sample = to_json(record_of_row(row, where)), None
+        try:
+            record = OUTCOME.validate_json(written)
+            if row.get("sample") is not None:
+                sample = str(row["sample"]).encode() + b"\n"
+                read_sample_key(sample)
+        except ValueError as error:
+            part = "" if sample is None else "sample: "
+            raise DataError(f"{where}: {part}{fault_of(error)}") from error
+        yield record, sample
 
 
 def _judged(record: Record) -> tuple[dict[str, Any], str | None]:

@@ -299,7 +299,8 @@ class RunIndex:
         self._outcomes.append(self._row(outcome, place))
 
     def add_sample(self, key: SampleKey, place: int) -> None:
-        self._samples.append(_sample_row(key, place))
+        sample, content = stable_hash(key.sample_id), stable_hash(key.fingerprint)
+        self._samples.append((place, sample, content, key.in_data, key.line, key.sample_id))
 
     @property
     def is_due(self) -> bool:
@@ -796,11 +797,6 @@ def _line(row: tuple[Any, ...]) -> IndexedLine:
             facts=facts,
         ),
     )
-
-
-def _sample_row(key: SampleKey, place: int) -> tuple[Any, ...]:
-    content = stable_hash(key.fingerprint)
-    return place, stable_hash(key.sample_id), content, int(key.in_data), key.line, key.sample_id
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -330,14 +330,6 @@ def read_records(folder: Path) -> Iterator[Record]:
     return (record for *_, record in placed_lines(folder / RESULTS, OUTCOME.validate_json))
 
 
-def checked_record(line: bytes, where: str) -> Record:
-    """Parse an outcome from outside a run folder; raise `DataError` if it is invalid."""
-    try:
-        return OUTCOME.validate_json(line)
-    except ValueError as error:
-        raise DataError(f"{where}: {fault_of(error)}") from error
-
-
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Describe each different setting with both values.
 

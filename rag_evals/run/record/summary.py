@@ -216,7 +216,14 @@ def _stage_line(stage: Mapping[str, Any], say: Phrases) -> str | None:
     """Describe the labels that a verifier was tuned on, and what its cascade promises."""
     tuned = stage["tuned"]
     if tuned is None:
-        return _untuned(stage["name"], *stage["unsure"], say=say) if "unsure" in stage else None
+        if "unsure" not in stage:
+            return None
+        low, high = stage["unsure"]
+        sides = [say("stages.above", limit=f"{high:g}")] if high < 1 else []
+        sides += [say("stages.below", limit=f"{low:g}")] if low > 0 else []
+        if not sides:
+            return say("stages.never", name=stage["name"])
+        return say("stages.alone", name=stage["name"], sides=say("stages.either").join(sides))
     names = ", ".join(tuned["labels_from"])
     by = say(
         "stages.calibrated" if tuned["level"] == "statement" else "stages.calibrated_by_rows",
@@ -228,13 +235,12 @@ def _stage_line(stage: Mapping[str, Any], say: Phrases) -> str | None:
     promise = tuned["promise"]
     if promise is None:
         return say("stages.threshold", by=by, threshold=f"{tuned['threshold']:.2f}")
-    limits = {
-        "supported_from": promise["supported_from"],
-        "not_supported_up_to": promise["unsupported_up_to"],
-    }
     sides = [
         say(f"stages.{name}", limit=f"{limit:.2f}")
-        for name, limit in limits.items()
+        for name, limit in (
+            ("supported_from", promise["supported_from"]),
+            ("not_supported_up_to", promise["unsupported_up_to"]),
+        )
         if limit is not None
     ]
     return say(
@@ -245,14 +251,6 @@ def _stage_line(stage: Mapping[str, Any], say: Phrases) -> str | None:
         promised=f"{promise['max_error']:.1%}",
         confidence=f"{promise['confidence']:.0%}",
     )
-
-
-def _untuned(name: str, low: float, high: float, *, say: Phrases) -> str:
-    sides = [say("stages.above", limit=f"{high:g}")] if high < 1 else []
-    sides += [say("stages.below", limit=f"{low:g}")] if low > 0 else []
-    if not sides:
-        return say("stages.never", name=name)
-    return say("stages.alone", name=name, sides=say("stages.either").join(sides))
 
 
 _HEAD = (
@@ -268,13 +266,16 @@ def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
     spread = of_grader.spread()
     numbers = (spread[name] for name in ("median", "std", "min", "max"))
     labels = {band.name: band.label(say.language, of_grader.grader) for band in DEFAULT_BANDS}
-    low_to_high = {} if interval is None else {"low": interval.low, "high": interval.high}
-    written = {name: say.number(value, 3) for name, value in low_to_high.items()}
-    mean = None if interval is None else say.number(interval.estimate, 3)
+    mean, limits = say("summary.no_score"), ""
+    if interval is not None:
+        low, high = say.number(interval.low, 3), say.number(interval.high, 3)
+        mean, limits = say.number(interval.estimate, 3), say("table.range", low=low, high=high)
+        if (worst := of_grader.worst_mean()) is not None:
+            mean += _mean(say, "summary.failed_as_zero", worst, 3)
     return [
         say.named("graders", of_grader.grader),
-        say("summary.no_score") if mean is None else f"{mean}{_worst(of_grader, say)}",
-        "" if interval is None else say("table.range", **written),
+        mean,
+        limits,
         *("" if number is None else say.number(number, 3) for number in numbers),
         say("table.of", part=of_grader.scored, whole=of_grader.total),
         ", ".join(
@@ -282,13 +283,6 @@ def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
             for name, count in of_grader.bands().items()
         ),
     ]
-
-
-def _worst(of_grader: "GraderSummary", say: Phrases) -> str:
-    worst = of_grader.worst_mean()
-    if worst is None:
-        return ""
-    return say("summary.failed_as_zero", mean=say.number(worst, 3), percent=say.percent(worst))
 
 
 def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> str:
@@ -796,5 +790,5 @@ def size_interval_words(mean: Interval, say: Phrases, sign: str = "") -> str:
     return say.written(f"{mean.estimate:{sign}.2f}{limits}")
 
 
-def _mean(say: Phrases, key: str, mean: float) -> str:
-    return say(key, mean=say.number(mean), percent=say.percent(mean))
+def _mean(say: Phrases, key: str, mean: float, digits: int = 2) -> str:
+    return say(key, mean=say.number(mean, digits), percent=say.percent(mean))
