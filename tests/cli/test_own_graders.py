@@ -86,7 +86,7 @@ def test_a_grader_of_the_working_directory(graders: Path, spec: str) -> None:
         ("no_such_module:strict", "cannot be imported; expected package.module:object"),
         ("no_such_module:strict", "No module named 'no_such_module'"),
         ("house_rules.broken:strict", "No module named 'no_such_library'"),
-        ("house_rules.leaves:strict", "SystemExit: goodbye"),
+        ("house_rules.leaves:strict", "goodbye (SystemExit)"),
         ("house_rules.length:shirt", "module 'house_rules.length' has no attribute 'shirt'"),
         ("house_rules.length:number", "is a int; expected a grader instance"),
         ("house_rules.length:Length", "expected a grader instance"),
