@@ -54,7 +54,6 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
     places = _Places(sample)
     earlier: list[str] = []
     shown: dict[str, tuple[int, ...]] = {}
-    results: list[FaithfulnessResult] = []
     parts: list[dict[str, Any]] = []
     verdicts: list[TurnVerdict] = []
     for number, turn in enumerate(sample.turns):
@@ -76,15 +75,14 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
             verdict.reason = result.not_scorable
             verdict.statements = len(result.statements)
             verdict.supported = sum(bool(one.verdict) for one in result.findings)
-            results.append(result)
             parts.append(places.in_transcript(result.model_dump(), number, known))
         earlier.append("\n".join(dict.fromkeys(one.statement for one in held)))
         used = chain.from_iterable(known[id] for one in held for id in one.supporting_chunk_ids)
         shown.setdefault(earlier[-1], tuple(sorted(set(used))))
-    if not results:
+    if not parts:
         raise NotScorableError(verdicts[-1].reason or "empty_context")
     together = joined(parts) | {"turns": [one.model_dump() for one in verdicts]}
-    return type(results[0]).model_validate(together)
+    return type(result).model_validate(together)
 
 
 class _Places:

@@ -29,7 +29,6 @@ from rag_evals.core import (
     ContextInput,
     Finding,
     Flow,
-    JudgeReply,
     JudgeSettings,
     LocalCall,
     Meter,
@@ -160,8 +159,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
             if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                public = (kind.__name__ for kind in type(self).__mro__ if kind.__name__[0] != "_")
-                ways = f"the constructor of {next(public)} for one of your own"
+                ways = f"the constructor of {self._public_class()} for one of your own"
                 if hasattr(self, f"with_{name}"):
                     ways = f"with_{name}(...), which returns a changed copy"
                 elif name in ("model", "settings"):
@@ -243,7 +241,10 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             **self.settings,
         }
         changed = [f"{name} {value}" for name, value in own.items() if value]
-        return f"{type(self).__name__}({', '.join([repr(self.name), f'needs {needs}', *changed])})"
+        return f"{self._public_class()}({', '.join([repr(self.name), f'needs {needs}', *changed])})"
+
+    def _public_class(self) -> str:
+        return next(one.__name__ for one in type(self).__mro__ if one.__name__[0] != "_")
 
     def check(self) -> None:
         """Raise `ConfigurationError` if the grader cannot work as configured."""
@@ -536,8 +537,7 @@ def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]
             else:
                 steps = flow.send(replies)
     except StopIteration as stop:
-        result: T = stop.value
-        return result
+        return stop.value  # type: ignore[no-any-return]  # the flow's result
 
 
 NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
@@ -558,8 +558,7 @@ def drive(
             else:
                 steps = flow.send(replies)
     except StopIteration as stop:
-        result: T = stop.value
-        return result
+        return stop.value  # type: ignore[no-any-return]  # the flow's result
 
 
 async def drive_async(
@@ -576,8 +575,7 @@ async def drive_async(
             else:
                 steps = flow.send(replies)
     except StopIteration as stop:
-        result: T = stop.value
-        return result
+        return stop.value  # type: ignore[no-any-return]  # the flow's result
 
 
 def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Judge]) -> Any:
@@ -589,8 +587,7 @@ def _do(step: Step, judge: Judge | None, meter: Meter, named: Callable[[str], Ju
         raise _no_judge()
     with watched(Work("call", "", step, judge)) as work:
         work.result = judge.ask(step, meter)
-        reply: JudgeReply = work.result
-    return reply
+    return work.result
 
 
 async def _do_all(

@@ -105,7 +105,6 @@ class Guard:
 
     @classmethod
     def of(cls, sample: Sample) -> "Guard":
-        """Return a guard for the sample's answer."""
         answer = sample.answer or ""
         return cls(
             [span.text for span in split_sentences(answer)],

@@ -326,7 +326,6 @@ def _require_kind(name: str, part: object, kind: type, example: str) -> None:
 
 
 def _evaluated(extraction: Extraction, verdicts: Sequence[Verdict], name: str) -> dict[str, Any]:
-    """Return the evaluated statements, and the sentences without a claim."""
     statements, passed_over = [], list(extraction.passed_over)
     for one, verdict in zip(extraction.statements, verdicts, strict=True):
         if verdict.doubt == "yes_no":
@@ -356,6 +355,5 @@ def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> V
 
 
 def _counted(made: list[Step], steps: Sequence[Step]) -> Sequence[Step]:
-    """Add the judge calls among the steps to `made`."""
     made += [step for step in steps if isinstance(step, JudgeCall)]
     return steps

@@ -71,8 +71,6 @@ class RagEvalsInstrumentor:
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """Creates a span for each run, row and judge call."""
-
     trace: Any
     logs: Any
     tracer: Any
@@ -80,7 +78,6 @@ class _Spans:
     explanations: bool
 
     def __call__(self, work: Work) -> AbstractContextManager[object]:
-        """Return a context manager that spans the work."""
         return {"run": self._run, "row": self._row, "call": self._call}[work.kind](work)
 
     @contextmanager

@@ -157,8 +157,6 @@ class ShownList(list[Any]):
 
 @dataclass(frozen=True, slots=True)
 class ShownExample:
-    """A worked example in a template."""
-
     question: str | None
     answer: str | None
     chunks: Sequence[ShownText]

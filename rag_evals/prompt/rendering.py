@@ -32,8 +32,6 @@ _ALL_FIELDS: frozenset[SampleField] = frozenset(get_args(SampleField))
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A worked example for the judge."""
-
     sample: Sample
     result: str
     statements: tuple[str, ...] = ()

@@ -245,9 +245,7 @@ class Prompt:
             tags.update(
                 tag for data in tree.find_all(nodes.TemplateData) for tag in _TAG.findall(data.data)
             )
-            for name in meta.find_referenced_templates(tree):
-                if name is None:
-                    continue
+            for name in filter(None, meta.find_referenced_templates(tree)):
                 parent, above, source, lines = _find_parent(
                     name, places, self.header.language, chain, key
                 )
