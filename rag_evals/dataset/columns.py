@@ -255,7 +255,12 @@ class ColumnMap:
         usual = _usual_columns(tuple(row))
         if name == "turns" and (self.answer is not None or usual["answer"]):
             return None
-        found = usual[name]
+        # A number in "expected" is a score, not a reference answer.
+        found = [
+            column
+            for column in usual[name]
+            if column != "expected" or not isinstance(row[column], int | float)
+        ]
         if len(found) > 1:
             both = " and ".join(map(repr, found))
             raise DataError(f"{both} could both be {name!r}; say which, as in {name}={found[0]}")

@@ -36,6 +36,13 @@ def test_rows_of_other_tools_are_recognised() -> None:
         assert [chunk.text for chunk in sample.context] == ["c"]
 
 
+def test_an_expected_score_is_not_a_reference() -> None:
+    """A number in `expected` is the score of the row; text is the correct answer."""
+    for value, reference in ((0.8, None), (1, None), ("In Paris.", "In Paris.")):
+        row = {"answer": "a", "context": "c", "expected": value}
+        assert ColumnMap().sample(row, NEEDED).reference == reference
+
+
 def test_two_candidates_are_an_error_that_names_both() -> None:
     """Which of two columns is meant is not guessed."""
     row = {"answer": "a", "response": "b", "context": "c"}
