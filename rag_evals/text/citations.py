@@ -1,7 +1,7 @@
-"""Citation marks such as `[1]` and `[Doc 2]`, and the sentences that they belong to.
+"""Citation marks such as `[1]` and `[Doc 2]`, and the sentences they belong to.
 
-Recognized: `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and superscripts.
-A number in code, an index (`a[1]`), an interval (`x in [0, 1]`), a label (`option [1]`), a power
+Recognised: `[1]`, `[2, 3]`, `[4-6]`, `【7】`, `[^1]`, `[1](address)`, `[Doc 1]` and superscripts. A
+number in code, an index (`a[1]`), an interval (`x in [0, 1]`), a label (`option [1]`), a power
 (`10²`), an isotope (`U²³⁵`) and a fraction (`¹⁄₂`) are not citations.
 """
 
@@ -41,12 +41,12 @@ _BRACKETS = re.compile(
     r"(?P<address>\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\))?",
     re.IGNORECASE,
 )
-# "[[1]](address)": the outer brackets of a link whose text is a mark.
+# "[[1]](address)": the outer brackets of a link with a mark as its text.
 _OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED = re.compile(rf"[{_RAISED_DIGITS}]+(?:[,⁻˒–-][{_RAISED_DIGITS}]+)*")
 _MOST_RAISED_DIGITS = re.compile(r"\d{3}")
-# Before a superscript: a word that ends in a lowercase letter, a full stop or a quotation mark.
+# A superscript mark follows punctuation, or a word that does not end in a capital letter.
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_][^\W\d_A-ZА-ЯЁ]|[.!?,;:…。\"'’”»*_)\]])\s*\Z")
 # "Option [1] costs 5 EUR.": the number is a label.
 _BEFORE_NAME = re.compile(
@@ -59,11 +59,11 @@ _PLAIN = str.maketrans(_RAISED_DIGITS + "⁻˒–—", "0123456789-,--")
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*\D{0,14}(\d{1,3}))?")
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|(`+)(?!`)[^\n]*?(?<!`)\1(?!`)", re.DOTALL)
-# Before an index: "a[1]", "row_ids[1]", "getItem[1]", "f(x)[1]", "a[i][1]".
+# Text before an index: "a[1]", "row_ids[1]", "getItem[1]", "f(x)[1]", "a[i][1]".
 _BEFORE_INDEX = re.compile(
     r"(?:(?<![\w’'])[^\W\d_]|\w*_\w*|[a-z]+[A-Z]\w*|[^\W\d_]+\d\w*|\w\([^()\s]*\)|\w\[\w*\])\Z"
 )
-# After an index: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
+# Text after an index: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
 _BEHIND_INDEX = re.compile(r"\s*(?:[-+*/|&<>!=]?=(?!\w*>)|\+\+|--)|\.(?=[a-z_]\w*[\s(.=\[])|\(")
 _INTERVAL_WORDS = (
     r"intervals?|ranges?|segments?|domains?|between|bounds?|scale|∈|=|"
@@ -75,11 +75,11 @@ _BEFORE_INTERVAL = re.compile(
     r"\s+(?:in|on|within|from|в|на|из)\s+\Z",
     re.IGNORECASE,
 )
-# After a final mark: full stops, quotation marks and closing brackets.
+# Characters allowed after a final mark: full stops, quotation marks and closing brackets.
 _NO_WORDS = re.compile(r"[\s.,;!?…。\"'’”»*_)]*")
 _POINTS = re.compile(r"\b(?:see|in|by|from|cf\.|см\.|в|из)\s{0,4}\Z", re.IGNORECASE)
 _TWO_NUMBERS = re.compile(r"\s*\d{1,3}\s*[,;]\s*\d{1,3}\s*")
-# Before a power: a digit, a closing bracket, "x", "km", "500 sq", "sin".
+# Text before a power: a digit, a closing bracket, "x", "km", "500 sq", "sin".
 _BEFORE_POWER = re.compile(
     r"(?:\d|[)\]}]|(?<![^\W_])[^\W\d_]{1,2}|\d\s*[^\W\d_]{3}|\b(?:sin|cos|tan|cot|log|exp))\Z"
 )
@@ -97,13 +97,13 @@ _LIST_LINE = re.compile(
     r"(?=\s)|[-*+•](?=\s)|(?:https?://|www\.))",
     re.IGNORECASE,
 )
-# "[^1]: Title" defines a note anywhere in a text.
+# "[^1]: Title" defines a footnote anywhere in the text.
 _DEFINITION = re.compile(rf"[ \t]*[\[【]\^?{_ITEM}[\]】]:[ \t]", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]*\n?")
 
 
 def citation_marks(text: str) -> list[CitationMark]:
-    """Find the citation marks in a text, in order, except nested ones."""
+    """Return the citation marks in a text, in order, except those inside code."""
     code = [found.span() for found in _CODE.finditer(text)]
     marks = [*_bracketed(text), *_raised(text)]
     return sorted(
@@ -114,7 +114,7 @@ def citation_marks(text: str) -> list[CitationMark]:
 def without_final_citations(text: str) -> str:
     """Return a sentence without the citation marks at its end or before its final full stop.
 
-    Marks in the middle, and marks after a word such as "see", are part of the sentence.
+    Marks in the middle, and marks after a word such as "see", are kept.
     """
     marks: list[CitationMark] = []
     end = len(text)
@@ -152,7 +152,7 @@ def citing_sentences(answer: str) -> list[CitingSentence]:
 
 
 def _numbers(inner: str) -> list[int]:
-    """Parse "1, 3-5"; return [] if a range is descending or too long for sources."""
+    """Parse "1, 3-5" into numbers; return [] if a range is descending or too long for sources."""
     numbers: list[int] = []
     for first, last in _RANGE.findall(inner):
         low, high = int(first), int(last or first)
@@ -189,7 +189,7 @@ def _raised(text: str) -> Iterator[CitationMark]:
             continue
         numbers = tuple(_numbers(written))
         behind = text[found.end() : found.end() + 1]
-        # A letter after the digits makes them part of a word ("¹⁴C"), a slash part of a fraction.
+        # Digits before a letter are part of a word ("¹⁴C"); digits before a slash, of a fraction.
         is_glued = behind.isalnum() or behind in ("⁄", "/")
         if not numbers or is_glued or _BEFORE_POWER.search(before):
             continue
@@ -215,11 +215,11 @@ def _citing(body: str, span: Span, marks: Sequence[CitationMark]) -> CitingSente
 
 
 def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, leads: bool) -> int:
-    """Return the index of the sentence that a mark belongs to; `last` begins before the mark."""
+    """Return the index of a mark's sentence; `last` is the last one that begins before the mark."""
     if mark.start < spans[last].end or last + 1 == len(spans):
         return last
     behind = body[spans[last].end : mark.start]
-    # True if only list and quote markers come before the mark on its line.
+    # True if only list and quote markers precede the mark on its line.
     _, newline, line = behind.rpartition("\n")
     is_first = bool(newline) and not line.strip(" \t>*-+•[(")
     shares_line = "\n" not in body[mark.end : spans[last + 1].start]
@@ -227,9 +227,9 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
 
 
 def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
-    """True if marks come before their sentences: the text begins with a mark and ends without one.
+    """True if marks precede their sentences: the text begins with a mark and does not end with one.
 
-    "[1] It is tall. [2] It is old." and not "[1] It is tall. It is old. [2]".
+    For example, "[1] It is tall. [2] It is old.", but not "[1] It is tall. It is old. [2]".
     """
     return bool(marks) and marks[0].end <= spans[0].start and marks[-1].end <= spans[-1].start
 
@@ -244,7 +244,7 @@ def _list_of_sources(answer: str) -> int:
         return lines[first - 1].start()
     if lines and _LIST_IN_LINE.match(lines[-1].group()):
         return lines[-1].start()
-    # Without a heading, lines form a list if the text cites the numbers at the start of them.
+    # Without a heading, numbered lines are a source list if the text cites any of their numbers.
     named: set[int] = set()
     first = len(lines)
     while first and (numbers := _numbers_in_front(lines[first - 1].group())):

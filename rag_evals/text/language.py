@@ -1,7 +1,7 @@
-"""The language, script and token count of a text.
+"""Detection of a text's language and script, and token counts.
 
-Languages are recognized by letters, and by the function words of eight languages. This is enough to
-tell whether the embedded judge supports a language, and whether a judge translated a sentence.
+Languages are recognised by their letters and, for eight of them, by function words. This is enough
+to tell whether the embedded judge supports a language, and whether a judge translated a sentence.
 """
 
 import re
@@ -18,7 +18,7 @@ _MOST_READ = 2000
 _LEAST_SHARE = 0.15
 _WORD, _ASCII_WORD = re.compile(r"[^\W\d_]+"), re.compile("[a-z]+")
 _RUSSIAN = re.compile("[а-яёА-ЯЁ]")
-# The first match decides: Japanese also uses Chinese characters, and Ukrainian Russian letters.
+# The first match wins: Japanese also uses Chinese characters, and Ukrainian uses Russian letters.
 _SCRIPTS = (
     ("ja", re.compile("[\u3041-\u30ff]")),
     ("zh", re.compile("[\u3400-\u9fff]")),
@@ -43,13 +43,13 @@ _SAME_SCRIPT = {"uk": "ru", "ja": "zh"}
 # Letters that occur in only one of the eight languages.
 _LETTERS = dict.fromkeys("łąęśżźćń", "pl") | {"ã": "pt", "õ": "pt", "ñ": "es", "ß": "de"}
 _ODD = re.compile(f"[{''.join(_LETTERS)}]")
-# A text with this many words but no function words of a known language is in an unknown one.
+# A text with this many words, but no known function words, is in an unrecognised language.
 _LEAST_TOLD = 8
 UNKNOWN_LANGUAGE = "und"
 """The ISO 639-2 code for a language that is not in `LANGUAGE_NAMES`."""
 
 READ_WELL = ("en", "ru")
-"""The languages that the embedded judge was built for and measured on."""
+"""The languages that the embedded judge was developed for and evaluated on."""
 
 LANGUAGE_NAMES = {
     "en": "English", "ru": "Russian", "de": "German", "fr": "French", "es": "Spanish",
@@ -57,19 +57,19 @@ LANGUAGE_NAMES = {
     "ja": "Japanese", "ko": "Korean", "uk": "Ukrainian", "el": "Greek", "he": "Hebrew",
     "ar": "Arabic", "hi": "Hindi", "th": "Thai",
 }  # fmt: skip
-"""The languages that can be recognized, by code."""
+"""Names of the languages that can be recognised, by code."""
 
 LANGUAGE_CODES = frozenset(words_in("language_codes"))
-"""Every two-letter language code of ISO 639-1."""
+"""Every two-letter language code in ISO 639-1."""
 
 SCRIPT_NAMES = {**LANGUAGE_NAMES, "latin": "Latin", "ru": "Cyrillic", "other": "other"}
-"""The scripts that can be recognized, by the return value of `script_of`."""
+"""Names of the scripts that can be recognised, by the return value of `script_of`."""
 
 
 def language_of(text: str) -> str | None:
     """Return the two-letter code of a text's language, detected in its first 2,000 characters.
 
-    It is None if the text is too short, mixed, or in a language that is not in `LANGUAGE_NAMES`.
+    None if the text is too short, mixes languages, or is in a language outside `LANGUAGE_NAMES`.
     """
     text = text[:_MOST_READ]
     found = _lower_words(text)
@@ -88,7 +88,7 @@ def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str |
     Returns:
         A code from `LANGUAGE_NAMES`; `UNKNOWN_LANGUAGE` if the texts are long enough but not in any
         of these languages; None if they are too short. A text without letters, such as "1987", is
-        treated as being in the language of its question, or in English if that is unknown.
+        assumed to be in its question's language, or in English if that is not recognised.
     """
     if (code := language_of(text)) is not None:
         return code
@@ -116,7 +116,7 @@ def _lower_words(text: str) -> list[str]:
 
 
 def _has_only_english(found: set[str]) -> bool:
-    """True if all function words are English, and one occurs in at most one other language."""
+    """True if every function word is English and one is shared with at most one other language."""
     languages = _languages_of_words()
     codes = [languages[word] for word in found & languages.keys()]
     return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
@@ -165,7 +165,7 @@ def token_counter(model: str | None = None) -> tuple[Callable[[str], int], str]:
         import tiktoken  # noqa: PLC0415 - optional, and reads files on import
 
         encoding = tiktoken.encoding_for_model(model or "gpt-4o")
-    # KeyError: unknown model. OSError, which includes requests' errors: tables cannot be loaded.
+    # KeyError: unknown model. OSError, the base class of requests' errors: tables cannot be loaded.
     except (ImportError, KeyError, OSError):
         return lambda text: len(text) // _CHARACTERS_PER_TOKEN, "estimated, 4 characters a token"
     return lambda text: len(encoding.encode(text, disallowed_special=())), "counted by tiktoken"
@@ -192,7 +192,7 @@ def _by_small_words(found: list[str]) -> str | None:
         hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1
     if not hits:
         return None
-    # A tie between Spanish and Portuguese matters little; one with English means unknown.
+    # A tie between Spanish and Portuguese matters little; a tie with English is inconclusive.
     best = min(hits, key=lambda code: (-hits[code], code))
     least = max(2, _LEAST_SHARE * len(found))
     is_clear = hits[best] >= least and (best == "en" or hits[best] > hits.get("en", 0))
@@ -210,7 +210,7 @@ def _languages_of_words() -> dict[str, list[str]]:
 
 @lru_cache(maxsize=1)
 def _keys_of() -> dict[str, frozenset[str]]:
-    # This module's tables take a while to build, and most programs do not need them.
+    # The imported module builds large tables, which most programs do not need.
     from rag_evals.text.word_forms import stem  # noqa: PLC0415
 
     return {
@@ -220,7 +220,7 @@ def _keys_of() -> dict[str, frozenset[str]]:
     }
 
 
-# Invisible: a soft hyphen, a zero-width space, a word joiner and a byte-order mark.
+# Invisible characters: soft hyphen, zero-width space, word joiner and byte-order mark.
 UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _WIDE = re.compile("[\uff01-\uff5e]+")
 # Most texts contain none of these, and searching is ten times as fast as translating.
@@ -228,7 +228,7 @@ _UNTYPED = re.compile(f"[{''.join(map(chr, UNSEEN))}\uff01-\uff5e]")
 
 
 def as_typed(text: str) -> str:
-    """Normalize letters and digits for comparison.
+    """Normalise letters and digits for comparison.
 
     Invisible characters are removed, a letter and its combining accent become one character, and
     full-width characters become ASCII. Nothing else changes.
@@ -251,7 +251,7 @@ def typed_offsets(text: str) -> list[int]:
 
 @cache
 def _composed_letters() -> re.Pattern[str]:
-    """Match all characters of a letter: base and accents, or the parts of a Korean syllable."""
+    """Match one letter: a base and its accents, or the parts of a Korean syllable."""
     accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
     unseen = "".join(map(chr, UNSEEN))
     korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"

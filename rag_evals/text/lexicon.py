@@ -1,6 +1,6 @@
 """Functions that read the word lists in `_data/lexicon/`.
 
-The words are in lowercase, separated by white space; lines that begin with `#` are comments.
+The words are in lowercase, separated by whitespace; lines that begin with `#` are comments.
 """
 
 from collections.abc import Iterator
@@ -19,14 +19,14 @@ def lines_in(name: str) -> list[str]:
 
 
 def groups_in(*names: str) -> Iterator[list[str]]:
-    """Yield the word groups from lists that separate groups with semicolons."""
+    """Yield the word groups in lists, in which semicolons separate groups."""
     for name in names:
         for group in " ".join(lines_in(name)).split(";"):
             yield group.split()
 
 
 def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the two sides of each line `left words|right words`."""
+    """Yield the words on each side of every `left words|right words` line."""
     for name in names:
         for line in lines_in(name):
             left, _, right = line.partition("|")
@@ -34,7 +34,7 @@ def pairs_in(*names: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield each group in a line with the words in the line's other groups."""
+    """Yield each group of words with the words in the other groups on the same line."""
     for line in lines_in(name):
         groups = [group.split() for group in line.split(";")]
         for number, group in enumerate(groups):
@@ -43,12 +43,12 @@ def rivals_in(name: str) -> Iterator[tuple[list[str], list[str]]]:
 
 
 def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the name and words of each line `name: words`."""
+    """Yield the name and words of each `name: words` line."""
     for line in lines_in(name):
         group, _, words = line.partition(":")
         yield group, words.split()
 
 
 def group_of_words(name: str) -> dict[str, str]:
-    """Map each word to the name of its group; a word in two groups belongs to the last."""
+    """Map each word to the name of its group; a word in several groups maps to the last."""
     return {word: group for group, words in named_groups_in(name) for word in words}

@@ -1,6 +1,6 @@
-"""Visible text without Markdown, HTML and line-end hyphens.
+"""Conversion to visible text, without Markdown, HTML and line-end hyphens.
 
-Struck-through words keep their marks, because the text no longer states them.
+Struck-through words keep their markup, because the text no longer states them.
 """
 
 import html
@@ -15,7 +15,7 @@ from rag_evals.text.language import UNSEEN
 _ATTRIBUTES = r"(?:\s+[\w:@.-]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s\"'<>=]+)))*\s*/?"
 _IN_LINE = "a|abbr|b|bdi|bdo|big|cite|code|dfn|em|font|i|ins|kbd|mark|q|samp|small|span|strong|sub|sup|time|tt|u|var|wbr"  # noqa: E501 - one list
 _BLOCKS = "address|article|aside|blockquote|body|br|caption|center|col|colgroup|dd|details|div|dl|dt|figcaption|figure|footer|h[1-6]|head|header|hr|html|img|li|main|nav|ol|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul"  # noqa: E501 - one list
-# The start of invisible content, and its end.
+# The start and end of invisible content.
 _HIDDEN = re.compile(r"<(?:!--|(?:script|style)(?=[\s>]))", re.IGNORECASE)
 _HIDDEN_ENDS = {
     begin: re.compile(end, re.IGNORECASE)
@@ -70,7 +70,7 @@ Edit = tuple[int, int, str]
 
 
 class Traced(NamedTuple):
-    """A text, and where each of its characters starts and ends in the source."""
+    """A text, with the offsets at which each of its characters starts and ends in the source."""
 
     text: str
     starts: list[int]
@@ -107,7 +107,7 @@ def traced(text: str) -> Traced:
 
 
 def without_markup(text: Traced) -> tuple[Traced, ...]:
-    """Return the visible text without line-end hyphens and, if it differs, with them."""
+    """Return the visible text without line-end hyphens and, if different, also with them."""
     text = text.edited(_hidden(text.text))
     text = text.replaced(_RAISED, _raised)
     text = text.replaced(_TAG, lambda found: "" if found["line"] else "|")
@@ -126,7 +126,7 @@ def without_markup(text: Traced) -> tuple[Traced, ...]:
 
 
 def _hidden(text: str) -> Iterator[Edit]:
-    """Remove comments, scripts and styles, except unclosed ones."""
+    """Yield edits that remove comments, scripts and styles, unless they are unclosed."""
     done = 0
     for found in _HIDDEN.finditer(text):
         if found.start() < done:
@@ -177,7 +177,7 @@ def _join(found: re.Match[str]) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Normalize typography, so that statements that differ only in typography compare equal.
+    """Normalise typography: statements that differ only in typography have the same plain form.
 
     The result has composed Unicode, straight quotation marks, one kind of dash, single spaces, and
     no emphasis, final citation marks or final full stop. Nothing else changes.

@@ -1,6 +1,6 @@
 """Search for verbatim quotes in a text.
 
-Letters, digits and case must match. White space, quotation marks, dashes, Unicode forms and
+Letters, digits and case must match. Whitespace, quotation marks, dashes, Unicode forms and
 invisible characters may differ, and so may markup, footnotes and line breaks.
 """
 
@@ -15,7 +15,7 @@ from rag_evals.text.sentences import Span, split_sentences
 from rag_evals.text.word_forms import DENIES, words
 
 MIN_QUOTE_LETTERS = 8
-"""Minimum number of letters and digits in a quote; nearly every text contains shorter ones."""
+"""Minimum number of letters and digits in a quote; nearly any text contains shorter strings."""
 
 _MIN_PART_LETTERS = 3
 _QUOTATION_MARKS = frozenset("\"'`´«»‹›“”„‟‘’‚‛′″‵‶＂＇「」『』")
@@ -26,7 +26,7 @@ _ELLIPSIS = re.compile(r"\s*(?:\[\s*\.{3,}\s*\]|\(\s*\.{3,}\s*\)|\.{3,})\s*")
 _APOSTROPHE = re.compile(r'(?<=\w)"(?=\w)')
 _STOPS = (".", "!", "?", "。", "！", "？")
 _ALSO_DENY = frozenset(words_in("denies_in_quotes"))
-# Limits the search if every part occurs often.
+# Limits the search if every part of a quote occurs often.
 _MOST_PLACES = 200
 
 
@@ -52,7 +52,7 @@ class Quotable:
         return None
 
     def denial_left_out(self, quote: str) -> str | None:
-        """Return the negation hidden by an ellipsis, if nothing else prevents a match."""
+        """Return the negation hidden by an ellipsis, if it alone prevents a match."""
         for reading in (self._folded, *self._readings):
             for wanted in (_fold(traced(quote)), *_readings(quote)):
                 parts = _parts(wanted.text)
@@ -104,11 +104,11 @@ def _parts(quote: str) -> list[str]:
 
 
 def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield positions of the parts, in order, nearest first, up to a limit."""
+    """Yield the positions at which the parts occur in order, earliest first, up to a limit."""
     if not parts:
         return
     tried = 0
-    # Positions of all parts but the last.
+    # Positions of the parts found so far, except the last part.
     found: list[int] = []
     position = 0
     while tried < _MOST_PLACES:
@@ -127,7 +127,7 @@ def _places(text: str, parts: Sequence[str]) -> Iterator[tuple[int, ...]]:
 
 
 def _next_whole(text: str, part: str, position: int) -> int | None:
-    """Return the next position of the part at word and number boundaries."""
+    """Return the next position at which the part does not begin or end inside a word or number."""
     while (start := text.find(part, position)) >= 0:
         end = start + len(part)
         if not _cuts(text, start) and not _cuts(text, end):
@@ -137,7 +137,7 @@ def _next_whole(text: str, part: str, position: int) -> int | None:
 
 
 def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | None:
-    """Return a negation between two parts, in the same sentence as one of them."""
+    """Return a negation left out between two parts, in the same sentence as either part."""
     for start, part, following in zip(places, parts, places[1:], strict=False):
         end = start + len(part)
         gap = text[end:following]
@@ -187,7 +187,7 @@ def _is_unspaced(character: str) -> bool:
 
 
 def _fold(source: Traced) -> Traced:
-    """Decompose compatibility forms, and unify spaces, quotation marks and dashes.
+    """Decompose compatibility forms, and normalise spaces, quotation marks and dashes.
 
     “Red”  –  ﬁne… → "Red" - fine...
     """
@@ -207,7 +207,7 @@ def _fold(source: Traced) -> Traced:
 
 
 def _decomposed(cluster: str, before: list[str]) -> str:
-    """Return a character's compatibility form; "10²" is not "102"."""
+    """Return a character's compatibility form; "10²" becomes "10^2", not "102"."""
     plain = unicodedata.normalize("NFKD", cluster)
     raised = before and before[0].isdigit() and unicodedata.category(cluster[0]) == "No"
     return f"^{plain}" if raised and "⁄" not in plain else plain

@@ -26,7 +26,7 @@ _LONGEST = 160
 
 
 def is_obeyed(character: str) -> bool:
-    """True if a terminal may do more with a character than display it."""
+    """True if a terminal may act on a character instead of displaying it."""
     return character not in _KEPT and unicodedata.category(character) in _OBEYED
 
 
@@ -41,16 +41,16 @@ def _shown(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a message as one line of at most 1,000 characters, cut in the middle if necessary."""
+    """Return a message as one line; shorten it to 1,000 characters by cutting out the middle."""
     line = re.sub(r"\s*\n\s*", " ", printable(text)).strip()
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    # The end of a message says what is expected.
+    # The end of a message states what was expected.
     return f"{line[: _MAX_LINE_CHARS - _END_CHARS - 3]} … {line[-_END_CHARS:]}"
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:
-    """Return a text as one safe line of at most `most` characters."""
+    """Return text as one safe line of at most `most` characters."""
     # Avoids processing megabytes of text for one line.
     line = " ".join(printable(text[: 4 * most]).split())
     if len(line) <= most and len(text) <= 4 * most:
@@ -59,14 +59,14 @@ def shortened(text: str, most: int = _LONGEST) -> str:
 
 
 def html_text(text: str, most: int = _LONGEST) -> str:
-    """Shorten and escape a text for use between tags or in an attribute."""
+    """Shorten and escape text for use between tags or in an attribute."""
     return escape(shortened(text, most))
 
 
 def html_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "", left_out: str = ""
 ) -> str:
-    """Return a table of plain text, followed by the note `left_out`."""
+    """Return an HTML table of plain text, followed by the note `left_out`."""
     titles = "".join(f"<th>{html_text(name)}</th>" for name in head)
     shown_head = f"<thead><tr>{titles}</tr></thead>" if head else ""
     named = f"<caption>{html_text(caption)}</caption>" if caption else ""
@@ -77,10 +77,10 @@ def html_table(
 
 
 def html_head(name: str, rest: str = "") -> str:
-    """Return the heading line of a value: its name and a description."""
+    """Return the heading of a value: its name and a description."""
     return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
 
 
 def html_note(text: str) -> str:
-    """Return plain text as a line in small print, or "" if it is empty."""
+    """Return plain text as a line in small print, or "" if the text is empty."""
     return f"<div><small>{html_text(text)}</small></div>" if text else ""

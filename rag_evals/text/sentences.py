@@ -1,8 +1,8 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""Split a text into sentences, and detect those that depend on their context.
+"""Split text into sentences, and detect sentences that depend on their context.
 
-Dependence is detected in English and Russian; a text in any other language counts as
+Dependence is detected in English and Russian; text in any other language is treated as
 self-contained.
 """
 
@@ -30,10 +30,10 @@ _ABBREVIATIONS = frozenset(words_in("abbreviations"))
 _MAY_END = frozenset("etc т.д т.п др н.э руб млн млрд тыс inc ltd co corp u.s u.k d.c".split())
 # Most words before a full stop need only this check.
 _LONG_ABBREVIATIONS = frozenset(one for one in _ABBREVIATIONS - _MAY_END if len(one) > 2)
-# After a number these mean years and centuries ("в 1961 г. Затем"), otherwise places ("в г. Москве").
+# Years or centuries after a number ("в 1961 г. Затем"); otherwise, places ("в г. Москве").
 _YEARS = frozenset("г гг в вв".split())
 
-# "яблоки и т. д" before its last full stop, after which a capital letter begins a sentence.
+# "яблоки и т. д", without its last full stop; a capital letter after that begins a sentence.
 _AND_SO_ON = re.compile(r"\bт\.\s?[дп]$")
 
 _CLOSERS = "\"'»”’)]}›"
@@ -144,7 +144,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 
 
 def _is_abbreviation(before: str) -> bool:
-    """True if the full stop after `before` belongs to its last word; a capital letter follows."""
+    """True if `before`, which a full stop and a capital letter follow, ends in an abbreviation."""
     last = before[before.rfind(" ") + 1 :]
     if last.isdigit():
         # "1. First" at the start of a block is a list number; "in 1967. Then" ends a sentence.
@@ -158,8 +158,8 @@ def _is_abbreviation(before: str) -> bool:
         return before.strip().isdigit() and len(before.strip()) <= 2
     word = found.group()
     if len(word) == 1 and word.isupper():
-        # "J. Smith" and "А. С. Пушкин" continue; "vitamin C. It" ends. An initial begins a text, or
-        # follows a full stop or a capitalized word.
+        # "J. Smith" and "А. С. Пушкин" continue the sentence; "vitamin C. It" ends it. An initial
+        # begins a text, or follows a full stop or a capitalised word.
         return _is_initial(before[: found.start()])
     lowered = word.lower()
     if lowered in _YEARS:
@@ -179,7 +179,7 @@ Leaning = Literal["pronoun", "fragment", "yes_no"]
 """How a claim depends on its context: its subject is a pronoun ("It was completed in 1889."), it is a
 fragment ("In 1889."), or it is yes or no, alone or with an echo of the question ("No, it is not.")."""
 
-# "It was …", "These are …", "His wife …"; "It is known that …" and "It rains" do not count.
+# "It was …", "These are …", "His wife …"; "It is known that …" and "It rains" are excluded below.
 _PRONOUN = re.compile(
     r"(?:[\"'«“(*_]*)(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
     r"(?:he|she|it|they|his|her|its|their|him|them|this|these|those|such|one of (?:them|these|those)|"
@@ -187,7 +187,7 @@ _PRONOUN = re.compile(
     r"он|она|оно|они|его|её|ее|их|ему|ей|им|это|этот|эта|эти|тот|та|те|такой|такая|такие)\b",
     re.IGNORECASE,
 )
-# "The latter was …", "Both were …", "Там он …" refer to the text before or to the question.
+# "The latter was …", "Both were …", "Там он …" refer to the preceding text or to the question.
 _POINTS_BACK = re.compile(
     r"[\"'«“(*_]*(?:(?:and|but|so|then|и|а|но)\s+)?(?:that|both|neither|either|one|another|"
     r"the (?:latter|former|first|second|third|last|other|others)|then|there(?= (?:he|she|it|they|we)\b)|"
@@ -225,14 +225,14 @@ _RUSSIAN_VERB = re.compile(
 _RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
 _DASH = re.compile(r"\w\s+[—–-]\s+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
-# Longer texts without a known verb are more often sentences with a rare verb.
+# A longer text without a known verb is usually a sentence with a rare verb.
 _LONGEST_FRAGMENT = 7
 
 
 # Cached, because it is called several times for each claim.
 @lru_cache(maxsize=1024)
 def leaning_of(text: str) -> Leaning | None:
-    """Return how a claim depends on the text around it; None if it does not, or if unknown."""
+    """Return how a claim depends on its context; None if no dependence is detected."""
     head = text.strip()[:400].replace("’", "'")
     answer = _YES_NO.match(head)
     if answer is not None and _adds_nothing(answer["rest"]):
@@ -256,7 +256,7 @@ def _adds_nothing(rest: str) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
-    # One extra word, to detect longer texts.
+    # Read one extra word to detect longer texts.
     found = [word[0] for word in islice(_PLAIN_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
@@ -267,13 +267,13 @@ def _is_fragment(text: str) -> bool:
         # Numbers alone are a fragment; other scripts are not supported.
         return text.isascii()
     if language_of(text) not in (None, *READ_WELL):
-        # "Der Turm wurde 1889 gebaut.": verbs in other languages are unknown.
+        # "Der Turm wurde 1889 gebaut.": verbs in other languages are not recognised.
         return False
     return not any(_is_verb(place, word) for place, word in enumerate(found))
 
 
 def _is_russian_verb(word: str) -> bool:
-    """Guess whether a Russian word is a finite verb; a capital suggests a name or an ellipsis."""
+    """Guess whether a Russian word is a finite verb; a capital letter suggests that it is not."""
     if word[0].isupper():
         return word.lower() in _RUSSIAN_VERBS_ANYWHERE
     return _RUSSIAN_VERB.fullmatch(word) is not None

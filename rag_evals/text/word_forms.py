@@ -1,4 +1,4 @@
-"""The words in a text: normalized forms, content words, names, numbers and units.
+"""The words in a text: normalised forms, content words, names, numbers and units.
 
 A word's key is shared by its inflected forms ("wrote", "written" and "writes"), and by different
 spellings of numbers, dates and units: "12 %", "twelve percent" and "двенадцать процентов"; "March
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     # "1,2,3" is a list of three numbers; "1,200,000" and "3,5" are single numbers.
     r"|\d{1,2}(?=(?:,\d{1,2}(?!\d)){2})|(?<=\d,)\d{1,2}(?![.\d]\d)"
     r"|\d+(?:[.,]\d+)*"
-    # Japanese negative endings; 少ない is "few", 危ない "dangerous".
+    # Japanese negative endings; 少ない means "few", and 危ない "dangerous".
     r"|(?<![少危])(?:ませんでした|ません|なかった|ない|なく)"
     rf"|[{_CJK}]"
     rf"|[^\W\d_{_CJK}]+(?:['’][^\W\d_{_CJK}]+)*"
@@ -34,11 +34,11 @@ _TOKEN = re.compile(
 )
 # "1 000": the only token that contains a space.
 _SPACED_NUMBER = re.compile("\\d[ \u00a0\u202f]\\d{3}(?!\\d)")
-# The country, unlike the pronoun "us"; the only word whose case matters for its key.
+# The country, not the pronoun "us"; no other word's key depends on case.
 _COUNTRY = "US"
 
 _LONGEST_WORD = 48
-# Measured on Russian pairs: five letters beat four, six, seven and no limit.
+# On Russian test pairs, five letters did better than four, six, seven or no limit.
 _RUSSIAN_STEM = 5
 _STOP_WORDS = frozenset(words_in("stop_words_english") + words_in("stop_words_russian"))
 # Sorted, so that every process removes the same ending.
@@ -63,7 +63,7 @@ DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8,
 _FIGURE = 64
 _WITH_FIGURE = frozenset(range(_FIGURE, 2 * _FIGURE))
 _MARKS_OF = attrgetter("marks")
-# Negations in other languages have their own bit: "Mai" or "Ani" may be names in English.
+# Negations in other languages have a separate bit: "Mai" or "Ani" may be names in English.
 
 QUANTIFIERS = group_of_words("quantifiers")
 """The group of each quantifier, such as "all" for "every"."""
@@ -91,15 +91,15 @@ MARKS = _masks()
 
 @dataclass(slots=True, eq=False)
 class Word:
-    """One word of a text.
+    """A word in a text.
 
     Attributes:
         surface: The word as written.
         key: The key shared by its inflected forms.
-        kind: A function word ("stop"), a unit sign, another word or a number.
+        kind: "stop" for a function word, "unit" for a unit sign, otherwise "word" or "number".
         is_capital: True if it begins with a capital letter.
         low: The surface in lowercase, with straight apostrophes and without "ё".
-        marks: Its effects on a statement, a bit mask of `DENIES` and others; 0 for most words.
+        marks: Its effects on a statement, as a bit mask of flags such as `DENIES`; often 0.
     """
 
     surface: str
@@ -119,10 +119,10 @@ def words(text: str) -> list[Word]:
 
 
 def read_words(text: str) -> list[Word]:
-    """Split a text into words, with dates and numbers normalized.
+    """Split a text into words, and normalise dates and numbers.
 
-    "2.5 million" becomes one word; "two and a half million" remains several. "two hundred and five
-    people, 1,500 seats, in May" has the keys 205, person, 1500, seat, in, month5.
+    "2.5 million" becomes one word, but "two and a half million" remains several words. "two hundred
+    and five people, 1,500 seats, in May" has the keys 205, person, 1500, seat, in, month5.
     """
     # Looking up whole pieces is three times as fast as the regular expression.
     sequence = list(chain.from_iterable(map(_PIECES.__getitem__, text.split())))
@@ -153,7 +153,8 @@ def is_stop_word(low: str) -> bool:
 def is_name_at(sentence: list[Word], position: int) -> bool:
     """True if the word at a position of its sentence looks like part of a name.
 
-    A sentence's first word counts only if it has another capital or the next word is capitalized.
+    A sentence's first word qualifies only if it contains another capital letter or the next word is
+    capitalised.
     """
     word = sentence[position]
     if not word.is_capital or word.kind != "word":
@@ -177,7 +178,7 @@ def synonyms() -> dict[str, frozenset[str]]:
 
 
 class _Cache(dict[str, T]):
-    """Values by text, cleared when full; those of long texts are not kept, to save memory."""
+    """A cache of values by text, cleared when full; to save memory, it excludes long texts."""
 
     def __init__(self, make: Callable[[str], T]) -> None:
         super().__init__()
@@ -303,7 +304,7 @@ def _russian(low: str) -> str:
     return word[:_RUSSIAN_STEM]
 
 
-# Words added to the number before them, and words that multiply it.
+# Words that add to the number before them, words that multiply it, and ordinals.
 _ADDENDS, _SCALES, _ORDINALS = (
     {form: int(value) for form, value in group_of_words(name).items()}
     for name in ("numbers", "scales", "ordinals")
@@ -376,7 +377,7 @@ def numbers_of(text: str) -> set[str]:
 
 
 def _plain_decimal(digits: str) -> str:
-    """Normalize digits: no thousands separators, a decimal point, no trailing zeros."""
+    """Normalise digits: no thousands separators, a decimal point, no trailing zeros."""
     if digits.isdecimal() and digits[0] != "0":
         return digits
     text = digits.replace(" ", "").replace("\u00a0", "").replace("\u202f", "")
@@ -460,7 +461,7 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
     scale = _SHORT_SCALES.get(word.low)
     if scale is None:
         return _SCALES.get(word.low)
-    # "$5 m", "5m dollars", "5M" and "5B" mean millions or billions; "5 m" means meters.
+    # "$5 m", "5m dollars", "5M" and "5B" mean millions or billions; "5 m" means metres.
     following = sequence[position + 1].low if position + 1 < len(sequence) else ""
     is_money = _UNITS.get(following) in _MONEY or (
         position > 1 and _UNITS.get(sequence[position - 2].surface) in _MONEY
@@ -481,7 +482,7 @@ _SHORT_UNITS = {
 }  # fmt: skip
 
 _ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
-# The only words that change the number before them, or are its unit.
+# The only words that can change the number before them or be its unit.
 _AFTER_DIGITS = _ORDINAL_ENDINGS.union(_SCALES, _SHORT_SCALES, _SHORT_UNITS)
 
 
