@@ -335,7 +335,9 @@ class Result(JudgeModel):
         """Reject fields with reserved names."""
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
-        for name in sorted(declared.intersection(_properties())):
+        kinds = property, cached_property
+        own = {name for name, value in vars(Result).items() if isinstance(value, kinds)}
+        for name in sorted(declared & own):
             raise ConfigurationError(
                 f"{cls.__name__} has a field {name!r}, but {name!r} is a property of every Result; "
                 f"rename the field, as in 'own_{name}'"
@@ -427,12 +429,6 @@ class Result(JudgeModel):
             return result_html(type(self).__name__, head, self.findings, self.warnings, passages)
         except Exception:  # noqa: BLE001 - an error in a user's score must not hide the result
             return None
-
-
-@cache
-def _properties() -> frozenset[str]:
-    kinds = property, cached_property
-    return frozenset(name for name, value in vars(Result).items() if isinstance(value, kinds))
 
 
 def sign_result(result: object, judge: str) -> None:

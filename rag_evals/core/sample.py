@@ -417,13 +417,6 @@ class Turn:
         return "\n".join(one.text for one in spans if not one.text.rstrip(" \"'»”)").endswith("?"))
 
 
-def _messages_in(value: Any) -> list[Any]:
-    messages = _listed(value) if isinstance(value, str) else value
-    if not isinstance(messages, list | tuple):
-        raise DataError(f"turns is {shown(value)}; expected a list of messages")
-    return list(messages)
-
-
 def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
     """Split messages into turns, and the user's messages after the last reply."""
     turns: list[Turn] = []
@@ -518,7 +511,9 @@ def _read_conversation(
     turns: Any, question: Any, answer: Any, context: ContextInput
 ) -> tuple[tuple[Turn, ...], str | None, str | None, tuple[Chunk, ...]]:
     """Return the turns, last question, transcript and sources of a conversation."""
-    messages = _messages_in(turns)
+    messages = _listed(turns) if isinstance(turns, str) else turns
+    if not isinstance(messages, list | tuple):
+        raise DataError(f"turns is {shown(turns)}; expected a list of messages")
     found, asked = _turns_in(messages)
     if answer is not None:
         # The turns come before the question and its answer.

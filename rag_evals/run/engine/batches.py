@@ -11,7 +11,7 @@ import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, aclosing, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
@@ -304,7 +304,10 @@ async def aexecute_batches(
             table.command_file.write_text(command)
         await _outlast(partial(collect_results, table, tell, again=steps.again), steps, tell)
         while True:
-            run = await _round(plan, table)
+            session = session_of(plan, table)
+            with table.round():
+                async with runner_of(plan, opened=session) as runner:
+                    run = await runner.run()
             if steps.send:
                 await _outlast(partial(send_parts, table, tell), steps, tell)
             if not (steps.wait and run.summary().pending):
@@ -358,15 +361,6 @@ def check_batch_judges(plan: Plan) -> None:
                 f"{type(judge).__name__}"
             )
         BatchHost.of(judge)
-
-
-async def _round(plan: Plan, table: BatchTable) -> Run:
-    opened = runner_of(plan, opened=session_of(plan, table))
-    with table.round():
-        async with opened as runner, aclosing(runner.outcomes()) as outcomes:
-            async for _ in outcomes:
-                pass
-            return runner.finished()
 
 
 def send_parts(table: BatchTable, tell: Tell) -> None:

@@ -223,6 +223,13 @@ class Runner:
             self._done = self._earlier.done
         self._policy = plan.policy(self._summary)
 
+    async def run(self, on_outcome: "OnOutcome | None" = None) -> Run:
+        async with aclosing(self.outcomes()) as outcomes:
+            async for outcome in outcomes:
+                if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
+                    await said
+        return self.finished()
+
     async def outcomes(self) -> AsyncGenerator[Outcome]:
         """Yield each outcome after it is stored."""
         waits = asyncio.create_task(self._tell_of_waits())
@@ -508,11 +515,7 @@ async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> Run:
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
         async with runner_of(plan, yields_earlier=on_outcome is not None) as runner:
-            async with aclosing(runner.outcomes()) as outcomes:
-                async for outcome in outcomes:
-                    if on_outcome is not None and isawaitable(said := on_outcome(outcome)):
-                        await said
-            run = work.result = runner.finished()
+            run = work.result = await runner.run(on_outcome)
     return run
 
 

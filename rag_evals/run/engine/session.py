@@ -182,8 +182,21 @@ class AsyncGradingSession:
                 judge=self._plan.identity["judge"],
                 settings=self._settings[grader.name],
             )
+            ended: BaseModel | Exception
             try:
-                ended = await self._ended(row, grader, meter)
+                if isinstance(row.sample, Sample):
+                    flow = sample_flow(grader, row.sample)
+                    named = self.judges.named
+                    ended = await drive_async(flow, self._judge, meter, named=named)
+                else:
+                    ended = row.sample
+            except (ConfigurationError, PendingError):
+                raise
+            except Exception as error:  # noqa: BLE001 - any error in a grader fails its row
+                if not self._is_open:
+                    # The row failed because its connections were closed.
+                    raise closed_too_soon() from None
+                ended = error
             finally:
                 # A cancelled row may have incurred costs too.
                 cost = self._plan.cost_usd(grader, meter)
@@ -192,23 +205,6 @@ class AsyncGradingSession:
                     self.cost_usd = (self.cost_usd or 0.0) + cost
             seconds = time.monotonic() - began if isinstance(row.sample, Sample) else 0.0
             return outcome_of(grading, ended, seconds, meter.total, cost, tuple(meter.answered_by))
-
-    async def _ended(
-        self, row: NumberedSample, grader: Grader[Any], meter: Meter
-    ) -> BaseModel | Exception:
-        if not isinstance(row.sample, Sample):
-            return row.sample
-        try:
-            return await drive_async(
-                sample_flow(grader, row.sample), self._judge, meter, named=self.judges.named
-            )
-        except (ConfigurationError, PendingError):
-            raise
-        except Exception as error:  # noqa: BLE001 - any error in a grader fails its row
-            if not self._is_open:
-                # The row failed because its connections were closed.
-                raise closed_too_soon() from None
-            return error
 
     def close(self) -> None:
         """Reject further rows."""
