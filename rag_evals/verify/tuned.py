@@ -245,23 +245,22 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     """
     if given is None:
         return ()
-    read: list[Tuning] = []
-    for one in given if isinstance(given, list | tuple) else [given]:
-        if not isinstance(one, Tuning | str | Path):
-            raise ConfigurationError(
-                f"tuned has {one!r}; expected a file that `rag-evals judge tune` wrote, or what "
-                "tune returned"
-            )
-        read.append(one if isinstance(one, Tuning) else read_tuning(one))
+    read = tuple(map(_read, given if isinstance(given, list | tuple) else [given]))
     stages = [one.stage for one in read]
     for stage in stages:
         if stages.count(stage) > 1:
             raise ConfigurationError(f"two tuned files are for {stage!r}; give one for each stage")
-    return tuple(read)
+    return read
 
 
-def read_tuning(path: str | Path) -> Tuning:
-    """Read a file written by `rag-evals judge tune`; raise `DataError` for any other file."""
+def _read(path: object) -> Tuning:
+    if isinstance(path, Tuning):
+        return path
+    if not isinstance(path, str | Path):
+        raise ConfigurationError(
+            f"tuned has {path!r}; expected a file that `rag-evals judge tune` wrote, or what tune "
+            "returned"
+        )
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
         raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")

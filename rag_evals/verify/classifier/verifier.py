@@ -99,16 +99,17 @@ class Reader:
             )
         while True:
             windows = [
-                self._window(list(self._evidence(pieces[first:last])), claim)
+                self._window(self._evidence(pieces[first:last]), claim)
                 for first, last in spans(len(pieces), room, min(_SHARED_TOKENS, room // 2))
             ]
             if all(window.tokens <= self._limit for window in windows) or room <= 1:
                 return windows
             room = room * 3 // 4
 
-    def _window(self, evidence: Sequence[Evidence], claim: Claim) -> Window:
+    def _window(self, pieces: Iterable[Evidence], claim: Claim) -> Window:
+        evidence = tuple(pieces)
         premise = "\n".join([one.text for one in evidence])
-        return Window(tuple(evidence), self._adapter.encode(premise, claim.text))
+        return Window(evidence, self._adapter.encode(premise, claim.text))
 
     def _evidence(self, pieces: Sequence[tuple[int, int, int]]) -> Iterator[Evidence]:
         """Merge a window's tokens into one piece per chunk."""
