@@ -1,8 +1,4 @@
-"""Grades conversations turn by turn; supported statements become sources for later turns.
-
-A turn is graded against its own sources, the user's statements so far, and the supported
-statements of earlier turns. The result covers the statements of all turns.
-"""
+"""Grades conversations turn by turn; supported statements become sources for later turns."""
 
 import re
 from bisect import bisect_right

@@ -200,8 +200,6 @@ class Prompt:
     """A template: its text, its header and its variables.
 
     Attributes:
-        text: The template's source, without front matter.
-        header: The front matter; empty if the template is not from a file.
         origin: File name, or `<prompt>`; used in errors.
         stem: File stem of a shipped English prompt, which may have versions in other languages;
             None for other prompts.

@@ -6,8 +6,15 @@ import everything else on the first grading.
 
 import pytest
 
-from rag_evals.pytest_plugin.assertions import GradedFixture, assert_faithful, assert_scores
-from rag_evals.pytest_plugin.current import MARKER, OPTIONS, GradingHooks, PluginOptions
+from rag_evals.pytest_plugin.plugin import (
+    MARKER,
+    OPTIONS,
+    GradedFixture,
+    GradingHooks,
+    PluginOptions,
+    assert_faithful,
+    assert_scores,
+)
 
 __all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 

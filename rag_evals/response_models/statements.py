@@ -140,13 +140,10 @@ class ByStatement(Result):
     """A result with a verdict for each statement in the answer or the reference.
 
     Attributes:
-        statements_of: The text that the statements come from.
         verdict_name: Name of the statements' boolean field that determines the score.
-        no_claim_sentences: Sentences without claims, with the reason.
         drift: How statements still differ from their sentences after a second call.
         left_out: Ids of sentences with claims that the judge left out.
         calls: Judge calls for a long answer, excluding re-asks.
-        turns: Turns of a conversation, in order; empty for a single answer.
     """
 
     statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
@@ -208,20 +205,6 @@ class ByStatement(Result):
         share = sum(score == 1 for score in scores) / len(scores) if scores else 0.0
         return {"supported_turns": share} if scores else {}
 
-    def with_turns(self, found: Sequence[Finding]) -> tuple[Finding, ...]:
-        """Insert a finding for each turn of a conversation."""
-        if not self.turns:
-            return tuple(found)
-        shown: list[Finding] = []
-        if self.unsupported_since is not None:
-            since = f"turn {self.unsupported_since}"
-            shown.append(Finding("unsupported since", None, since, about="turn"))
-        at = 0
-        for turn in self.turns:
-            shown += [turn.finding, *found[at : at + turn.statements]]
-            at += turn.statements
-        return tuple(shown)
-
     @classmethod
     def is_keyed(cls) -> bool:
         """True if the judge can answer sentence by sentence, filling in nothing but verdicts."""
@@ -242,7 +225,15 @@ class FaithfulnessResult(ByStatement):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return self.with_turns([statement.finding for statement in self.statements])
+        found = [statement.finding for statement in self.statements]
+        shown: list[Finding] = []
+        if self.unsupported_since is not None:
+            since = f"turn {self.unsupported_since}"
+            shown.append(Finding("unsupported since", None, since, about="turn"))
+        for turn in self.turns:
+            shown += [turn.finding, *found[: turn.statements]]
+            found = found[turn.statements :]
+        return (*shown, *found)
 
     @property
     def unsupported(self) -> Sequence[StatementEvaluation]:
