@@ -20,6 +20,7 @@ from typing import IO, Self
 
 from filelock import FileLock, Timeout
 
+from rag_evals.core import private_file
 from rag_evals.errors import (
     ConfigurationError,
     JudgeUnavailableError,
@@ -240,9 +241,7 @@ class BatchTable:
             (f"rag-evals-{uuid.uuid4().hex}", endpoint, model, WRITTEN),
         )
         number = int(made.lastrowid or 0)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        file = os.fdopen(os.open(self.path_of(number), flags, PRIVATE), "wb")
-        return _OpenPart(number, self._files.enter_context(file))
+        return _OpenPart(number, self._files.enter_context(private_file(self.path_of(number))))
 
 
 def _has_batches(folder: Path) -> bool:
@@ -300,8 +299,8 @@ async def aexecute_batches(
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
         if command is not None:
-            table.command_file.touch(PRIVATE)
-            table.command_file.write_text(command)
+            with private_file(table.command_file) as file:
+                file.write(command.encode())
         await _outlast(partial(collect_results, table, tell, again=steps.again), steps, tell)
         while True:
             session = session_of(plan, table)
