@@ -3,8 +3,9 @@
 The engine is imported for the first verdict, because most programs use a model instead.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -139,7 +140,8 @@ class EmbeddedVerifier:
         verdicts = decide(self._model(), self.threshold, claims, typed)
         if typed == list(chunks):
             return verdicts
-        return [_quoting(verdict, chunks, typed) for verdict in verdicts]
+        offsets = cache(typed_offsets)
+        return [_quoting(verdict, chunks, typed, offsets) for verdict in verdicts]
 
     def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
         """Rank the indices of all chunks for each statement by the words they share."""
@@ -201,7 +203,12 @@ class EmbeddedVerifier:
         return load(self._file)
 
 
-def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> Verdict:
+def _quoting(
+    verdict: Verdict,
+    chunks: Sequence[str],
+    typed: Sequence[str],
+    read_offsets: Callable[[str], list[int]],
+) -> Verdict:
     """Replace a verdict's quotes with those from the original chunks."""
     quotes = []
     for one in verdict.evidence:
@@ -209,7 +216,7 @@ def _quoting(verdict: Verdict, chunks: Sequence[str], typed: Sequence[str]) -> V
         if chunk == typed[one.chunk_id]:
             quotes.append(one)
             continue
-        offsets = typed_offsets(chunk)
+        offsets = read_offsets(chunk)
         start, end = offsets[one.start], offsets[one.end]
         quotes.append(Evidence(one.chunk_id, start, end, chunk[start:end]))
     return replace(verdict, evidence=tuple(quotes))

@@ -245,14 +245,19 @@ def typed_offsets(text: str) -> list[int]:
     """Return the index in `text` of each character of `as_typed(text)`, then the text's length."""
     offsets: list[int] = []
     for found in _composed_letters().finditer(text):
-        offsets += [found.start()] * len(as_typed(found.group()))
+        letters = found.group()
+        if letters.isascii():
+            offsets += range(*found.span())
+        else:
+            offsets += [found.start()] * len(as_typed(letters))
     return [*offsets, len(text)]
 
 
 @cache
 def _composed_letters() -> re.Pattern[str]:
-    """Match one letter: a base and its accents, or the parts of a Korean syllable."""
+    """Match an ASCII run, or one letter: a base and its accents, or parts of a Korean syllable."""
     accents = "".join(filter(unicodedata.combining, map(chr, range(0x300, 0x20000))))
     unseen = "".join(map(chr, UNSEEN))
     korean = f"[\uac00-\ud7a3]?[{unseen}]*[\u1100-\u11ff][\u1100-\u11ff{unseen}]*"
-    return re.compile(f"{korean}|.[{accents}{unseen}]*", re.DOTALL)
+    ascii_run = f"[\x00-\x7f]+(?![{accents}{unseen}])"
+    return re.compile(f"{ascii_run}|{korean}|.[{accents}{unseen}]*", re.DOTALL)
