@@ -1,4 +1,4 @@
-"""Agreement between the judge and people's labels, and correction of its bias (PPI++)."""
+"""Agreement between a judge and human labels, and correction of the judge's bias (PPI++)."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,21 +35,20 @@ Level = Literal["statement", "row"]
 
 @dataclass(frozen=True, slots=True)
 class LevelAgreement:
-    """Agreement between judge and people on one grader's statements or rows.
+    """Agreement between the judge and human annotators on one grader's statements or rows.
 
     Attributes:
-        group: None for all rows.
+        group: Name of the group; None for all rows.
         units: Number of labelled statements or rows, excluding ties.
-        rows: Number of rows that the units are from.
-        ties: Number of units on which people are evenly split.
-        annotators: Number of people; all unnamed ones count as one person.
-        alpha: Krippendorff's alpha among people; None if there is only one.
-        auroc: How well rows are ranked; None for statements, or if either label occurs fewer than
-            two times.
-        ranked_by: The score, or the ranking score if every row has one.
-        best: The threshold with the best balanced accuracy on these labels.
-        noun: Plural name of what is labelled, such as "citations".
-        is_weighted: True if rates weight each row by its chance of being drawn.
+        rows: Number of rows that contain the units.
+        ties: Number of units on which the annotators are evenly split.
+        annotators: Number of annotators; all unnamed annotators count as one.
+        alpha: Krippendorff's alpha between annotators; None if there is only one.
+        auroc: AUROC of the row scores; None for statements, or if a label occurs fewer than twice.
+        ranked_by: Score used for `auroc`: the ranking score if every row has one, else the score.
+        best: Threshold with the highest balanced accuracy on these labels.
+        noun: Plural noun for the labelled units, such as "citations".
+        is_weighted: True if the rates correct for unequal chances of being drawn.
     """
 
     grader: str
@@ -73,11 +72,11 @@ class LevelAgreement:
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Agreement between a run and people's labels.
+    """Agreement between a run and human labels.
 
     Attributes:
-        tables: Statements and rows of each grader; the table for all of them, then one per group.
-        threshold: Lowest score at which a row counts as right.
+        tables: Tables for each grader's statements, then for its rows: overall, then by group.
+        threshold: Lowest score at which a row counts as correct.
         unmatched: Number of statement labels that do not match a verdict.
         unscored: Number of labelled rows without a score.
         foreign: Number of labels for rows that are not in the run.
@@ -125,20 +124,20 @@ def agreement(
     threshold: float = 1.0,
     cluster: str | None = None,
 ) -> PeopleAgreement:
-    """Measure how well a run's verdicts agree with people's labels.
+    """Measure how well a run's verdicts agree with human labels.
 
     Args:
         run: A run folder, or a run in memory.
-        labels: Files or columns of the data; by default the columns `label` and `statements`.
-        grader: The only grader to measure; None measures all.
+        labels: Label files or data columns; by default, the columns `label` and `statements`.
+        grader: Grader to measure; None measures every grader.
         by: Data column that contains each row's group.
         column: Name of the label column in a labels file.
-        threshold: Lowest score at which a row counts as right; by default every statement must be
-            supported.
-        cluster: As in `Run.summary`; statements from the same row are always one cluster.
+        threshold: Lowest score at which a row counts as correct; by default, every statement must
+            be supported.
+        cluster: As in `Run.summary`; statements from the same row always form one cluster.
 
     Raises:
-        DataError: The labels cannot be read, or none matches a verdict.
+        DataError: The labels cannot be read, or no label matches a verdict.
     """
     labelled = LabelledRun.load(run, labels, grader, column)
     clustered_by, shared = labelled.run.shared(cluster=cluster)
@@ -192,7 +191,7 @@ def _measure(
         weights=weights,
     )
     people = {who for unit in units for who in unit.labels}
-    # Ranks and thresholds need rows distributed as in the run; weighted rows are not.
+    # Rows drawn with unequal probabilities would bias the AUROC and the best threshold.
     both = of_rows and any(labels) and not all(labels) and weights is None
     finer = [unit.ranking for unit in known if unit.ranking is not None]
     ranks = finer if len(finer) == len(known) else scores
@@ -221,8 +220,8 @@ def _measure(
 def _yes_or_no(unit: Unit, label: float) -> bool:
     if 0 < label < 1:
         raise DataError(
-            f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no, "
-            "but correct also accepts scores"
+            f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no labels, "
+            "but correct also accepts fractions"
         )
     return label == 1
 
@@ -237,7 +236,7 @@ def _level_lines(table: LevelAgreement, threshold: float) -> Iterator[str]:
     yield f"  people: yes   {counts.true_positives:>14}{counts.false_negatives:>12}"
     yield f"  people: no    {counts.false_positives:>14}{counts.true_negatives:>12}"
     if table.is_weighted:
-        yield "  rates weight each row by its chance of being drawn (--focus uncertain)"
+        yield "  rates are weighted, because rows were drawn with --focus uncertain"
     rates = {
         "balanced accuracy": found.balanced_accuracy,
         "Cohen's kappa": found.kappa,
@@ -274,15 +273,15 @@ def _group_line(table: LevelAgreement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """An estimate of the number that people's labels for every row would give.
+    """An estimate of what a metric would be if people had labelled every row.
 
     Attributes:
-        target: The corrected number, such as "mean score".
+        target: The corrected metric, such as "mean score".
         labelled: Number of labelled rows or statements.
         unlabelled: Number of rows or statements with only the judge's verdict.
-        judged: The judge's number for all rows or statements, 0 to 1.
-        prediction_powered: The PPI++ estimate; None if it was refused.
-        refusal: Why it was refused.
+        judged: The metric according to the judge, over all rows or statements, 0 to 1.
+        prediction_powered: The PPI++ estimate; None if it cannot be computed.
+        refusal: Why `prediction_powered` is None.
     """
 
     grader: str
@@ -304,11 +303,11 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """A run's corrected numbers.
+    """A run's corrected metrics.
 
     Attributes:
-        corrections: For each grader, the mean score, the share of right rows, and the share of
-            supported statements (or chunks or citations), if there are labels for them.
+        corrections: For each grader, the mean score, the share of correct rows, and the share of
+            supported statements (or chunks or citations), each only if it has labels.
         clustered_by: None if rows are independent.
     """
 
@@ -332,20 +331,20 @@ def correct(
     column: str = "label",
     threshold: float = 1.0,
 ) -> Corrections:
-    """Correct a run's numbers with labels for a random sample of its rows.
+    """Correct a run's metrics, using labels for a random sample of its rows.
 
     Args:
         run: A run folder, or a run in memory.
-        labels: Files or columns of the data; by default the columns `label` and `statements`.
+        labels: Label files or data columns; by default, the columns `label` and `statements`.
             The labelled rows must be a random sample, such as one drawn by `rag-evals judge label`.
-        grader: The only grader to correct; None corrects all.
+        grader: Grader to correct; None corrects every grader.
         cluster: As in `Run.summary`.
         column: Name of the label column in a labels file.
-        threshold: Lowest score at which a row counts as right.
+        threshold: Lowest score at which a row counts as correct.
 
     Raises:
-        DataError: The labels cannot be read, or none matches a verdict.
-        TooFewLabelsError: Every correction is refused; the message gives the reason.
+        DataError: The labels cannot be read, or no label matches a verdict.
+        TooFewLabelsError: No metric can be corrected; the message gives the reason.
     """
     labelled = LabelledRun.load(run, labels, grader, column)
     by, clusters = labelled.run.shared(cluster=cluster)
@@ -395,7 +394,7 @@ class _Corrector:
     ) -> Correction:
         units, labels = zip(*labelled, strict=True)
         judged, weights = [unit.judged for unit in units], weights_of(units)
-        # Weighted labels are compared with all rows, others only with the unlabelled rows.
+        # Weighted labels are compared with all rows, unweighted labels only with unlabelled rows.
         everyone = [*others, *((unit.sample_id, unit.judged) for unit in units)]
         unlabelled = everyone if weights else others
         label_clusters, other_clusters = (

@@ -1,4 +1,4 @@
-"""Comparison of two runs, or of two graders in one run, row by row."""
+"""Row-by-row comparison of two runs, or of two graders in one run."""
 
 import math
 from array import array
@@ -47,7 +47,7 @@ from rag_evals.text.screen import printable
 _ROWS_KEPT = 20
 _ROWS_SHOWN = 10
 _MOST_HTML = 10_000
-# Recorded as the data of a run whose rows did not come from a file.
+# Recorded instead of a file name if a run's rows did not come from a file.
 _NO_FILE = "rows"
 _RUNS = ("baseline", "candidate")
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
@@ -95,7 +95,7 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """Length of the answers in both runs: one of `SIZES` per row, with or without a score."""
+    """Change in one of `SIZES` (measures of answer length), over rows with or without a score."""
 
     name: str
     rows: int
@@ -114,12 +114,12 @@ class SizeChange:
 
 @dataclass(frozen=True, slots=True)
 class PairCoverage:
-    """How many rows a comparison uses.
+    """The number of rows that a comparison uses.
 
     Attributes:
         rows: Number of rows in either run.
         scored: Number of rows with a score in both runs.
-        missing: Number of other rows for each reason, such as "empty_context in both".
+        missing: Number of excluded rows by reason, such as "empty_context in both".
         same: True if both runs have identical outcomes.
     """
 
@@ -145,15 +145,15 @@ class GraderComparison:
 
     Attributes:
         grader: Name of the grader; "strict -> mild" for a pair of graders.
-        baseline: Mean score in the first run, over rows with a score in both.
+        baseline: Mean score in the first run, over rows scored in both runs.
         candidate: Mean score in the second run, over the same rows.
         paired: Difference, p-value, wins and losses, over the same rows.
         adjusted_p: The p-value adjusted for the number of graders (Holm).
-        changed: The 20 rows with the largest changes.
-        left_out: The first 20 rows that lack a score in either run, with the reason.
+        changed: The 20 rows whose scores changed most.
+        left_out: The first 20 rows without a score in one or both runs, with the reason.
         groups: One comparison per group, in order of first appearance.
         clustered_by: None if rows are independent.
-        gate: Test of the allowed loss; None if there is no gate.
+        gate: Test of whether the loss is acceptable; None without a gate.
     """
 
     grader: str
@@ -174,7 +174,7 @@ class GraderComparison:
 
     @property
     def verdict(self) -> ComparedVerdict:
-        """The verdict after Holm's adjustment; a candidate may score higher by saying less."""
+        """The verdict after Holm's adjustment; it flags a higher score gained by saying less."""
         verdict = _adjusted(self.paired, self.adjusted_p)
         return "higher score, says less" if verdict == "better" and self.says_less() else verdict
 
@@ -183,7 +183,7 @@ class GraderComparison:
         return self.lost_statements(0.0) is not None
 
     def lost_statements(self, margin: float) -> SizeChange | None:
-        """Return the change in supported statements if more than the share `margin` is lost."""
+        """Return the change in supported statements if the share lost exceeds `margin`."""
         supported = next((one for one in self.sizes if one.name == "supported"), None)
         if supported is None or self.coverage.same:
             return None
@@ -191,7 +191,7 @@ class GraderComparison:
         return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
-        """Return each number as text; `graders` is the number of compared graders."""
+        """Return each figure as text; `graders` is the number of compared graders."""
         say, paired, test = say or phrases(), self.paired, self.paired.significance
         verdict = _verdict_words(paired, self.adjusted_p, "graders", say)
         if self.verdict in ("better", "worse"):
@@ -253,9 +253,9 @@ class Comparison:
         baseline: Name of the first run, usually its folder.
         candidate: Name of the second run.
         graders: One entry for each grader in both runs.
-        unscored: Graders with no row that has a score in both runs.
-        differences: Other differences: judge, prompt, data.
-        pending: Number of pending gradings; gates are not decided until it is 0.
+        unscored: Graders without any row scored in both runs.
+        differences: Differences other than scores, such as the judge, prompts or data.
+        pending: Number of pending gradings; gates are evaluated only when it is 0.
     """
 
     baseline: str
@@ -266,7 +266,7 @@ class Comparison:
     pending: int = 0
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return the other differences between the runs."""
+        """Return the differences, other than scores, as text."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def missed(
@@ -285,7 +285,7 @@ class Comparison:
                 limits the share of supported statements that may be lost.
 
         Raises:
-            ConfigurationError: A number is not between 0 and 1.
+            ConfigurationError: An argument is not between 0 and 1.
         """
         require_share("min_scored", min_scored)
         if self.pending:
@@ -313,9 +313,9 @@ class Comparison:
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
     ) -> GateDecision | None:
-        """Decide whether the loss is within the `gate` given to `compare`; None without a gate.
+        """Evaluate the `gate` passed to `compare`; None without a gate.
 
-        The arguments are the same as for `missed`.
+        The arguments are as in `missed`.
         """
         gates = [abs(grader.gate.gate) for grader in self.graders if grader.gate is not None]
         if not gates:
@@ -335,7 +335,7 @@ class Comparison:
         return self.lines(phrases())
 
     def lines(self, say: Phrases) -> str:
-        """Return the text to show in a terminal."""
+        """Return the comparison as text for a terminal."""
         lines = [
             say("compare.baseline", name=self.baseline),
             say("compare.candidate", name=self.candidate),
@@ -402,17 +402,17 @@ def compare(
     """Compare two runs, or two graders of one run, row by row.
 
     Args:
-        baseline: The run to compare with.
-        candidate: The run to compare; None compares `pairs` of graders in the first run.
-        pairs: Graders to compare, with the baseline's first, such as `{"strict": "mild"}`; None
-            compares all graders found in both runs.
+        baseline: The run to compare against.
+        candidate: The run to compare; None compares `pairs` of graders within `baseline`.
+        pairs: Pairs of a baseline and a candidate grader, such as `{"strict": "mild"}`; None
+            compares every grader found in both runs.
         count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
         by: Data column that contains each row's group.
-        cluster: Column whose value dependent rows share, such as a document; "none" treats rows as
-            independent. By default, rows are clustered by question, or else by context, if more
-            than 5 % of them share it.
+        cluster: Column with the same value in dependent rows, such as a document; "none" treats
+            rows as independent. By default, rows are clustered by question, or else by context, if
+            more than 5 % of them share it.
         gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
-        error: Chance of a wrong decision, above 0 and up to 0.5.
+        error: Maximum chance of a wrong decision, above 0 and up to 0.5.
 
     Raises:
         ConfigurationError: A single run is given without `pairs`, or a grader or reason is unknown.
@@ -466,7 +466,7 @@ _RowPair = tuple[ScoredRow | None, ScoredRow | None]
 
 
 def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
-    """Pair rows by id, then yield those found in only one run; an equal order saves memory."""
+    """Pair rows by id, then yield rows found in only one run; identical order saves memory."""
     waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
     for both in zip_longest(first, second):
         for side, row in enumerate(both):
@@ -482,10 +482,10 @@ def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_
 
 
 class _Pair:
-    """One grader in both runs, as columns; outcomes would take too much memory.
+    """One grader's results in both runs, stored as columns, because outcomes need too much memory.
 
-    Rows are given as indices. Scores and sizes have a column for the baseline and one for the
-    candidate; a missing score is NaN, an unknown size is -1, and the hash of an empty text is 0.
+    Rows are identified by index. Scores and sizes have one column per run. A missing score is NaN,
+    an unknown size is -1, and the hash of an empty string is 0.
     """
 
     def __init__(

@@ -1,13 +1,13 @@
-"""Labels from people: reading them from files and columns, and pairing them with verdicts.
+"""Human labels: reading them from files and columns, and matching them with verdicts.
 
 A row in a labels file has one of these forms:
 
 - `sample_id` (or `id`) and `label`: a label for the row;
-- these and `statement` (its index in the result, from 0) or `text`: a label for one statement;
+- these fields and `statement` (index in the result, from 0) or `text`: a label for one statement;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels for all statements in the row.
 
-Each of the judge's statements is paired with the labelled text that shares the most words with it.
-The judge supports a labelled text if it supports all statements paired with that text.
+Each of the judge's statements is matched with the labelled text with which it shares the most
+words. A labelled text is judged supported if all statements matched with it are.
 """
 
 import math
@@ -26,7 +26,7 @@ from rag_evals.text import words_of
 _WORDS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _MOST_DIGITS = 9
 _OWN_COLUMNS = ("label", "statements")
-# Texts that share fewer of their words are treated as different claims.
+# Texts with less overlap are treated as different claims.
 _MIN_OVERLAP = 0.6
 _NOUNS: Mapping[About, str] = {
     "statement": "statements",
@@ -42,7 +42,7 @@ RunInput = str | Path | Run
 """A run folder, or a run in memory."""
 
 LabelSources = str | Path | Sequence[str | Path]
-"""Label files, or columns of a run's data; an empty sequence means the run's own labels."""
+"""Label files, or columns of a run's data; an empty sequence selects the run's own labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +50,10 @@ class Label:
     """One person's label for a row or a statement.
 
     Attributes:
-        value: 1 for supported, 0 for not supported; only a row can have a number in between.
+        value: 1 for supported, 0 for unsupported; only a row's label can be in between.
         statement: Index in the judge's result; None if only the text is known.
         text: The statement; None for a label on the whole row.
-        grader: The labelled grader; None for any.
+        grader: The grader whose verdict is labelled; None for any grader.
         complete: True if the source labels every statement in the row.
         weight: Number of rows that the row represents; None if all were equally likely to be drawn.
         is_second: True if it replaces an earlier label after a second look.
@@ -72,7 +72,7 @@ class Label:
 
     @property
     def place(self) -> int | str | None:
-        """The index or else the text of the statement; None for a label on the whole row."""
+        """The statement's index or, without one, its text; None for a label on the whole row."""
         return self.text if self.statement is None else self.statement
 
     @property
@@ -83,8 +83,8 @@ class Label:
 def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> list[Label]:
     """Read labels from files or from columns of the run's data.
 
-    By default, they are read from `labels*.jsonl` in the run folder or, if there are none, from the
-    columns `label` and `statements`.
+    By default, labels are read from `labels*.jsonl` in the run folder or, without such files, from
+    the columns `label` and `statements`.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     given = given or list(label_files(run.folder))
@@ -129,7 +129,7 @@ def _file_labels(
                 who = "one person" if label.annotator is None else repr(label.annotator)
                 raise DataError(
                     f"{before} and {where}: {who} labels {label.sample_id!r} {value:g} and "
-                    f"{label.value:g}; remove one, or identify the people in a column 'annotator'"
+                    f"{label.value:g}; remove one, or name the annotators in an 'annotator' column"
                 )
             yield label
 
@@ -228,19 +228,19 @@ class Unit:
 
     @property
     def support(self) -> float | None:
-        """The lowest support of any verdict; None if a verdict has no support."""
+        """The lowest support among the verdicts; None if a verdict has no support."""
         supports = [one.support for one in self.verdicts if one.support is not None]
         return min(supports) if len(supports) == len(self.verdicts) > 0 else None
 
     @property
     def decided_by(self) -> str | None:
-        """The verifier that decided; None if there were several."""
+        """The verifier that returned the verdicts; None if there were several."""
         deciders = {one.decided_by for one in self.verdicts}
         return deciders.pop() if len(deciders) == 1 else None
 
     @property
     def label(self) -> float | None:
-        """The majority of yes or no labels, or the mean of other numbers; None for a tie."""
+        """The majority of yes/no labels, or the mean of fractional labels; None for a tie."""
         values = list(self.labels.values())
         share = sum(values) / len(values)
         if any(0 < value < 1 for value in values):
@@ -254,7 +254,7 @@ class Matched:
 
     Attributes:
         rows: Rows with a label (or labels for all their statements) and a score.
-        scored_rows: Rows with the share of statements labelled as supported, and a score.
+        scored_rows: Rows with a score, each labelled with its share of supported statements.
         unmatched: Number of statement labels that do not match a verdict.
         other_verdicts: Row id and value of each verdict without a label.
     """
@@ -289,7 +289,7 @@ def weights_of(units: Sequence[Unit]) -> list[float] | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """A run with labels by row; `foreign` counts labels for rows that are not in the run."""
+    """A run and its labels by row; `foreign` is the number of labels for rows not in the run."""
 
     run: Run
     by_row: Mapping[str, Sequence[Label]]
@@ -301,7 +301,7 @@ class LabelledRun:
     def load(
         cls, run: RunInput, sources: LabelSources, grader: str | None = None, column: str = "label"
     ) -> "LabelledRun":
-        """Read a run and its labels; `grader` None means all graders."""
+        """Read a run and its labels for one grader, or for all graders if `grader` is None."""
         stored = load_run(run)
         names = stored.graders if grader is None else [only_grader(stored, grader)]
         by_row: dict[str, list[Label]] = {}
@@ -340,14 +340,14 @@ class LabelledRun:
 
 
 def only_grader(run: Run, grader: str | None) -> str:
-    """Return the named grader, or the run's only one."""
+    """Return `grader`, or the run's only grader if it is None."""
     if grader is not None:
         if grader not in run.graders:
             raise UnknownNameError.of("grader", grader, run.graders)
         return grader
     if len(run.graders) != 1:
         raise ConfigurationError(
-            f"the run has the graders {', '.join(run.graders)}; name one of them"
+            f"the run has the graders {', '.join(run.graders)}; choose one of them"
         )
     return run.graders[0]
 
@@ -362,7 +362,7 @@ def _match_row(
         return
     found = findings_in(record)
     kinds = {one.about for one in found if _is_statement(one)}
-    # If several graders ran, a labelled text without a grader is from the answer.
+    # With several graders, a labelled text that does not specify a grader is from the answer.
     of_any = of_reference or "reference" not in kinds
     of_statements = [
         label
@@ -420,13 +420,13 @@ def _shares(labels: Sequence[Label], verdicts: int) -> dict[Hashable, float]:
 def _fitting(
     found: Sequence[Finding], labels: Sequence[Label]
 ) -> list[tuple[list[Label], list[int]]]:
-    """Group labels by statement, and add the indices of each group's findings."""
+    """Group labels by statement, and return each group with the indices of its findings."""
     by_place: dict[int, list[Label]] = {}
     by_text: dict[str, list[Label]] = {}
     for label in labels:
         place, text = label.statement, label.text or ""
         is_there = place is not None and place < len(found) and found[place].verdict is not None
-        # The result may have a different text at that index by now.
+        # The result may have changed since, with a different text at that index.
         if place is not None and is_there and text in ("", found[place].text):
             by_place.setdefault(place, []).append(label)
         elif text:
@@ -439,7 +439,7 @@ def _fitting(
 def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[int]]:
     """Map each labelled text to the judge's statements that share the most words with it.
 
-    If there is no such statement, it is mapped to the longer statement that contains the text.
+    A text without any such statement is mapped to the longer statement that contains it.
     """
     labelled = {text: Counter(words_of(text)) for text in texts}
     judged = {
@@ -460,11 +460,11 @@ def _assign(found: Sequence[Finding], texts: Sequence[str]) -> dict[str, list[in
 
 
 def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
-    """Return the key of the text that shares the most of the shorter text's words, if enough."""
+    """Return the key of the text with the largest word overlap; None if all overlaps are small."""
     nearest, most = None, 0.0
     for key, other in others.items():
         shorter = min(own.total(), other.total()) or 1
-        # Similar lengths break ties.
+        # Ties go to the text of the most similar length.
         share = (own & other).total() / shorter - 1e-6 * abs(own.total() - other.total())
         if share > most:
             nearest, most = key, share

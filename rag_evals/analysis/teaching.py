@@ -1,6 +1,6 @@
-"""Teaching a judge with labels: examples and criteria in its prompt, and a measured gain.
+"""Teaching a judge with labels: examples and criteria for its prompt, and the measured gain.
 
-The gain is cross-validated by question, and so is the choice of the number of examples.
+Both the gain and the chosen number of examples are cross-validated by question.
 """
 
 import tempfile
@@ -60,11 +60,11 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The gain of a taught prompt, cross-validated by question.
+    """The gain from a taught prompt, cross-validated by question.
 
     Attributes:
-        before: Share of rows on which judge and people agree, with the run's prompt.
-        after: The same share, with prompts taught on other questions.
+        before: Share of rows on which the judge agrees with people, using the run's prompt.
+        after: The same share, using prompts taught on other questions.
         gain: after - before.
         examples: Number of examples that the prompt shows for every row.
         peers: Number of examples shown only for other answers to the same question; `gain` does
@@ -89,7 +89,7 @@ class Receipt:
 
     @property
     def proved(self) -> bool:
-        """True if the whole interval of the gain is above 0."""
+        """True if the gain's entire interval is above 0."""
         return self.gain.low > 0
 
     def __str__(self) -> str:
@@ -117,13 +117,13 @@ class Receipt:
 
 
 AskJudge = Callable[[Sequence[LabelledRow], Sequence[LabelledRow]], list[bool]]
-"""Shows the judge the first rows as examples, and returns its verdicts on the second rows."""
+"""Shows the judge the first rows as examples, and returns its verdicts on the other rows."""
 
 
 def learn(
     rows: Sequence[LabelledRow], ask: AskJudge, *, sizes: Sequence[int]
 ) -> tuple[list[LabelledRow], Interval]:
-    """Return examples, and the gain in agreement of a judge taught on other questions."""
+    """Return the chosen examples, and the gain in agreement on held-out questions."""
     after: dict[str, float] = {}
     for taught, tested in split_questions(rows, _FOLDS):
         examples = _choose_best(taught, ask, sizes)
@@ -146,7 +146,7 @@ def count_calls(rows: Sequence[LabelledRow], sizes: Sequence[int]) -> int:
 def _choose_best(
     rows: Sequence[LabelledRow], ask: AskJudge, sizes: Sequence[int]
 ) -> list[LabelledRow]:
-    """Choose as many examples as teach best on one half of the questions."""
+    """Choose examples, using the number that works best on a held-out half of the questions."""
     if len(sizes) == 1:
         return choose_examples(rows, sizes[0])
     taught, tested = next(split_questions(rows, 2))
@@ -169,7 +169,7 @@ def split_questions(
 
 
 def choose_examples(rows: Sequence[LabelledRow], size: int) -> list[LabelledRow]:
-    """Choose dissimilar errors of both kinds, and similar rows that the judge got right."""
+    """Choose diverse errors of both kinds, and similar rows that the judge got right."""
     usable = [row for row in rows if row.example is not None]
     kinds = [(False, True), (True, False), (False, False), (True, True)]
     groups = {kind: [row for row in usable if (row.label, row.judged) == kind] for kind in kinds}
@@ -200,7 +200,7 @@ class Teaching:
     Attributes:
         rows: The labelled rows.
         sizes: Numbers of examples to try.
-        calls: Number of calls that `learn` makes, without retries.
+        calls: Number of calls that `learn` makes, excluding retries.
     """
 
     rows: list[LabelledRow]
@@ -300,7 +300,7 @@ class Teaching:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A taught prompt as text, and its measured gain."""
+    """The text of a taught prompt, and its measured gain."""
 
     receipt: Receipt
     text: str
@@ -310,7 +310,7 @@ class Lesson:
 
         Args:
             path: Path of the file.
-            anyway: Write the prompt even if its gain is not proved, with a warning in it.
+            anyway: Write the prompt even if its gain is not proved, and add a warning to it.
 
         Raises:
             ConfigurationError: The gain is not proved, or the file cannot be written.
@@ -357,15 +357,15 @@ def prepare_teaching(
         run: A run graded with the prompt to teach; `learn` will call its judge.
         labels: Files or columns of the data, as in `agreement`.
         prompt: The run's prompt file; None uses the grader's shipped prompt.
-        grader: The grader to teach; None uses the run's only one.
+        grader: The grader to teach; None uses the run's only grader.
         column: Name of the label column in a labels file.
         budget: Maximum number of calls; None allows 10 per label.
         options: As in `evaluate`, except `sampling`.
 
     Raises:
         DataError: The run's judge does not use a prompt, or the labels cannot be read or matched.
-        TooFewLabelsError: Fewer than 30 rows are labelled, or fewer than 5 with either label.
-        ConfigurationError: The prompt cannot be taught, or the budget is too small.
+        TooFewLabelsError: Too few rows are labelled: at least 30 are needed, 5 with each label.
+        ConfigurationError: Teaching does not support the prompt, or the budget is too small.
     """
     stored = load_run(run)
     name, judge = only_grader(stored, grader), stored.summary().judge
@@ -411,7 +411,7 @@ def _labelled_rows(labelled: LabelledRun) -> list[LabelledRow]:
     if len(rows) < LEAST_LABELS or min(right, len(rows) - right) < LEAST_OF_EACH:
         raise TooFewLabelsError(
             f"{len(rows)} labelled rows, {right} of them supported; teaching needs {LEAST_LABELS} "
-            f"rows, and {LEAST_OF_EACH} of each kind"
+            f"rows, and {LEAST_OF_EACH} with each label"
         )
     return rows
 
@@ -457,7 +457,7 @@ def _row(
 
 
 def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) -> list[bool] | None:
-    """Return the label of each finding; None if any finding has none."""
+    """Return the label of each finding; None if any finding is unlabelled."""
     if not found:
         return None
     if label or len(found) == 1:
@@ -469,7 +469,7 @@ def _verdicts(found: Sequence[Finding], label: bool, labels: Sequence[Label]) ->
 
 
 def _showing(finding: Finding, chunks: Sequence[str]) -> list[int]:
-    """Return the chunks that the judge cited, or else the one that shares the most words."""
+    """Return the ids of the chunks that the judge cited, or else of the most similar chunk."""
     if finding.chunk_ids:
         return list(finding.chunk_ids)
     words = set(words_of(finding.text))
@@ -481,8 +481,8 @@ class SuspiciousLabel:
     """A label that may be wrong.
 
     Attributes:
-        text: The labelled statement, or all statements of a labelled row.
-        suspicion: Distance between the label and the label expected for such a text, 0 to 1.
+        text: The labelled statement, or all statements in a labelled row.
+        suspicion: Distance between the label and its expected value, 0 to 1.
     """
 
     sample_id: str
@@ -501,8 +501,8 @@ def suspicious_labels(
 ) -> list[SuspiciousLabel]:
     """Return all yes/no labels, most suspicious first.
 
-    The embedded judge's support is mapped to the share of labels that say yes at that support. If
-    another judge graded the run, its verdict gets the same weight.
+    The expected value is the share of yes labels among texts with the same support from the
+    embedded judge. If another judge graded the run, its verdict has equal weight.
 
     Args:
         run: A run that contains the labelled rows.
@@ -511,7 +511,7 @@ def suspicious_labels(
         column: As in `prepare_teaching`.
 
     Raises:
-        DataError: The labels cannot be read, or none matches a verdict.
+        DataError: The labels cannot be read, or no label matches a verdict.
     """
     stored = load_run(run)
     matched = LabelledRun.load(stored, labels, only_grader(stored, grader), column).matched[0]

@@ -42,7 +42,7 @@ LEAST_LABELS = 30
 """Minimum number of labels."""
 
 LEAST_OF_EACH = 5
-"""Minimum number of yes labels, and of no labels."""
+"""Minimum number of yes labels and of no labels."""
 
 _FOLDS = 10
 _MOST_QUANTILES = 200
@@ -58,26 +58,26 @@ def tune(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Tuning:
-    """Learn from labels what a verifier's support means, and when a cascade can rely on it.
+    """Calibrate a verifier's support with labels, and find when a cascade can rely on it.
 
-    In a cascade, the last verifier is tuned: only its support is recorded for every statement that
-    reached it.
+    In a cascade, the last verifier is tuned, because only its support is recorded for every
+    statement that reached it.
 
     Args:
         run: A run graded by the verifier without a tuned file.
         labels: Files or columns of the data, as in `agreement`.
-        grader: The grader to tune; None uses the run's only one.
+        grader: The grader to tune; None uses the run's only grader.
         column: Name of the label column in a labels file.
         max_error: Maximum share of wrong verdicts when a cascade relies on this verifier alone.
-        confidence: How often this maximum holds, as a fraction.
-        seed: Seed for the split into ten parts for cross-validation.
+        confidence: Probability that `max_error` is not exceeded.
+        seed: Seed for the ten-fold cross-validation split.
 
     Returns:
         The value for `tuned=` in `evaluate`; `write(path)` saves it to a file.
 
     Raises:
-        DataError: The labels cannot be read, or none matches a verdict.
-        TooFewLabelsError: Fewer than 30 labels match a verdict, or fewer than 5 of either kind.
+        DataError: The labels cannot be read, or no label matches a verdict.
+        TooFewLabelsError: Too few labels match a verdict: 30 are needed, 5 of each value.
         WeakJudgeError: Support is not higher for statements that people labelled as supported.
         ConfigurationError: The run has no verifier, or its support is always 0 or 1.
     """
@@ -158,8 +158,8 @@ def _stages(run: Run, grader: str) -> Sequence[Mapping[str, Any]]:
     stages = run.stages.get(grader)
     if not stages:
         raise ConfigurationError(
-            f"the run does not record which verifier decided for {grader!r}: a judge graded whole "
-            "answers, or an older rag_evals wrote the run; tune a run of a judge such as "
+            f"the run does not record any verifier for {grader!r}: a judge graded whole answers, "
+            "or an older version of rag_evals wrote the run; tune a run graded by a judge such as "
             "'embedded', 'hf:MODEL' or 'decisions:PROVIDER/MODEL'"
         )
     if stages[-1]["tuned"] is not None:
@@ -174,8 +174,8 @@ def _check(chosen: _Chosen) -> None:
     noun = "statements" if chosen.level == "statement" else "rows"
     if count < LEAST_LABELS:
         raise TooFewLabelsError(
-            f"{count} labels are for {noun} that this verifier decided; tuning needs "
-            f"{LEAST_LABELS}, and 200 are better"
+            f"{count} labels are for {noun} that this verifier judged; tuning needs "
+            f"{LEAST_LABELS}, preferably 200"
         )
     if min(right, count - right) < LEAST_OF_EACH:
         raise TooFewLabelsError(
@@ -191,8 +191,8 @@ def _check(chosen: _Chosen) -> None:
             )
     if set(chosen.supports) <= {0.0, 1.0}:
         raise ConfigurationError(
-            "every support in this run is 0 or 1, so there is nothing to tune; verifiers with "
-            "probabilities are 'embedded', 'hf:MODEL' and 'decisions:PROVIDER/MODEL'"
+            "every support in this run is 0 or 1, so there is nothing to tune; verifiers that "
+            "return probabilities are 'embedded', 'hf:MODEL' and 'decisions:PROVIDER/MODEL'"
         )
 
 
@@ -200,7 +200,7 @@ def _figures(
     chosen: _Chosen, verdicts: Sequence[bool], supports: Sequence[float]
 ) -> AgreementFigures:
     accuracy = measure_agreement(chosen.labels, verdicts, clusters=chosen.rows).balanced_accuracy
-    assert accuracy is not None, "both labels occur, as was checked"
+    assert accuracy is not None, "_check requires both labels"
     error = calibration_error(chosen.labels, supports)
     return AgreementFigures(
         balanced_accuracy=accuracy.estimate,
@@ -226,10 +226,10 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Fit the chance that a tuned verdict is right; None if too few are wrong to fit it.
+    """Fit the probability that a tuned verdict is right; None if too few verdicts are wrong.
 
-    `findings` have their untuned support, `shown` the chunks and the number of replies of each, and
-    `skip` is the share of the least certain verdicts to skip.
+    `findings` have untuned support, `shown` contains each finding's chunks and number of replies,
+    and `skip` is the share of verdicts to skip, the least certain first.
     """
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
@@ -282,9 +282,9 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on the `taught` labels, then fit the chance that the tuned verdict is right.
+    """Tune on the `taught` labels, then fit the probability that a tuned verdict is right.
 
-    The returned function gives the confidence of the verdict at an index, and whether it is right.
+    The returned function maps an index to the verdict's confidence and whether it is right.
     """
     of_labels, of_supports = [labels[n] for n in taught], [supports[n] for n in taught]
     means = fit_support_map(of_labels, of_supports)
@@ -310,9 +310,9 @@ def _fit_signals(
 def split_folds(
     groups: Sequence[str], rare: Sequence[bool], count: int, seed: int = 0
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the indices to test on and the indices to fit to; they do not share groups.
+    """Yield the indices to test on and the indices to fit on, from different groups.
 
-    Each fold gets its share of the groups with a `rare` item.
+    Groups that contain a `rare` item are spread evenly over the folds.
     """
     holders = {group for group, is_rare in zip(groups, rare, strict=True) if is_rare}
     names = list(dict.fromkeys(groups))
@@ -330,7 +330,7 @@ def _rarer(labels: Sequence[bool]) -> list[bool]:
 
 
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
-    """Measure each part of the rows with a map fitted to the other parts."""
+    """Measure agreement on each fold with a map fitted to the other folds."""
     labels, supports = chosen.labels, chosen.supports
     verdicts, mapped = list(chosen.verdicts), list(supports)
     for inside, rest in split_folds(chosen.rows, _rarer(labels), _FOLDS, seed):
@@ -339,7 +339,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
             learnt = fit_support_map(own, known)
             threshold = best_threshold(own, known)
         except (WeakJudgeError, TooFewLabelsError):
-            continue  # nothing can be fitted without this part; keep its figures
+            continue  # the other folds do not allow a fit; keep the untuned verdicts
         for place in inside:
             verdicts[place] = supports[place] >= threshold
             mapped[place] = learnt(supports[place])

@@ -102,7 +102,7 @@ def test_weights_travel_with_labels(browser: Browser, tmp_path: Path) -> None:
     assert found.agreement.raw_agreement.estimate == pytest.approx(share)
     assert share != pytest.approx(sum(right) / len(right), abs=0.01)
     assert found.agreement.confusion.true_positives == sum(right)
-    assert "rates weight each row by its chance" in str(agreement(run, file))
+    assert "rates are weighted, because rows were drawn" in str(agreement(run, file))
     for line in lines[:3]:
         del line["weight"]
     file.write_text("\n".join(map(json.dumps, lines)))
