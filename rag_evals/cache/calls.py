@@ -21,10 +21,10 @@ class CallCache:
 
     Args:
         endpoint: Provider and base URL.
-        default_model: Model for calls without a model; if None, such calls are not cached.
-        model: Model for all calls; None uses each call's own.
-        settings: Settings that override the call's.
-        own: The client's settings.
+        default_model: Model for calls that do not specify one; if None, these calls are not cached.
+        model: Model for all calls; None uses each call's model.
+        settings: Settings that override those of each call.
+        own: Settings of the client.
     """
 
     database: Database
@@ -46,7 +46,7 @@ class CallCache:
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
             check_chunk_ids(parsed, context)
         except (ValueError, TypeError):
-            # The entry is damaged, or was written for another version of the reply model.
+            # The entry is damaged, or was written for a different version of the reply model.
             return None
         return JudgeReply(parsed, Usage(cache_hits=1))
 

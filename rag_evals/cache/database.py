@@ -65,10 +65,10 @@ class Database:
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._max_bytes = cache_variables().megabytes * _MEGABYTE
-        # The lock is for threads; SQLite's own lock separates processes.
+        # This lock is for threads; SQLite locks the file between processes.
         self._lock = threading.Lock()
         self._opened: dict[int, sqlite3.Connection] = {}
-        # Close connections if the owner forgets to.
+        # Close the connections if the owner does not.
         weakref.finalize(self, _close, self._opened).atexit = False
         if path is not None:
             self._make_private(path)
@@ -148,7 +148,7 @@ class Database:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn on WAL, so that readers never wait; SQLite itself does not retry on this lock."""
+    """Turn on WAL so that readers never wait, and retry because SQLite does not."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -162,7 +162,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
-    """Repeatedly delete the oldest tenth of each table until the rest fits."""
+    """Delete the oldest tenth of each table, repeatedly, until the database fits."""
     while _bytes_used(connection) > max_bytes:
         deleted = 0
         for table in _TABLES:

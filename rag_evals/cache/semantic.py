@@ -1,8 +1,9 @@
 """A cache that also finds verdicts on reworded statements.
 
-The vectors of "rose by 12 %" and "rose by 21 %" are closer than those of many paraphrases. So two
-statements share a verdict only if their numbers, units, signs, names, negations and function words
-are equal, their vectors are similar, and a local verifier decides that each supports the other.
+The vectors of "rose by 12 %" and "rose by 21 %" are closer than those of many paraphrases. Two
+statements therefore share a verdict only if they have the same numbers, units, signs, names,
+negations and function words, their vectors are similar, and a local verifier judges that each
+supports the other.
 """
 
 import math
@@ -29,7 +30,7 @@ from rag_evals.verify import read_judge
 Embed = Callable[[list[str]], Sequence[Sequence[float]]]
 """Returns one vector for each text; all vectors have the same length."""
 
-# Limits on the time that a look-up takes.
+# These limits keep look-ups fast.
 _MOST_CANDIDATES = 32
 _MOST_COMPARED = 4
 
@@ -47,15 +48,15 @@ class _Candidate(NamedTuple):
 
 
 class SemanticCache(StatementCache):
-    """Stores verdicts, and also finds them for reworded statements that make sense on their own.
+    """Stores verdicts, and also finds them for reworded statements that are self-contained.
 
     Args:
         embed: A function that maps texts to vectors, such as LangChain's
             `embeddings.embed_documents`, or a model such as `"openai/text-embedding-3-small"`.
         threshold: Minimum cosine similarity of the vectors, 0 to 1.
         path: As in `StatementCache`.
-        equivalence: Verifier that must decide that each of two statements supports the other: an
-            NLI classifier such as `"hf:MODEL"`; `"embedded@strict"` allows only contractions.
+        equivalence: Verifier that judges whether two statements support each other, such as an NLI
+            classifier (`"hf:MODEL"`); `"embedded@strict"` accepts only contractions.
     """
 
     mode = "semantic"
@@ -97,7 +98,7 @@ class SemanticCache(StatementCache):
             check()
 
     def look_up(self, group: str, keys: Sequence[StatementKey]) -> list[Verdict | None]:
-        """Return each statement's verdict, or a similar statement's; None if there is neither."""
+        """Return each statement's verdict, or a similar statement's; None if neither is stored."""
         verdicts = super().look_up(group, keys)
         candidates = {
             key: found
@@ -123,7 +124,7 @@ class SemanticCache(StatementCache):
         return not self._is_blind_to_order or _written_out(one) == _written_out(other)
 
     def _frame(self, key: StatementKey) -> str | None:
-        # Statements that depend on their surroundings or question only match exactly.
+        # Statements that depend on surrounding sentences or on the question must match exactly.
         return None if key.setting else frame_of(key.text)
 
     def _candidates(self, group: str, key: StatementKey) -> list[_Candidate]:
@@ -138,7 +139,7 @@ class SemanticCache(StatementCache):
     def _vectors(
         self, group: str, candidates: Mapping[StatementKey, Sequence[_Candidate]]
     ) -> dict[str, bytes]:
-        """Return the vectors of statements and candidates; a single request makes all new ones."""
+        """Return the vectors of statements and candidates; request all missing vectors at once."""
         own = self._embedder
         stored = {one.text: one for several in candidates.values() for one in several}
         vectors = {
@@ -195,7 +196,7 @@ def _named(embed: Any) -> tuple[str, Embed]:
 
 
 def pack_vector(vector: Sequence[float]) -> bytes:
-    """Return a vector, scaled to length 1, as 16-bit floats."""
+    """Scale a vector to length 1, and pack it into 16-bit floats."""
     numbers = [float(number) for number in vector]
     if not all(map(math.isfinite, numbers)):
         raise ConfigurationError("the embedder returned a vector that contains NaN or infinity")
@@ -212,7 +213,7 @@ def cosine(first: bytes, second: bytes) -> float:
     return sum(map(mul, one, other)) / norms if norms else 0.0
 
 
-# A word between spaces, and the punctuation around it: "(12%," → "(", "12%", ",".
+# A word and the punctuation around it: "(12%," → "(", "12%", ",".
 _PIECE = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)
 _CONTRACTIONS = (
     (re.compile(r"\b(c)an't\b", re.IGNORECASE), r"\1annot"),
@@ -230,10 +231,10 @@ def _written_out(text: str) -> str:
 
 
 def frame_of(text: str) -> str:
-    """Return a hash of the parts that must be equal in statements that share a verdict.
+    """Return a hash of the parts that must match if two statements are to share a verdict.
 
-    These are, in order, the numbers and the words after them, punctuation, capitalized words and
-    function words, and also the number of negations.
+    These are, in order, numbers and the words after them, punctuation, capitalised words and
+    function words; the number of negations must also match.
     """
     pieces = [_PIECE.findall(piece)[0] for piece in _written_out(text).split(" ")]
     frame: list[str] = []

@@ -1,7 +1,8 @@
 """The cache of verdicts, keyed by chunks, verifier and statement.
 
-The key ignores a statement's typography: quotes, spaces, citation marks, emphasis and the final
-period. It includes the order of chunks, the verifier's settings, and the judge's model and address.
+The key ignores a statement's typography: quotation marks, spaces, citation marks, emphasis and the
+final full stop. It includes the order of chunks, the verifier's settings, and the judge's address
+and model.
 """
 
 import threading
@@ -37,8 +38,8 @@ class StatementKey(NamedTuple):
     """The cache key of a statement.
 
     Attributes:
-        plain: The statement without typography.
-        setting: Hash of the sentences and the question that it depends on; empty if there are none.
+        plain: The statement in plain form, which ignores typography.
+        setting: Hash of the sentences and question that it depends on; empty if there are none.
     """
 
     text: str
@@ -47,7 +48,7 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        # Import late, because word lists take time to load.
+        # Imported late, because loading the word lists takes time.
         from rag_evals.text import plain_form  # noqa: PLC0415
 
         plain = plain_form(claim.text)
@@ -61,12 +62,12 @@ class StatementKey(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Plain form and setting, separated by a line break."""
+        """The plain form and the setting, separated by a line break."""
         return f"{self.plain}\n{self.setting}" if self.setting else self.plain
 
 
 class StatementCache:
-    """Stores verdicts, and looks them up for equal statements.
+    """Stores verdicts, and looks them up for statements that differ only in typography.
 
     Args:
         path: SQLite file, which processes may share; None for an in-memory cache.
@@ -76,7 +77,7 @@ class StatementCache:
 
     @property
     def policy(self) -> str:
-        """A hash of settings that can change a verdict; empty if only equal statements match."""
+        """A hash of settings that can change verdicts; empty if only identical statements match."""
         return ""
 
     def __init__(self, path: str | Path | None = None) -> None:
@@ -126,13 +127,13 @@ class StatementCache:
         self._database.close()
 
     def _frame(self, key: StatementKey) -> str | None:
-        """Return a hash that similar statements share; None if only equal ones match."""
+        """Return a hash that similar statements share; None if only identical statements match."""
         del key
         return None
 
 
 def unpack(text: object) -> Verdict | None:
-    """Parse a stored verdict; None if the entry is damaged or from another version."""
+    """Parse a stored verdict; return None if the entry is damaged or from another version."""
     try:
         # pydantic raises TypeError for other types.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
@@ -185,7 +186,7 @@ class CachedVerifier:
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         with_question = self.verifier.traits.reads_question
         keys = [StatementKey.of(claim, with_question=with_question) for claim in claims]
-        # Decide equal statements once.
+        # Judge identical statements only once.
         first = {key.name: place for place, key in reversed(list(enumerate(keys)))}
         places = [first[key.name] for key in keys]
         distinct = sorted(first.values())
@@ -235,12 +236,12 @@ def cached(verifier: Verifier, cache: StatementCache) -> Verifier:
 
 
 def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) -> str:
-    """Return the key of verdicts on these chunks; `asked` lists each judge's address and model."""
+    """Return the cache key for verdicts on chunks; `asked` lists judges' addresses and models."""
     return fingerprint(_VERSION, list(chunks), verifier, list(asked))
 
 
 def _fits(verdict: Verdict, chunks: Sequence[str]) -> bool:
-    """False for an impossible verdict, such as one that cites a chunk that does not exist."""
+    """False for an impossible verdict, such as one that cites a nonexistent chunk."""
     try:
         check_verdicts([Claim("")], chunks, [verdict])
     except VerifierError:
@@ -255,18 +256,18 @@ _opened: dict[Path, StatementCache] = {}
 def configured_cache(
     default: Literal["off", "exact"] = "off", path: Path | None = None
 ) -> StatementCache | None:
-    """Return the cache that the environment selects, opened only once; None if it is off.
+    """Return the cache that the environment configures, opened only once; None if caching is off.
 
     Args:
         default: Mode to use if `RAG_EVALS_STATEMENT_CACHE` is not set.
-        path: The cache file; None for the user's own file.
+        path: The cache file; None for the user's default file.
     """
     if (cache_variables().mode or default) == "off":
         return None
     path = path or default_path()
     with _lock:
         cache = _opened.get(path)
-        # If the file was deleted, SQLite would keep writing to the old one.
+        # If the file has been deleted, SQLite would keep writing to the deleted file.
         if cache is None or not path.exists():
             cache = _opened[path] = StatementCache(path)
         return cache

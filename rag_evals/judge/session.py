@@ -19,7 +19,7 @@ from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
 
-# A typical reply length, for statements with reasons.
+# The typical length of a reply that lists statements and reasons.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
 # Graders that share a call make it at about the same time.
@@ -31,8 +31,9 @@ class SessionSettings:
     """Limits and settings of a run's judge.
 
     Attributes:
-        timeout_seconds: For all calls of a row together, excluding waits for the limiter.
-        requests_per_minute: None uses the limit in the endpoint's headers, as for tokens.
+        timeout_seconds: Timeout for all of a row's calls, excluding waits for the limiter.
+        requests_per_minute: None uses the limit in the endpoint's headers; the same applies to
+            `tokens_per_minute`.
     """
 
     concurrency: int = 16
@@ -51,14 +52,14 @@ class ReplyStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JudgePipeline:
-    """The stages of a call.
+    """The stages of a judge call.
 
     Attributes:
-        own_client: A user's own client. Its calls are retried here if its SDK does not retry, and
-            its errors are reported to the limiter. None if the transport does both.
-        replay: Replies from batches. It is consulted before the store, because a row must count
-            the replies that it paid for.
-        shared: Replies to the latest calls shared by a row's graders; each call is made once.
+        own_client: A client passed by the user. Its calls are retried here if its SDK does not
+            retry them, and its errors are reported to the limiter. None if the transport does both.
+        replay: Replies from batches, which take precedence over the store, because a row's usage
+            must include the replies that it paid for.
+        shared: Replies to recent calls that several graders share, so that each is made only once.
     """
 
     host: JudgeHost
@@ -78,13 +79,13 @@ class JudgePipeline:
         return 0.0 if self.limiter is None else self.limiter.waiting_seconds
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return a stored or new reply; raise `PendingError` if a later batch will have it."""
+        """Return a stored or new reply; raise `PendingError` if a later batch will contain it."""
         if call.is_shared and self.replay is None:
             return await self._shared(call, meter)
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the first identical call's reply, unless it failed; only its row is charged."""
+        """Return the reply to the first identical call, unless it failed; charge only that row."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)

@@ -1,7 +1,6 @@
 """A loopback HTTP server that implements OpenAI's chat API, and its default script.
 
-Requests come first, then the answers and faults, the script that decides verdicts by the words that
-texts share, and the server.
+The default script judges statements by the words that they share with the chunks.
 """
 
 import json
@@ -27,10 +26,10 @@ class Reply:
     """A model's reply.
 
     Attributes:
-        content: A mapping is sent as JSON, and a string unchanged.
+        content: A mapping is sent as JSON; a string is sent unchanged.
         finish_reason: `length` means that the reply was cut off.
-        refusal: The model's words if it refuses to answer; `content` is then ignored.
-        model: None uses the request's model.
+        refusal: The model's message if it refuses to answer; `content` is then ignored.
+        model: Model stated in the reply; None uses the request's model.
     """
 
     content: Mapping[str, Any] | str = ""
@@ -60,7 +59,7 @@ class HttpError:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Wait for some seconds, then send `then`, or reset the connection if it is None."""
+    """Wait, and then send `then`, or reset the connection if it is None."""
 
     seconds: float
     then: Reply | Mapping[str, Any] | None = None
@@ -74,7 +73,7 @@ class Reset:
 class Raw:
     """A raw HTTP reply, such as a proxy's page or a redirect.
 
-    A mapping or list is sent as JSON; `headers` replace the server's own.
+    A mapping or list is sent as JSON; `headers` override the server's.
     """
 
     body: bytes | str | Mapping[str, Any] | Sequence[Any] | None = b""
@@ -118,7 +117,7 @@ def _schema(body: Body) -> Body:
 
 
 def _schema_in_words(messages: Messages) -> Body:
-    """Return the schema at the end of the last message, as in JSON mode."""
+    """Return the schema at the end of the last message, where JSON mode puts it."""
     _, _, tail = str(messages[-1].get("content") if messages else "").rpartition("\n{")
     try:
         found = json.loads("{" + tail)
@@ -164,11 +163,11 @@ OPENAI = Wire(_messages, _schema, _reply, _error)
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """A request to the server, with the parts of its prompt.
+    """A request to the server, with its prompt split into parts.
 
     Attributes:
-        number: Starts at 0, in order of arrival.
-        headers: Names are in lower case.
+        number: Position in the order of arrival, from 0.
+        headers: HTTP headers, with lowercase names.
     """
 
     number: int
@@ -200,7 +199,7 @@ class JudgeRequest:
 
     @property
     def question(self) -> str | None:
-        """The graded question, or None."""
+        """The question, or None."""
         return self._field("question")
 
     @property
@@ -210,7 +209,7 @@ class JudgeRequest:
 
     @property
     def reference(self) -> str | None:
-        """The graded reference, or None; sentences are joined as in `answer`."""
+        """The reference answer, or None; sentences are joined as in `answer`."""
         return self._unnumbered("reference")
 
     @property
@@ -259,8 +258,8 @@ _DECLINES = re.compile(
 def fill_by_words(request: JudgeRequest) -> Answer:
     """Fill in any response model from the request.
 
-    The answer's sentences become statements, supported if a single chunk contains more than half
-    of their words. Unknown fields get their first allowed value.
+    Each sentence of the answer becomes a statement, which is supported if a single chunk contains
+    more than half of its words. Any other field is set to the first value that its schema allows.
     """
     schema = request.schema
     if not schema:
@@ -287,7 +286,7 @@ def fill_by_words(request: JudgeRequest) -> Answer:
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict on a sentence or answer; questions do not claim anything."""
+    """Return a verdict on a sentence or answer; a question does not claim anything."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
     decided = _decided(text, chunks)
@@ -297,7 +296,7 @@ def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
 
 
 def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
-    """Return each list's items, with the fields of all response models."""
+    """Return the items of each list, with the fields of every response model."""
     chunks, answer = request.chunks, request.answer or ""
     texts = request.sentences or _sentences(answer)
     return {
@@ -326,7 +325,7 @@ def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
 
 
 def _decided(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict; the quote is the sentence that contains most of the text's words."""
+    """Return a verdict that quotes the sentence with the most words in common with the text."""
     share, chunk_id = _best(text, chunks)
     evidence = []
     if is_supported := share > 0.5:
@@ -357,7 +356,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _best(text: str, others: Sequence[str]) -> tuple[float, int]:
-    """Return the largest share of words found in another text, and that text's index."""
+    """Return the largest share of words that one of the other texts contains, and its index."""
     shares = [_share(text, other) for other in others]
     best = max(shares, default=0.0)
     return best, shares.index(best) if shares else 0
@@ -370,7 +369,7 @@ def _share(text: str, other: str) -> float:
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
     """Return the simplest value allowed by the schema."""
-    # Up to version 2.8, pydantic writes a reference with other keywords this way.
+    # Up to version 2.8, pydantic wraps a reference this way if there are other keywords.
     if "allOf" in node:
         return _fill(node["allOf"][0], root)
     if "$ref" in node:
@@ -404,8 +403,8 @@ class ScriptedJudge:
     Args:
         script: One answer for all requests; a list of answers in order (requests beyond its end
             get status 400); a function that maps a request to an answer; or None, which fills in
-            any response model: the answer's sentences become statements, supported if a single
-            chunk contains most of their words.
+            in any response model: each sentence of the answer becomes a statement, which is
+            supported if a single chunk contains most of its words.
 
     Attributes:
         requests: All requests, in order of arrival.
@@ -458,7 +457,7 @@ class ScriptedJudge:
     ) -> Answer | None:
         """Answer a request without the script; return None to pass it to the script.
 
-        `path` includes the query string, and header names are in lower case.
+        `path` includes the query string, and header names are in lowercase.
         """
         del headers, content
         return None if method == "POST" else HttpError(404, f"no such path: {path}")
@@ -547,7 +546,7 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"content-type": "application/json", **headers}.items():
             # Encode this way so that tests can send bytes that are not Latin-1.
             self.send_header(name, value.encode().decode("latin-1"))
-        # If the declared length exceeds the body, close the connection early.
+        # If the body is shorter than its declared length, close the connection early.
         if int(headers.get("content-length", 0)) > len(body):
             self.close_connection = True
         else:

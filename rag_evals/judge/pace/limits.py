@@ -19,12 +19,12 @@ _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """A token bucket that holds one second's units and may go negative; None means no limit."""
+    """A token bucket for one second's units, which may be overdrawn; None means no limit."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
         self.per_minute = per_minute
-        # Starting with a full minute's units would double the rate of the first minute.
+        # Starting with a full minute's units would double the rate in the first minute.
         self._left = max(1.0, (per_minute or 0) / 60)
         self._refilled_at = clock()
 
@@ -38,7 +38,7 @@ class RateBudget:
         self._refilled_at = now
         # A request for more units than the bucket holds overdraws it instead of waiting forever.
         missing = min(units, most) - self._left
-        # Do not wait because of a rounding error.
+        # Do not wait merely because of a rounding error.
         return missing / rate if missing > _ROUNDING else 0.0
 
     def spend(self, units: float) -> None:
@@ -89,7 +89,7 @@ class RequestLimiter:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
         """Hold a slot; yield a function to call with the number of tokens actually used."""
-        # The lock keeps callers in order of arrival.
+        # The lock serves callers in order of arrival.
         async with self._turn:
             await self._wait(tokens)
             self._in_flight += 1
@@ -124,7 +124,7 @@ class RequestLimiter:
         """Pause all calls; a burst of 429s halves the number allowed in flight only once."""
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
-        # Pause even if no time is given, so that a burst of 429s is recognized.
+        # Pause even if no time is given, so that a burst of 429s is recognised.
         self._pause_all(retry.WAITS.pause if seconds is None else seconds)
 
     def _pause_all(self, seconds: float) -> None:

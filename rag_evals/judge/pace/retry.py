@@ -1,6 +1,6 @@
 """The retry policy.
 
-It covers the requests we send, calls through a user's own client, and batch requests. A call is not
+It covers direct requests, calls through a user's own client, and batch requests. A call is not
 retried if the client's SDK already retries requests, because the retries would multiply.
 """
 
@@ -19,7 +19,7 @@ DEFAULT_MAX_WAIT_SECONDS = 600.0
 """The longest single wait that an endpoint may request."""
 
 
-# Class names, as most SDKs are optional.
+# Class names, because most SDKs are optional.
 _TIMED_OUT = frozenset(
     "APITimeoutError TimeoutException ReadTimeoutError ConnectTimeoutError TimeoutError".split()
 )
@@ -66,7 +66,7 @@ def beneath_litellm(error: BaseException) -> BaseException:
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an exception and those that caused it."""
+    """Yield an exception and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -74,7 +74,7 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def distrusts(error: BaseException | None) -> bool:
     """True if the endpoint's certificate is not trusted."""
-    # All libraries quote OpenSSL's error.
+    # Every library quotes OpenSSL's error.
     return any("CERTIFICATE_VERIFY_FAILED" in str(one) for one in chain(error))
 
 
@@ -198,7 +198,7 @@ def _seconds_until(date: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The number of retries, and the waits in seconds.
+    """The number of retries, and the waits between them in seconds.
 
     Attributes:
         first: Wait before the second try; each later wait is twice as long.
@@ -225,7 +225,7 @@ class Waits:
 
 
 WAITS = Waits()
-"""The waits of this process; tests replace them, see `tests/conftest.py`."""
+"""The waits used in this process; tests replace them (see `tests/conftest.py`)."""
 
 
 def seconds_before_poll(number: int) -> float:
@@ -246,10 +246,10 @@ class PacedRun(Protocol):
 
 
 class Tries:
-    """The tries of one request or call.
+    """The attempts at a single request or call.
 
     Args:
-        gate: The run's limiter; None for a single grading, which waits on its own.
+        gate: The run's limiter; None for a single grading, which does not share a limiter.
         seconds_left: Returns the row's remaining seconds, or None if there is no limit.
     """
 
@@ -262,14 +262,14 @@ class Tries:
         self._answered = 0 if gate is None else gate.answered
 
     def after_request(self, error: Exception) -> float:
-        """Return the seconds to wait before a retry, or raise the error if there is none."""
+        """Return the seconds to wait before a retry; raise the error if it must not be retried."""
         fault = read_fault(error)
         if not may_pass(error, fault):
             raise error
         return self._wait(error, fault.status, fault.wait_seconds)
 
     def after_call(self, error: Exception, client: object) -> float:
-        """Return the seconds to wait after a failed call; raise like `after_request`."""
+        """Return the seconds to wait after a failed call; raise errors like `after_request`."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
         # SDKs do not retry a 200 without a reply, but runs do. A connection that belongs to another
@@ -306,7 +306,7 @@ class Tries:
         return asked if self._gate is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
-        # If other requests succeed, a 429 only means that this one has to wait its turn.
+        # If other requests succeed, a 429 only means that this request has to wait its turn.
         if self._gate is not None and status == 429 and self._gate.answered > self._answered:
             self._answered = self._gate.answered
             return True

@@ -56,7 +56,7 @@ class RowTime:
 
 
 def row_time(meter: "Meter") -> AbstractAsyncContextManager[None]:
-    """Limit a row's calls to its remaining time, unless the session already does."""
+    """Limit calls to the row's remaining time, unless the session already does so."""
     return nullcontext() if meter.row_seconds is None else RowTime(meter, meter.row_seconds)
 
 
@@ -89,7 +89,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
     from concurrent.futures import Future  # noqa: PLC0415 - only runs and sync judges need it
 
     future: Future[T] = Future()
-    # Prevents cancellation of the future, because the thread will set its result.
+    # The future must not be cancelled, because the thread will set its result.
     future.set_running_or_notify_cancel()
 
     def carry_out() -> None:
@@ -106,7 +106,7 @@ def call_in_thread(work: Callable[[], T]) -> "Future[T]":
 
 
 class LoopThread:
-    """An event loop in a thread of its own, for callers from any thread."""
+    """An event loop in a separate thread; any thread may submit work to it."""
 
     def __init__(self) -> None:
         import asyncio  # noqa: PLC0415 - slow import
