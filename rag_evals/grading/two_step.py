@@ -27,13 +27,7 @@ from rag_evals.core import (
     check_verdicts,
 )
 from rag_evals.errors import ConfigurationError, NotScorableReason
-from rag_evals.grading.extract import (
-    ExtractedStatement,
-    Extraction,
-    Extractor,
-    SentenceExtractor,
-    StatementExtractor,
-)
+from rag_evals.grading.extract import Extraction, Extractor, SentenceExtractor, StatementExtractor
 from rag_evals.grading.grader import Grader, require_fields, with_steps
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
@@ -333,25 +327,22 @@ def _evaluated(extraction: Extraction, verdicts: Sequence[Verdict], name: str) -
             passed_over.append(
                 PassedOverSentence(sentence_id=id, reason="unclear_yes_no", text=text)
             )
-        else:
-            statements.append(_evaluation(one, verdict, name))
+            continue
+        evaluated = VerifiedStatement(
+            statement=one.text,
+            reasoning=verdict.reason,
+            supporting_chunk_ids=[] if one.fault else list(verdict.chunk_ids),
+            is_supported=verdict.is_supported and one.fault is None,
+            decided_by=verdict.decided_by or name,
+            sentence_id=one.sentence_id,
+            start=one.span.start,
+            end=one.span.end,
+            fault=one.fault,
+            **{field: getattr(verdict, field) for field in _AS_DECIDED},
+        )
+        statements.append(evaluated)
     passed_over.sort(key=lambda one: one.sentence_id)
     return {"statements": statements, "no_claim_sentences": passed_over}
-
-
-def _evaluation(statement: ExtractedStatement, verdict: Verdict, name: str) -> VerifiedStatement:
-    return VerifiedStatement(
-        statement=statement.text,
-        reasoning=verdict.reason,
-        supporting_chunk_ids=[] if statement.fault else list(verdict.chunk_ids),
-        is_supported=verdict.is_supported and statement.fault is None,
-        decided_by=verdict.decided_by or name,
-        sentence_id=statement.sentence_id,
-        start=statement.span.start,
-        end=statement.span.end,
-        fault=statement.fault,
-        **{name: getattr(verdict, name) for name in _AS_DECIDED},
-    )
 
 
 def _counted(made: list[Step], steps: Sequence[Step]) -> Sequence[Step]:
