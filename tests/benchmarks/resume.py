@@ -46,7 +46,7 @@ def write_run(path: Path, folder: Path, count: int, left: int) -> None:
                     sample_fingerprint=row.fingerprint,
                 )
                 store.append(outcome)
-                if store.is_due:
+                if store.index.is_due:
                     store.commit()
         assert isinstance(plan.data, FileData)
         assert plan.data.kept_check is not None

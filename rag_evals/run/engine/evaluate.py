@@ -341,7 +341,7 @@ class Runner:
         is_known = before is not None and _read_failure(before) == _read_failure(outcome)
         if self.store is not None and not is_known:
             self.store.append(outcome)
-            if self.store.is_due:
+            if self.store.index.is_due:
                 self._check_data()
                 self.store.commit()
         self._refusals.check(outcome)

@@ -78,12 +78,11 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
         _require_alike(opened[0], part)
     folder = Path(out)
     require_empty(folder, "name a new folder for the run")
-    _require_outside(folder, named)
     overlaps = _count_overlaps(opened)
     with RunStore(folder, _manifest(opened, overlaps)) as store:
         for record in _renumbered(opened, failed_first=overlaps > 0):
             store.append(Outcome.from_record(record), to_json(record) + b"\n")
-            if store.is_due:
+            if store.index.is_due:
                 store.commit()
         for part in opened:
             for line in part.samples():
@@ -103,15 +102,6 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
     if not parts:
         raise ConfigurationError("no parts to merge; name at least one run folder or file")
     return [Path(part) for part in parts]
-
-
-def _require_outside(folder: Path, parts: Iterable[Path]) -> None:
-    """Reject an output folder inside a part, which would then have two runs."""
-    for part in parts:
-        if part.resolve() in folder.resolve().parents:
-            raise ConfigurationError(
-                f"{str(folder)!r} is inside the part {str(part)!r}; name a new folder next to it"
-            )
 
 
 def _files_of(part: Path) -> list[Path]:

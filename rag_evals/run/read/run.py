@@ -183,17 +183,7 @@ class Run(ScoreNumbers):
         samples: Mapping[str, StoredSample] | None = None,
         manifest: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Create the run that was just graded.
-
-        Args:
-            summary: Totals over its outcomes.
-            folder: The run folder, or None.
-            graded: Number of gradings made now.
-            models: Classes of the results.
-            outcomes: All outcomes in order, for a run without a folder; None if not in memory.
-            samples: The samples by id, for a run without a folder.
-            manifest: Entries of the manifest about rows that were not graded.
-        """
+        """Create the run that was just graded; its folder has what is not given."""
         run = cls(folder=folder, manifest=manifest, samples=samples, models=models)
         run.graded = graded
         run._outcomes = None if outcomes is None else list(outcomes)
@@ -202,12 +192,7 @@ class Run(ScoreNumbers):
 
     @classmethod
     def stored(cls, folder: Path, *, unchecked: bool = False) -> Self:
-        """Open the run in a folder, like `load_run`.
-
-        Args:
-            folder: The folder.
-            unchecked: Use an index that covers the log without comparing hashes.
-        """
+        """Open the run in a folder, like `load_run`; `unchecked` compares no hashes."""
         run = cls(folder=folder)
         run._records = RunRecords.of_folder(folder, unchecked=unchecked)
         return run

@@ -83,16 +83,12 @@ LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
 
 def labels_by_finding(folder: Path | None) -> LabelLines:
     found: dict[tuple[str, str, int], list[Mapping[str, Any]]] = {}
-    for line in _label_lines(folder):
-        key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
-        found.setdefault(key, []).append(line)
-    return found
-
-
-def _label_lines(folder: Path | None) -> Iterator[Mapping[str, Any]]:
     for path in label_files(folder):
-        for line in path.read_bytes().splitlines():
+        annotator = path.stem.partition("-")[2] or None
+        for written in path.read_bytes().splitlines():
             with suppress(ValueError):
-                found = from_json(line)
-                if isinstance(found, dict) and isinstance(found.get("statement"), int):
-                    yield {"annotator": path.stem.partition("-")[2] or None, **found}
+                line = from_json(written)
+                if isinstance(line, dict) and isinstance(line.get("statement"), int):
+                    key = (str(line.get("sample_id")), str(line.get("grader")), line["statement"])
+                    found.setdefault(key, []).append({"annotator": annotator, **line})
+    return found

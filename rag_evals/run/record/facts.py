@@ -223,15 +223,13 @@ class RowTable:
             return None
         self._load()
         if self._found is None or self._found[0] != len(self._reasons):
-            self._found = len(self._reasons), self._cluster_all()
+            found = None
+            if self.by is None:
+                found = find_clusters({name: self._columns[name] for name in HASHES})
+            elif self.by != NOT_CLUSTERED:
+                found = Clusters(self.by, [key or None for key in self._columns[HASHES[0]]])
+            self._found = len(self._reasons), found
         return self._found[1]
-
-    def _cluster_all(self) -> Clusters | None:
-        if self.by == NOT_CLUSTERED:
-            return None
-        if self.by is None:
-            return find_clusters({name: self._columns[name] for name in HASHES})
-        return Clusters(self.by, [key or None for key in self._columns[HASHES[0]]])
 
     def sizes(self) -> list[Size]:
         """Return the mean size of the answers with intervals; empty if no size is known."""

@@ -632,8 +632,16 @@ class RunIndex:
         """Index the lines since the last commit, or all if the index does not match the log."""
         sizes = self._fitting(hash_file)
         covered = dict(sizes)
-        for name, added in ((RESULTS, self._new_outcomes), (SAMPLES, self._new_samples)):
-            for end in added(sizes[name]):
+        readers: dict[str, Callable[[bytes], Any]] = {
+            RESULTS: OUTCOME.validate_json,
+            SAMPLES: read_sample_key,
+        }
+        for name, read in readers.items():
+            for place, end, found in placed_lines(self.folder / name, read, sizes[name]):
+                if isinstance(found, SampleKey):
+                    self.add_sample(found, place)
+                else:
+                    self.add(Outcome.from_record(found), place)
                 sizes[name] = end
                 if len(self._outcomes) + len(self._samples) >= _COMMIT_ROWS:
                     self._flush()
@@ -674,16 +682,6 @@ class RunIndex:
                 return {RESULTS: 0, SAMPLES: 0}
             sizes[name] = size
         return sizes
-
-    def _new_outcomes(self, begin: int) -> Iterator[int]:
-        for place, end, record in placed_lines(self.folder / RESULTS, OUTCOME.validate_json, begin):
-            self.add(Outcome.from_record(record), place)
-            yield end
-
-    def _new_samples(self, begin: int) -> Iterator[int]:
-        for place, end, key in placed_lines(self.folder / SAMPLES, read_sample_key, begin):
-            self.add_sample(key, place)
-            yield end
 
     def _row(self, outcome: Outcome, place: int) -> tuple[Any, ...]:
         error, judge = outcome.error, _BETWEEN.join(outcome.answered_by)

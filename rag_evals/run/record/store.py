@@ -202,10 +202,6 @@ class RunStore:
         versions: list[str] = self._manifest["versions"]
         return versions
 
-    @property
-    def is_due(self) -> bool:
-        return self.index.is_due
-
     def commit(self) -> None:
         """Bring the index up to date with the logs."""
         self.index.commit(self._results.written, self._samples.written)
@@ -224,7 +220,9 @@ class RunStore:
         """Record that every row has an outcome."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
         # A finished run without new outcomes keeps its finish time.
-        self._manifest["finished"] = self._finished or _now()
+        # Milliseconds, because several runs may end in one second.
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._manifest["finished"] = self._finished or now
         self._manifest.pop("pending", None)
         self._write_manifest()
 
@@ -291,11 +289,6 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
             "use the same settings to continue it, another folder, or restart"
         )
     return stored
-
-
-def _now() -> str:
-    # Milliseconds, because several runs may end in one second.
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

@@ -163,7 +163,6 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
     "nothing": ([None], "out", "None is not a path"),
     "no folder": (["run"], "", "'' is not a path"),
     "a number to write": (["run"], 5, "5 is not a path"),
-    "inside a part": (["run"], "run/whole", "'run/whole' is inside the part 'run'; name a new"),
     "runs in a folder": (["."], "../out", "'.' has run folders; name each of them: bare, run"),
     "without a manifest": (["bare"], "out", "'bare' is a run folder without its manifest.json"),
     "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is not JSON: "),
