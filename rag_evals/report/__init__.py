@@ -1,4 +1,4 @@
-"""Reports of runs: one self-contained HTML page, and the same numbers as Markdown and JSON."""
+"""Reports of runs: a self-contained HTML page, and the same metrics as Markdown and JSON."""
 
 from rag_evals import lazy_names
 
@@ -8,6 +8,6 @@ NAMES = {
         "report_html",
     ),
 }
-"""The public names of this package, by the file that defines them."""
+"""The public names of this package, keyed by the module that defines them."""
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)

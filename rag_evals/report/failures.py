@@ -1,4 +1,4 @@
-"""Describes what lowers a score, for failing tests, build logs and JUnit files."""
+"""Explains low scores in failing tests, build logs and JUnit files."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from rag_evals.run import Outcome, Record, Run, findings_in, reason_of, score_of
 from rag_evals.text import shortened
 
 REPORT_URL = "RAG_EVALS_REPORT_URL"
-"""Environment variable with the URL where a build publishes its report."""
+"""Environment variable with the URL of the report that a build publishes."""
 _MOST_FINDINGS = 10
 _MOST_CHARS = 300
 # GitHub shows at most ten warnings per step.
@@ -24,7 +24,7 @@ _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def worst_records(run: Run, most: int, under: float = 1.0) -> list[Record]:
-    """Return failed outcomes, then the lowest scores below `under`."""
+    """Return failed outcomes, then the outcomes with the lowest scores below `under`."""
     return [
         record
         for record in run.lowest_records(most)
@@ -63,7 +63,7 @@ def row_link(run: Run, sample_id: str) -> str | None:
 def junit_xml(
     run: Run, under: float = 1.0, count: Mapping[str, float] | None = None
 ) -> Iterator[str]:
-    """Return a run as JUnit XML lines: a suite for each grader, with a test case for each row.
+    """Yield the lines of a JUnit XML file: a suite for each grader, a test case for each row.
 
     A row that scores below `under` is a failure, a failed grading is an error, and a row that is
     not scorable is skipped unless `count` has a score for its reason.
@@ -91,7 +91,7 @@ def junit_xml(
 
 
 def build_warnings(run: Run, under: float = 1.0) -> list[str]:
-    """Return the worst rows as GitHub warning commands, escaped so that no text can forge one."""
+    """Return the worst rows as GitHub warning commands, escaped so that data cannot forge one."""
     return [
         f"::warning title={_escaped(title, ':,')}::{_escaped(text)}"
         for record in worst_records(run, _MOST_WARNINGS, under)
@@ -126,7 +126,7 @@ def _case(record: Record, kind: str, under: float, run: Run | None) -> Iterator[
     if kind == "skipped":
         yield f"<skipped message={_attribute(str(reason_of(record)))}/>"
     else:
-        message = head if kind == "error" else f"{head}, under {under:g}"
+        message = head if kind == "error" else f"{head}, below {under:g}"
         link = None if run is None else row_link(run, record["sample_id"])
         text = escape(_valid("\n".join([message, *rest, *([f"  see {link}"] if link else [])])))
         yield f"<{kind} message={_attribute(message)}>{text}</{kind}>"

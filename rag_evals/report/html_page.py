@@ -1,7 +1,7 @@
-"""Turns a run into one HTML file: a template, the page's own style and script, and the rows.
+"""Renders a run as one HTML file: a template, a style sheet, a script and the rows.
 
 All data is escaped by the template, or inserted as text by the script. The content security policy
-allows only the page's own script and style, identified by their hashes.
+allows only this script and style sheet, identified by their hashes.
 """
 
 import base64
@@ -39,14 +39,14 @@ from rag_evals.text import split_sentences
 
 SAMPLES_IN_BLOCK = 100
 MOST_ROWS = 20_000
-"""Maximum number of outcomes on a page; more would not fit in a browser's memory."""
+"""Maximum number of outcomes on a page; more may exceed a browser's memory."""
 MOST_SEARCHED = 200
-"""Number of outcomes with marked nearest passages, which take 2 ms per outcome to find."""
+"""Number of outcomes whose nearest passages are highlighted; finding them takes 2 ms each."""
 _BINS = 10
 _MOST_COLUMNS = 12
 _READ_FOR_COLUMNS = 100
 _MOST_CELL_CHARS = 80
-# Level 6 takes half as long again and saves only a tenth.
+# Level 6 takes 50 % longer, and the page is only a tenth smaller.
 _LEVEL = 5
 
 
@@ -61,15 +61,15 @@ def report_html(
     """Return the HTML report of a run.
 
     Args:
-        run: A run folder, or a run.
-        view: Groups, clusters and bands; None means the default view.
-        only: Ids of the rows to show; None shows the lowest `MOST_ROWS` outcomes. The numbers at
-            the top always cover the whole run.
+        run: A run folder, or a run in memory.
+        view: Groups, clusters and bands; None uses the default view.
+        only: Ids of the rows to show; None shows the `MOST_ROWS` lowest-scoring outcomes. The
+            metrics at the top always cover the whole run.
         links: Texts and URLs of links to other pages.
-        note: A sentence that says which rows the page shows.
+        note: A sentence that states which rows the page shows.
 
     Raises:
-        DataError: The folder has no run, or a column is not in the data.
+        DataError: The folder does not contain a run, or a column is not in the data.
     """
     stored, view = load_run(run), view or View()
     return _page(
@@ -98,8 +98,8 @@ def comparison_html(
         comparison: The result of `compare`.
         baseline: The first run.
         candidate: The second run.
-        view: Bands; None means the default view.
-        links: As for `report_html`.
+        view: Bands; None uses the default view.
+        links: As in `report_html`.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
     say = view.say
@@ -137,18 +137,18 @@ def write_report(
 
     Args:
         run: A run folder, or a run in memory.
-        path: File to write; None means `report.html` in the run folder.
+        path: File to write; None writes `report.html` in the run folder.
         by: Data column to group rows by.
         cluster: Column shared by rows that are not independent.
-        bands: Names and limits of the bands; None means high, good, medium and low.
+        bands: Names and limits of the bands; None uses high, good, medium and low.
         language: Language of the page: "en" or "ru".
 
     Returns:
         The path of the report.
 
     Raises:
-        DataError: The folder has no run, or a column is not in the data.
-        ConfigurationError: A run in memory needs a path, or the file cannot be written.
+        DataError: The folder does not contain a run, or a column is not in the data.
+        ConfigurationError: `path` is missing for a run in memory, or the file cannot be written.
     """
     stored = load_run(run)
     if path is None and stored.folder is None:
@@ -181,7 +181,7 @@ class _PageData:
         for number, run in enumerate(runs):
             self._replies = _replies_by_row(run)
             self._labels = labels_by_finding(run.folder)
-            # Mark the nearest passages only in the lowest rows.
+            # Highlight the nearest passages only in the lowest-scoring rows.
             searched = run.lowest_records(MOST_SEARCHED)
             self._searched = frozenset((one["sample_id"], one["grader"]) for one in searched)
             for record in run.records if kept is None else _records(run, kept):
@@ -239,12 +239,12 @@ class _PageData:
         ]
 
     def _said(self, record: Record, place: int) -> list[list[Any]]:
-        """Return what people said about a finding."""
+        """Return people's labels and notes for a finding."""
         lines = self._labels.get((record["sample_id"], record["grader"], place), ())
         return [[line.get("annotator"), line.get("label"), line.get("note")] for line in lines]
 
     def _place(self, sample: StoredSample) -> int:
-        """Return the sample's index; identical samples in two runs share one."""
+        """Return the sample's index; identical samples in two runs share an index."""
         there = self._places.setdefault(sample.sample_id, [])
         for known, place in there:
             if known is sample or known == sample:
@@ -367,7 +367,7 @@ def _settings(view: View) -> dict[str, Any]:
 
 
 def _band_meanings(view: View, cards: Sequence[GraderNumbers]) -> list[tuple[str, str]]:
-    """Return descriptions of the bands whose meaning is the same for all graders."""
+    """Return descriptions of the bands that have the same meaning for every grader."""
     upper, meanings = 1.0, []
     for band in view.bands:
         if not all(band.is_of(card.counted.grader) for card in cards):
@@ -421,7 +421,7 @@ def _about(run: Run, say: Phrases) -> list[str]:
 
 def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> list[Any]:
     """Convert a finding to the list that `page.js` reads."""
-    # Not supported, contradicted, supported, or without a verdict.
+    # c: contradicted, n: not supported, s: supported, o: no verdict.
     verdict = "c" if finding.label == CONTRADICTED else "n"
     if finding.verdict is not False:
         verdict = "s" if finding.verdict else "o"
@@ -446,6 +446,6 @@ def _item(finding: Finding, say: Phrases, found: Sequence[EvidencePassage]) -> l
 
 
 def packed(value: object) -> str:
-    """Return a page block: gzipped JSON in base64."""
-    # A fixed time in the gzip header makes pages of the same run identical byte for byte.
+    """Encode a page block as gzipped JSON in base64."""
+    # A fixed time in the gzip header makes pages of the same run byte-for-byte identical.
     return base64.b64encode(gzip.compress(to_json(value), _LEVEL, mtime=0)).decode("ascii")

@@ -20,7 +20,7 @@ from rag_evals.verify import Confidence
 
 _SECONDS_A_DECISION = 15
 _CLIPS = 20
-# A minimum, because labels on right verdicts affect a corrected score too. It also bounds weights.
+# A minimum, because labels on correct verdicts also affect a corrected score; it bounds weights.
 _SPREAD = 0.02
 
 
@@ -47,16 +47,16 @@ Focus = Literal["all", "uncertain"]
 def rows_to_label(
     run: Run, decisions: int, *, focus: Focus = "all", seed: int = 0
 ) -> list[RowToLabel]:
-    """Draw outcomes to label with equal probability, spread evenly over graders and scores.
+    """Draw outcomes to label, spread evenly over graders and scores.
 
     Rows are shuffled, sorted by grader and score, and every k-th row is drawn from a random start
-    (systematic sampling). Each row is equally likely, so corrections are valid, and low, medium and
-    high scores are drawn in proportion. With the focus "uncertain", a row's chance of being drawn
-    grows with the probability that its verdicts are wrong, which narrows the interval of a
-    corrected score most. Its weight is one over that chance.
+    (systematic sampling). Rows are equally likely to be drawn, so corrections are valid, and low,
+    medium and high scores are drawn in proportion. With the focus "uncertain", a row's chance of
+    being drawn grows with the probability that its verdicts are wrong, which narrows a corrected
+    score's interval most. The row's weight is the inverse of that chance.
 
-    At most `decisions` verdicts are to be checked, but at least one row is drawn. Outcomes without
-    a verdict are skipped; the others are returned in the order of the data.
+    The drawn rows have at most `decisions` verdicts, unless a single row has more. Outcomes without
+    a verdict are skipped; the drawn outcomes are returned in the order of the data.
     """
     rows = [
         (record["grader"], record["score"], record["sample_id"], asked)
@@ -87,8 +87,8 @@ def rows_to_label(
 
 
 def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, float]:
-    """Draw indexes with probabilities proportional to `shares`; map each to its weight."""
-    # Limit each share to one step, so that no index is drawn twice.
+    """Draw indices with probabilities proportional to `shares`, and map each to its weight."""
+    # Limit each share to one step to avoid drawing an index twice.
     for _ in range(_CLIPS):
         step = sum(shares) / count
         shares = [min(one, step) for one in shares]
@@ -111,8 +111,8 @@ def _doubts(run: Run) -> dict[tuple[str, str], float]:
             doubts[record["sample_id"], record["grader"]] = math.sqrt(wrong_share)
     if not doubts:
         raise ConfigurationError(
-            "the run does not say how sure its verdicts are (none has a support between 0 and 1), "
-            "so none is known to be uncertain; omit --focus"
+            "the run does not record how certain its verdicts are (none has a support between 0 "
+            "and 1), so uncertain rows cannot be drawn more often; omit --focus"
         )
     mean = sum(doubts.values()) / len(doubts)
     return defaultdict(lambda: mean, doubts)
@@ -130,7 +130,7 @@ def _wrong(
 
 
 def _decided(record: Record, texts: Sequence[str] = ()) -> list[tuple[int, Finding, str | None]]:
-    """Return the findings to check, with their index and the turn's question."""
+    """Return each finding to check, with its index and its turn's question."""
     decided: list[tuple[int, Finding, str | None]] = []
     asked = None
     for place, one in enumerate(findings_in(record)):

@@ -1,4 +1,4 @@
-"""Prints the output of commands in such a way that no data can control or colour the terminal."""
+"""Prints command output so that data cannot control or colour the terminal."""
 
 import json
 import os
@@ -17,14 +17,14 @@ _WIDTH_OF_A_PIPE = 120
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print a text, optionally to standard error.
+    """Print text, optionally to standard error.
 
     A closed pipe (`| head`) neither stops the command nor changes its exit code.
     """
     try:
         typer.echo(printable(str(text)), err=err, nl=nl)
     except OSError as error:
-        # If an error cannot be printed, the exit code still reports it.
+        # The exit code reports the error even if its message cannot be printed.
         if not (err or isinstance(error, BrokenPipeError)):
             raise
         _send_nowhere(sys.stderr if err else sys.stdout)

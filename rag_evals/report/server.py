@@ -1,7 +1,7 @@
-"""`rag-evals view`: run folders in the browser, accessible only from this machine.
+"""`rag-evals view`: shows run folders in a browser, and is accessible only from this machine.
 
-Each URL begins with a token known only to the user who started the server, and identifies runs by
-name in a fixed list, so no request can specify a path.
+Every URL contains a token that only the user who started the server knows. URLs identify runs by
+names from a fixed list, so requests cannot specify a path.
 """
 
 import hmac
@@ -39,7 +39,7 @@ def find_runs(folder: Path) -> dict[str, Path]:
     found += sorted(path.parent for path in folder.glob(f"*/*/{_MANIFEST}"))
     kept = [path for path in found if not path.name.startswith("before-")]
     if not kept:
-        raise ConfigurationError(f"{str(folder)!r} has no run; expected a run folder, or runs/")
+        raise ConfigurationError(f"{str(folder)!r} contains no run; expected a run folder or runs/")
     return {path.relative_to(folder).as_posix(): path for path in kept[:_MOST_RUNS]}
 
 
@@ -56,7 +56,7 @@ def list_run(name: str, folder: Path) -> dict[str, Any]:
 
 
 class ViewServer(ThreadingHTTPServer):
-    """Serves the runs of a folder; port 0 picks a free one."""
+    """Serves the runs in a folder; port 0 picks a free port."""
 
     daemon_threads = True
     whole_page = 5_000
@@ -83,7 +83,7 @@ class ViewServer(ThreadingHTTPServer):
         if name not in self.runs:
             self.runs = find_runs(self.folder)
         if name not in self.runs:
-            raise ConfigurationError(f"no run {name[:_MOST_NAME]!r} here")
+            raise ConfigurationError(f"there is no run {name[:_MOST_NAME]!r} in the folder")
         return self.runs[name]
 
     def start_page(self) -> str:
@@ -155,7 +155,7 @@ class ViewServer(ThreadingHTTPServer):
 
     # `Any`: a request may send anything.
     def save(self, name: str, posted: Any) -> None:
-        """Save one person's labels; the last decision on each finding counts."""
+        """Save one person's labels, keeping the last decision on each finding."""
         posted = posted if isinstance(posted, dict) else {}
         annotator, entries = str(posted.get("annotator") or "").strip(), posted.get("entries")
         if not annotator or not isinstance(entries, list):
@@ -173,13 +173,13 @@ class ViewServer(ThreadingHTTPServer):
                 key = _label_key(entry)
                 kept[key] = {**entry, "annotator": annotator}
                 if entry.get("answer") is None and not entry.get("note"):
-                    del kept[key]  # taken back
+                    del kept[key]  # label withdrawn
             lines = [*(json.dumps(one, ensure_ascii=False) for one in kept.values()), *broken]
             write_private(path, "".join(f"{line}\n" for line in lines))
 
     def _labels_file(self, name: str, annotator: str) -> Path:
         if not 0 < len(annotator) <= _MOST_NAME:
-            raise ConfigurationError(f"a name has 1 to {_MOST_NAME} letters")
+            raise ConfigurationError(f"a name must have 1 to {_MOST_NAME} characters")
         # All characters except letters and digits are encoded, so a name cannot act as a path.
         coded = quote(annotator, safe="").replace(".", "%2E").replace("%", "_")
         return self.run_folder(name) / f"labels-{coded}.jsonl"
@@ -194,7 +194,7 @@ def _label_key(entry: Any) -> tuple[str, str, int, str]:
 
 
 def _trend(means: Sequence[float | None]) -> str:
-    """Return means as the SVG points of a line in a 120 by 24 box."""
+    """Return means as SVG points of a line in a 120 by 24 box."""
     there = [(place, mean) for place, mean in enumerate(means) if mean is not None]
     step = 112 / max(len(means) - 1, 1)
     return " ".join(f"{4 + place * step:.1f},{22 - mean * 20:.1f}" for place, mean in there)
@@ -220,7 +220,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         origin = urlsplit(
             self.headers.get("Origin") or f"http://{LOOPBACK}:{self.server.server_port}"
         )
-        # Pages from other sites may send requests here, with their own host or origin.
+        # Other sites may send requests to this server, with their own host or origin.
         is_ours = self.headers.get("Host") in hosts and origin.netloc in hosts
         if not is_ours or not hmac.compare_digest(token.encode(), self.server.token.encode()):
             self._send(
@@ -259,7 +259,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
         body = text.encode("utf-8", "replace")
-        # The rest of a rejected request must not be read as the next one.
+        # The remainder of a rejected request must not be read as the next request.
         self.close_connection = status is not HTTPStatus.OK
         self.send_response(status)
         for name, value in {

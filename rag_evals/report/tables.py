@@ -1,4 +1,4 @@
-"""A run's numbers for pages, as Markdown and as JSON."""
+"""A run's metrics for HTML pages, Markdown and JSON."""
 
 import re
 from collections import defaultdict
@@ -50,7 +50,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class GraderNumbers:
-    """One grader's numbers, ready to show."""
+    """One grader's metrics, ready to display."""
 
     counted: GraderSummary
     mean: Interval | None
@@ -61,7 +61,7 @@ class GraderNumbers:
 
     @property
     def unscored(self) -> dict[str, int]:
-        """Counts of outcomes without a score, by error or reason."""
+        """Number of outcomes without a score, by error or reason."""
         return {**self.counted.failed, **self.counted.not_scorable}
 
 
@@ -124,7 +124,7 @@ def comparison_markdown(comparison: Comparison, *, view: View | None = None) -> 
 
 @cache
 def template(name: str) -> Any:
-    """Load a page or a Markdown text; all values are escaped accordingly."""
+    """Load an HTML or Markdown template that escapes all values for its format."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - only a report needs it
     from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
 
@@ -198,7 +198,7 @@ def _worst_rows(run: Run, say: Phrases) -> Iterator[dict[str, Any]]:
             "score": shown,
             "against": "; ".join(f"{say.label(one.label)}: {say.text(one.text)}" for one in faults),
             "evidence": "; ".join(found),
-            # A link to a local file is of no use on a build page.
+            # A link to a local file would not work on a build page.
             "link": link.startswith("https://")
             and re.sub(r"[\s()<>|\\]", lambda sign: quote(sign[0], safe=""), link),
         }

@@ -1,4 +1,4 @@
-"""Shows a run in a terminal: the rows worth looking at, then the numbers."""
+"""Shows a run in a terminal: the lowest-scoring rows, then the metrics."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def show_run(
 def show_json(
     run: Run, *, count: Mapping[str, float] | None = None, view: View | None = None
 ) -> None:
-    """Print the numbers as one JSON object, and notes to standard error."""
+    """Print the metrics as one JSON object, and notes to standard error."""
     view = view or View()
     summary = run.summary(cluster=view.cluster)
     graders = {name: _grader_json(one, count) for name, one in summary.graders.items()}
@@ -159,7 +159,7 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
     kept = [] if run.folder is None else list(read_replies(run.folder, sample_id))
     if not kept and reply:
         raise ConfigurationError(
-            "the run kept no replies of a judge for this row; grade with --keep-replies"
+            "the run did not keep the judge's replies for this row; grade with --keep-replies"
         )
     for one in kept:
         echo(f"\n--- {one['grader']}")
@@ -167,7 +167,7 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
             echo(f"[{message['role']}]\n{message['content']}")
         if reply:
             echo(json.dumps(one["reply"], ensure_ascii=False, indent=2))
-    # Without replies, show the part of the prompt that is the same for every row.
+    # Without replies, show the part of the prompt shared by all rows.
     prompts: Mapping[str, str] = {} if kept else run.manifest.get("prompts", {})
     for grader in graders:
         if text := prompts.get(grader):

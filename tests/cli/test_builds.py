@@ -81,7 +81,7 @@ def test_each_row_is_a_test_case(command: Command, scripted: StartJudge) -> None
     counts = [suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped")]
     assert counts == ["faithfulness", "4", "1", "1", "1"]
     (failure,) = suite.iter("failure")
-    assert failure.get("message") == "faithfulness: scored 0.50, under 1"
+    assert failure.get("message") == "faithfulness: scored 0.50, below 1"
     assert str(failure.text).splitlines()[1:] == FAULT
     assert [one.get("message") for one in suite.iter("skipped")] == ["empty_answer"]
 

@@ -75,7 +75,7 @@ def test_the_focus_draws_what_is_unsure_and_keeps_its_chance() -> None:
     totals = [sum(one.weight or 0 for one in rows) for rows in drawn]
     assert sum(totals) / 400 == pytest.approx(80, rel=0.02)
     assert {one.weight for one in rows_to_label(run, 20)} == {None}
-    with pytest.raises(ConfigurationError, match="does not say how sure its verdicts are"):
+    with pytest.raises(ConfigurationError, match="does not record how certain its verdicts are"):
         rows_to_label(one_statement_rows(), 2, focus="uncertain")
 
 

@@ -180,6 +180,6 @@ def test_a_torn_line_of_a_labels_file_is_kept(server: ViewServer) -> None:
 
 def test_a_folder_without_runs_is_one_error(tmp_path: Path) -> None:
     """It says what is expected."""
-    with pytest.raises(ConfigurationError, match="has no run; expected a run folder"):
+    with pytest.raises(ConfigurationError, match="contains no run; expected a run folder"):
         ViewServer(tmp_path)
     assert urlsplit("http://127.0.0.1/").hostname == "127.0.0.1"
