@@ -111,7 +111,7 @@ CASES = {
     ),
     "nothing at all": (
         "def test_it(graded):\n    graded()",
-        ["ConfigurationError: graded takes either a row or its fields", ">       graded()\nE  "],
+        ["ConfigurationError: graded accepts either a row or its fields", ">       graded()\nE  "],
     ),
     "a number that is no share": (
         "def test_it():\n    assert_faithful(RIGHT, at_least=90)",
@@ -214,7 +214,11 @@ def test_rows_without_a_score_can_be_looked_at(project: Callable[..., str]) -> N
 WRONG_USE = [
     ("@pytest.mark.rag_evals(0.9)\ndef test_it(): pass", [], "at_least=, not 0.9"),
     ("@pytest.mark.rag_evals(least=1)\ndef test_it(): pass", [], "at_least=, not least"),
-    ("@pytest.mark.rag_evals(at_least=9)\ndef test_it(): pass", [], "at_least=9 of the marker"),
+    (
+        "@pytest.mark.rag_evals(at_least=9)\ndef test_it(): pass",
+        [],
+        "the marker rag_evals has at_least=9",
+    ),
     ("", ["--rag-evals-concurrency", "many"], "'many'; expected a whole number, at least 1"),
     ("", ["--rag-evals-timeout", "0"], "'0'; expected a number, at least 1"),
     ("", ["-o", "rag_evals_timeout=-1"], "rag_evals_timeout) is '-1'; expected a number"),

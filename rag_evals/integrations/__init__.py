@@ -1,4 +1,4 @@
-"""OpenTelemetry (`otel`) and Ray (`ray`).
+"""Integrations with OpenTelemetry (`otel`) and Ray (`ray`).
 
-Each module requires its library, and must be imported explicitly.
+Each module requires its library and must be imported explicitly.
 """

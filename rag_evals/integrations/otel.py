@@ -19,7 +19,7 @@ from rag_evals.judge import model_in
 from rag_evals.run import Outcome, Run
 
 CONTENT_VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-"""OpenTelemetry's variable; `true` adds explanations, which quote the answer, to events."""
+"""Environment variable; `true` adds explanations, which quote the answer, to events."""
 
 _HEX = 16
 _PROVIDERS = {"api.openai.com": "openai", "api.anthropic.com": "anthropic"}
@@ -32,7 +32,7 @@ def instrument(
 
     Args:
         explanations: True to include statements and reasons, which quote the answer, in events;
-            None uses the environment variable `CONTENT_VARIABLE`, else False.
+            None uses the environment variable `CONTENT_VARIABLE`, or else False.
         tracer_provider: Provider for spans; None uses the global one.
         logger_provider: Provider for events; None uses the global one.
 
@@ -130,7 +130,7 @@ class _Spans:
                 span.set_attribute("rag_evals.cache_hits", usage.cache_hits)
 
     def _emit(self, outcome: Outcome, judged: Any, sample: Any) -> None:
-        # By convention, the event belongs to the judged span, not to the judging one.
+        # By convention, the event belongs to the judged span, not to the judge's span.
         span = judged and self.trace.NonRecordingSpan(judged)
         chunks = [chunk.text for chunk in getattr(sample, "context", ())]
         self.logger.emit(
@@ -165,7 +165,7 @@ def evaluation_attributes(
     found = {
         "gen_ai.evaluation.name": outcome.grader,
         "gen_ai.evaluation.score.value": outcome.score,
-        # The label says why there is no score.
+        # The label states why there is no score.
         "gen_ai.evaluation.score.label": outcome.reason
         or ("failed" if outcome.status == "failed" else None),
         "error.type": outcome.error.type if outcome.error else None,
@@ -180,7 +180,7 @@ def evaluation_attributes(
 
 
 def _number(given: Any) -> int:
-    """Parse an id, a number or hexadecimal text; return 0, an invalid id, for anything else."""
+    """Parse an id from a number or hexadecimal text; return 0, an invalid id, for anything else."""
     if isinstance(given, int):
         return given
     try:

@@ -1,6 +1,6 @@
-"""Grading millions of rows on an existing Ray cluster, with actors that each have a session.
+"""Grading of millions of rows on an existing Ray cluster, with one session per actor.
 
-Needs the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
+Requires the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
 
 import json
@@ -21,9 +21,9 @@ from rag_evals.verify import read_tunings
 if TYPE_CHECKING:
     import ray.data
 
-# A fraction of a CPU in Ray's accounting, because an actor mostly waits. Actors with whole CPUs
-# could fill a small cluster; the tasks that read the data would never start, and Ray would wait
-# forever.
+# A fraction of a CPU in Ray's accounting, because an actor mostly waits. Actors that reserve whole
+# CPUs could fill a small cluster: the tasks that read the data would never start, and Ray would
+# wait forever.
 _CPUS_OF_ACTOR = 0.25
 _CPUS_FOR_TASKS = 2
 DEFAULT_CONCURRENCY = 32
@@ -40,19 +40,19 @@ def grade_dataset(
     block_rows: int = 200,
     **options: Unpack[RunOptions],
 ) -> "ray.data.Dataset":
-    """Grade a Ray data set on its own cluster.
+    """Grade a Ray data set on its cluster.
 
     Grading starts when the result is written or read. An error in a row or a reply is stored in the
     row's outcome. If an actor dies, it is replaced, and its blocks are graded again. Rows are
-    returned in any order; sort by id if order matters.
+    returned in no particular order; sort by id if order matters.
 
     Args:
-        dataset: Rows as for `evaluate`.
-        graders: As for `evaluate`.
-        client: A judge string, as for `evaluate`; client objects cannot be sent to the actors.
+        dataset: Rows, as in `evaluate`.
+        graders: As in `evaluate`.
+        client: A judge string, as in `evaluate`; client objects cannot be sent to the actors.
         actors: Number of grading processes, each with one session.
-        id_column: Column with unique ids; it becomes the outcomes' `sample_id`, and is also kept
-            under its own name. None tries the usual names, then uses a hash of the row.
+        id_column: Column with unique ids, which become the outcomes' `sample_id`; the column is
+            also kept. None tries the usual names, then uses a hash of the row.
         checkpoint: Folder on a shared disk or store where Ray stores the ids of written rows. If
             the same script is run again, it resumes after these rows; a different judge, detected
             by the file `FOLDER.judge.json` next to the folder, is rejected. Requires `id_column`,
@@ -60,7 +60,7 @@ def grade_dataset(
             warning and stores nothing.
         block_rows: Number of rows to grade and write together. After a crash, at most the blocks in
             flight, two per actor, are graded again.
-        options: As for `open_session`. `concurrency` (32), `rpm` and `tpm` are totals for all
+        options: As in `open_session`. `concurrency` (32), `rpm` and `tpm` are totals for all
             actors; `tuned` files are read in this process; each machine has its own cache file.
 
     Returns:
@@ -86,8 +86,8 @@ def grade_dataset(
         )
     if checkpoint is not None and not isinstance(graders, str | Grader) and len(graders) > 1:
         raise ConfigurationError(
-            f"checkpoint takes one grader at a time, not {len(graders)}: Ray stores row ids, "
-            "and a crash between two outcomes of a row would lose one; call it once per grader"
+            f"checkpoint supports one grader at a time, not {len(graders)}: Ray stores row ids, so "
+            "a crash between two outcomes of a row would lose one; grade once per grader"
         )
     rates: tuple[Literal["rpm", "tpm"], ...] = ("rpm", "tpm")
     for name in rates:
@@ -112,9 +112,9 @@ def _graded(
             f"dataset is {type(dataset).__name__}; expected a Ray data set, such as "
             "ray.data.read_parquet('answers')"
         )
-    # Only if Ray already knows the columns; fetching them would start reading the data.
+    # Check the columns only if Ray already knows them; fetching them would start reading the data.
     if known := dataset.columns(fetch_if_missing=False):
-        assert isinstance(opener.plan.data, RowData), "a session is planned without a file"
+        assert isinstance(opener.plan.data, RowData), "sessions are planned without a file"
         opener.plan.data.require_names(known)
     import ray.cloudpickle  # noqa: PLC0415 - an extra, and slow
 
@@ -140,7 +140,7 @@ def _graded(
         graded.context.checkpoint_config = data.checkpoint.CheckpointConfig(
             id_column=grader.keep[0],
             checkpoint_path=_address(checkpoint),
-            # A finished script that is run again must not pay for everything again.
+            # A finished script that is run again must not grade everything again.
             delete_checkpoint_on_success=False,
         )
     return graded
@@ -168,7 +168,7 @@ def _require_same_judge(folder: str, opener: GradingSession) -> None:
     judged_by = {name: opener.plan.identity[name] for name in told}
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
     store, path = files.FileSystem.from_uri(folder)
-    # Next to the folder, because Ray reads everything inside it as ids.
+    # The note is next to the folder, because Ray reads every file in the folder as ids.
     path = path.rstrip("/")
     note = f"{path}.judge.json"
     chosen = files.FileSelector(path, allow_not_found=True, recursive=True)

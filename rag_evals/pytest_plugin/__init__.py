@@ -1,7 +1,7 @@
 """The pytest plugin: a fixture, a marker, two assertions, and a summary table.
 
-pytest loads this package whenever rag_evals is installed, so its modules import only pytest and
-import everything else on the first grading.
+pytest loads this package whenever rag_evals is installed, so it imports only pytest at first and
+everything else on the first grading.
 """
 
 import pytest
@@ -20,7 +20,7 @@ __all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 
 _MARKER = (
     f"{MARKER}(judge=None, graders=None, at_least=None): the test grades answers with this judge "
-    "and these graders; a score below at_least fails it."
+    "and these graders; a score below at_least fails the test."
 )
 
 

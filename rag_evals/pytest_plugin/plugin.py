@@ -159,7 +159,7 @@ class CurrentTest:
 
         if (row is None) == (not fields):
             raise ConfigurationError(
-                "graded takes either a row or its fields: graded(sample), or "
+                "graded accepts either a row or its fields: graded(sample), or "
                 "graded(answer='...', context=['...'])"
             )
         judge = self.marked("judge")
@@ -181,10 +181,10 @@ class CurrentTest:
         if not isinstance(case, Outcome):
             return None
         own = (done for done in self._gradings if done.outcome is case)
-        return next(own, None) or Grading(case, (), "not known here")
+        return next(own, None) or Grading(case, (), "unknown")
 
     def remember(self, name: str, score: float | None, otherwise: str) -> None:
-        """Store a score, or why there is none, as a property in JUnit reports."""
+        """Store a score, or the reason for its absence, as a property in JUnit reports."""
         ended = otherwise if score is None else f"{score:.4f}"
         self._item.user_properties.append((f"{_PROPERTY}{name}", ended))
 
@@ -278,7 +278,7 @@ def _check_marker(marker: pytest.Mark, item: pytest.Item) -> None:
         )
     if at_least is not None and not (isinstance(at_least, int | float) and 0 <= at_least <= 1):
         raise pytest.UsageError(
-            f"{item.nodeid}: at_least={at_least!r} of the marker {MARKER} is not a number "
+            f"{item.nodeid}: the marker {MARKER} has at_least={at_least!r}; expected a number "
             "from 0 to 1"
         )
 
@@ -305,9 +305,9 @@ def _table(rows: Sequence[tuple[str, GradedRow]]) -> Iterator[str]:
 
 
 class GradedFixture:
-    """The fixture `graded`, which is called with a row and grades it.
+    """The fixture `graded`, a callable that grades a row.
 
-    The judge and the graders are set by the test's marker, else by the options; they default to the
+    The judge and graders come from the test's marker or else from the options, which default to the
     embedded judge and faithfulness.
     """
 
@@ -318,11 +318,11 @@ class GradedFixture:
     def __call__(
         self, row: object = None, /, grader: str | None = None, **fields: Any
     ) -> "Outcome":
-        """Grade one row; fail the test if there is no score, or one below the marker's `at_least`.
+        """Grade one row; fail the test if its score is missing or below the marker's `at_least`.
 
         Args:
-            row: A `Sample`, a mapping or an object with fields, like a row of `evaluate`.
-            grader: One of the test's graders; None if it has only one.
+            row: A `Sample`, a mapping or an object with fields, as in `evaluate`.
+            grader: One of the test's graders; None if the test has only one.
             **fields: Alternative to `row`: `question=`, `answer=`, `context=`, `reference=`.
 
         Returns:
@@ -350,15 +350,16 @@ def assert_faithful(
     """Fail the test unless a row's context supports its answer.
 
     Args:
-        case: A row, as for `graded`, or an `Outcome`.
-        at_least: Minimum share of supported statements, 0 to 1; None uses the marker's, else 0.9.
+        case: A row, as in `graded`, or an `Outcome`.
+        at_least: Minimum share of supported statements, 0 to 1; None uses the marker's value, or
+            else 0.9.
         languages: Languages other than English and Russian for which to accept verdicts from the
             embedded judge, such as `["de"]`; `["any"]` for all.
 
     Raises:
         AssertionError: A statement is unsupported, or the row has no score. The message lists each
             unsupported statement with the reason and the nearest chunk.
-        ConfigurationError: As for `graded`.
+        ConfigurationError: As in `graded`.
     """
     __tracebackhide__ = True
     test = current_test()
@@ -380,14 +381,14 @@ def assert_scores(
 
     Args:
         run: A run, or its folder.
-        at: Which number to check: the mean, or the lower end of its 95 % interval.
+        at: Value to check: the mean, or the lower end of its 95 % interval.
         min_scored: Minimum share of rows with a score; failed rows have none.
-        count: Scores for rows that are not scorable, by reason, as for `Gate`.
+        count: Scores for rows that are not scorable, by reason, as in `Gate`.
         **at_least: Minimum mean of each grader, such as `faithfulness=0.9`.
 
     Raises:
         AssertionError: A rule failed. The message lists each failed rule and the worst rows.
-        ConfigurationError: No grader is given, one is not in the run, or a number is out of range.
+        ConfigurationError: No grader is given, a grader is not in the run, or a number is invalid.
     """
     # Loaded when first used.
     from rag_evals.run import Gate, load_run  # noqa: PLC0415
@@ -411,7 +412,7 @@ def _grading(row: object, grader: str | None, fields: Mapping[str, object]) -> G
     try:
         return current_test().grade(row, grader, fields)
     except RagEvalsError as error:
-        # The mistake is in the test, whose line the plugin's own frames would hide.
+        # The error is in the test; the plugin's own frames would hide the line that caused it.
         raise error.with_traceback(None) from None
 
 
@@ -463,4 +464,4 @@ def _worst_lines(run: "Run", grader: str) -> Iterator[str]:
         yield f"  row {shortened(record['sample_id'], 60)!r}: {head}"
         yield from (f"  {line}" for line in rest)
     if len(low) > _WORST_SHOWN:
-        yield f"  and {len(low) - _WORST_SHOWN} more under 1"
+        yield f"  and {len(low) - _WORST_SHOWN} more below 1"

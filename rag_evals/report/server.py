@@ -83,7 +83,7 @@ class ViewServer(ThreadingHTTPServer):
         if name not in self.runs:
             self.runs = find_runs(self.folder)
         if name not in self.runs:
-            raise ConfigurationError(f"there is no run {name[:_MOST_NAME]!r} in the folder")
+            raise ConfigurationError(f"no run named {name[:_MOST_NAME]!r} in the folder")
         return self.runs[name]
 
     def start_page(self) -> str:

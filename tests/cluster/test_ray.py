@@ -236,8 +236,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
             "graders": ["faithfulness", "abstention"],
             "client": "openai/m",
         },
-        "checkpoint takes one grader at a time, not 2: Ray stores row ids, and a crash "
-        "between two outcomes of a row would lose one; call it once per grader",
+        "checkpoint supports one grader at a time, not 2: Ray stores row ids, so a crash "
+        "between two outcomes of a row would lose one; grade once per grader",
     ),
     "a client that stays here": (
         {"graders": Faithfulness, "client": threading.Lock()},
