@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import version
 from itertools import groupby, repeat
 from pathlib import Path
@@ -24,7 +23,6 @@ from rag_evals.run.record.store import (
     MANIFEST,
     RunStore,
     read_manifest,
-    read_records,
     require_empty,
 )
 
@@ -124,7 +122,9 @@ def _opened(path: Path) -> _Part:
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
-        records = partial(read_records, path)
+
+        def records() -> Iterator[Record]:
+            return (found for *_, found in placed_lines(path / RESULTS, OUTCOME.validate_json))
 
         def sample_lines() -> Iterator[bytes]:
             return (line for *_, line in placed_lines(path / SAMPLES, bytes))

@@ -96,34 +96,19 @@ class ScoreNumbers(ABC):
         return self._numbers().interval(confidence)
 
 
-class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
+class GraderOutcomes(list[Outcome], ScoreNumbers):
     """The outcomes of one grader in a run, in the order of the data."""
 
     def __init__(
-        self, grader: str, outcomes: Sequence[Outcome], design: Design | None = None
+        self, grader: str, outcomes: Iterable[Outcome], design: Design | None = None
     ) -> None:
+        super().__init__(outcomes)
         self.grader = grader
         self._design = design
-        self._outcomes = list(outcomes)
-
-    @overload
-    def __getitem__(self, place: int) -> Outcome: ...
-    @overload
-    def __getitem__(self, place: slice) -> "GraderOutcomes": ...
-    def __getitem__(self, place: int | slice) -> "Outcome | GraderOutcomes":
-        if isinstance(place, slice):
-            return GraderOutcomes(self.grader, self._outcomes[place])
-        return self._outcomes[place]
 
     @property
     def scores(self) -> list[float | None]:
-        return [outcome.score for outcome in self._outcomes]
-
-    def __len__(self) -> int:
-        return len(self._outcomes)
-
-    def __iter__(self) -> Iterator[Outcome]:
-        return iter(self._outcomes)
+        return [outcome.score for outcome in self]
 
     def __str__(self) -> str:
         return self._numbers().line()
@@ -133,7 +118,7 @@ class GraderOutcomes(Sequence[Outcome], ScoreNumbers):
 
     def _numbers(self) -> GraderSummary:
         summary = GraderSummary(self.grader, design=self._design)
-        for outcome in self._outcomes:
+        for outcome in self:
             summary.add(outcome)
         return summary
 

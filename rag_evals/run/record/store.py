@@ -19,8 +19,8 @@ from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.record.extras import REPLIES
 from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
-from rag_evals.run.record.lines import LineLog, LogReader, fault_of, placed_lines, replace_file
-from rag_evals.run.record.outcome import OUTCOME, Outcome, Record
+from rag_evals.run.record.lines import LineLog, LogReader, fault_of, replace_file
+from rag_evals.run.record.outcome import Outcome
 from rag_evals.run.record.samples import SAMPLES, read_sample_key
 
 MANIFEST = "manifest.json"
@@ -312,15 +312,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
             f"this one reads formats up to {FORMAT}"
         )
     return manifest
-
-
-def read_records(folder: Path) -> Iterator[Record]:
-    """Read `results.jsonl` in order of completion; skip a torn last line.
-
-    Raises:
-        DataError: A line is not an outcome.
-    """
-    return (record for *_, record in placed_lines(folder / RESULTS, OUTCOME.validate_json))
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
