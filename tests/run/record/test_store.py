@@ -10,7 +10,8 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.run.record.store import RunStore, read_manifest, read_records
+from rag_evals.run import load_run
+from rag_evals.run.record.store import RunStore, read_manifest
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from tests.conftest import statement
 
@@ -129,7 +130,7 @@ def test_files_are_private_and_tell_what_they_are(data: str) -> None:
     assert manifest["rows"] == 10
     assert manifest["identity"]["judge"] == "embedded"
     assert manifest["columns"] == {"answer": "answer", "context": "context", "id": "id"}
-    assert {record["sample_id"] for record in read_records(OUT)} == {f"row-{n}" for n in range(10)}
+    assert {outcome.sample_id for outcome in load_run(OUT)} == {f"row-{n}" for n in range(10)}
 
 
 def results_without_manifest() -> None:
