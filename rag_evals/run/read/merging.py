@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from itertools import groupby, repeat
 from pathlib import Path
@@ -122,14 +123,9 @@ def _opened(path: Path) -> _Part:
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
-
-        def records() -> Iterator[Record]:
-            return (found for *_, found in placed_lines(path / RESULTS, OUTCOME.validate_json))
-
-        def sample_lines() -> Iterator[bytes]:
-            return (line for *_, line in placed_lines(path / SAMPLES, bytes))
-
-        return _Part(path, manifest["identity"], is_finished, records, sample_lines, versions)
+        records = partial(_lines_in, path / RESULTS, OUTCOME.validate_json)
+        samples = partial(_lines_in, path / SAMPLES, bytes)
+        return _Part(path, manifest["identity"], is_finished, records, samples, versions)
 
     def read() -> Iterator[Record]:
         return (record for record, _ in _rows_in(path))
@@ -157,6 +153,10 @@ def _opened(path: Path) -> _Part:
     if judged:
         judged["models"] = {name: model for name, model in models.items() if model is not None}
     return _Part(path, {"graders": graders, **judged}, True, read, samples_read)
+
+
+def _lines_in(path: Path, read: Callable[[bytes], Any]) -> Iterator[Any]:
+    return (found for *_, found in placed_lines(path, read))
 
 
 def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
