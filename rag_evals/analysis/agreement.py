@@ -80,7 +80,7 @@ class PeopleAgreement:
         unmatched: Number of statement labels that do not match a verdict.
         unscored: Number of labelled rows without a score.
         foreign: Number of labels for rows that are not in the run.
-        clustered_by: None if rows are independent.
+        clustered_by: Field or column of the clusters; None if rows are independent.
     """
 
     tables: tuple[LevelAgreement, ...]
@@ -308,7 +308,7 @@ class Corrections:
     Attributes:
         corrections: For each grader, the mean score, the share of correct rows, and the share of
             supported statements (or chunks or citations), each only if it has labels.
-        clustered_by: None if rows are independent.
+        clustered_by: Field or column of the clusters; None if rows are independent.
     """
 
     corrections: tuple[Correction, ...]
@@ -379,7 +379,7 @@ class _Corrector:
             rows = [(replace(one, judged=passed[one.sample_id]), label) for one, label in rows]
             yield self._correct(matched.grader, target, rows, _without(passed, rows))
         if statements := labelled_units(matched.statements):
-            target = f"share of {matched.noun} with a yes"
+            target = f"share of {matched.noun} with a yes verdict"
             verdicts = [(name, float(verdict)) for name, verdict in matched.other_verdicts]
             yield self._correct(matched.grader, target, statements, verdicts, of_statements=True)
 

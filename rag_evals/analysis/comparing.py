@@ -152,7 +152,7 @@ class GraderComparison:
         changed: The 20 rows whose scores changed most.
         left_out: The first 20 rows without a score in one or both runs, with the reason.
         groups: One comparison per group, in order of first appearance.
-        clustered_by: None if rows are independent.
+        clustered_by: Field or column of the clusters; None if rows are independent.
         gate: Test of whether the loss is acceptable; None without a gate.
     """
 
@@ -661,7 +661,7 @@ def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run
 
 
 def _differences(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield the differences between the runs other than their scores."""
+    """Yield the differences between the runs, other than their scores."""
     judges = [models_in(run.answering()) for run in (first, second)]
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     is_same_judge = first.judge == second.judge and models[1:] == models[:-1]

@@ -56,7 +56,7 @@ class Label:
         grader: The grader whose verdict is labelled; None for any grader.
         complete: True if the source labels every statement in the row.
         weight: Number of rows that the row represents; None if all were equally likely to be drawn.
-        is_second: True if it replaces an earlier label after a second look.
+        is_second: True if the label replaces an earlier one after a second look.
     """
 
     sample_id: str

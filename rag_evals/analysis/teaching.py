@@ -355,7 +355,7 @@ def prepare_teaching(
 
     Args:
         run: A run graded with the prompt to teach; `learn` will call its judge.
-        labels: Files or columns of the data, as in `agreement`.
+        labels: Label files or data columns, as in `agreement`.
         prompt: The run's prompt file; None uses the grader's shipped prompt.
         grader: The grader to teach; None uses the run's only grader.
         column: Name of the label column in a labels file.

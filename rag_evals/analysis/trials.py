@@ -362,7 +362,7 @@ def attack(
     Args:
         grader: The grader whose prompt is attacked.
         client: The judge, as in `Grader.grade`.
-        attacks: None uses the shipped attacks.
+        attacks: Attacks to try; None tries the shipped attacks.
         options: As in `evaluate`, except `sampling`; progress is off by default.
 
     Raises:

@@ -65,7 +65,7 @@ def tune(
 
     Args:
         run: A run graded by the verifier without a tuned file.
-        labels: Files or columns of the data, as in `agreement`.
+        labels: Label files or data columns, as in `agreement`.
         grader: The grader to tune; None uses the run's only grader.
         column: Name of the label column in a labels file.
         max_error: Maximum share of wrong verdicts when a cascade relies on this verifier alone.

@@ -1,4 +1,4 @@
-"""Grading of millions of rows on an existing Ray cluster, with one session per actor.
+"""Grades millions of rows on an existing Ray cluster, with one session per actor.
 
 Requires the extra `ray`. Import it as `from rag_evals.integrations.ray import grade_dataset`.
 """
