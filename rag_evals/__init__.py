@@ -16,69 +16,40 @@ print(result.score)
 Names load on first use, so importing the package is fast.
 """
 
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 __version__ = "0.2.0"
 
-NAMES = {
-    "analysis": ("agreement", "compare"),
-    "analysis.agreement": ("correct",),
-    "analysis.tuning": ("tune",),
-    "base": ("ContextEvaluation", "base"),
-    "core": ("Chunk", "Result", "Sample"),
-    "dataset": ("ColumnMap",),
-    "errors": ("errors",),
-    "grading": ("Grader",),
-    "report.html_page": ("write_report",),
-    "response_models": ("FaithfulnessResult", "StatementEvaluation"),
-    "run": (
-        "Outcome",
-        "Run",
-        "Sampling",
-        "evaluate",
-        "load_run",
-        "merge",
-        "open_session",
-    ),
-    "run.engine.evaluate": ("aevaluate", "astream", "stream"),
-    "score_abstention": ("Abstention",),
-    "score_citations": ("CitationFaithfulness",),
-    "score_correctness": ("AnswerCorrectness",),
-    "score_faithfulness": ("Faithfulness",),
-    "score_faithfulness_audited": ("AuditedFaithfulness",),
-    "score_faithfulness_two_step": ("TwoStepFaithfulness",),
-    "score_precision": ("ChunkPrecision",),
-    "score_recall": ("ContextRecall",),
-    "score_relevance": ("AnswerRelevance",),
-    "score_utility": ("ChunkUtility",),
-    "testing": ("testing",),
-    "verify.guarding": ("guard", "guard_stream", "guard_sync"),
-}
-"""The public names, grouped by the module that defines them; subpackages are public too."""
 
-
-def lazy_names(
-    door: str, names: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Create `__getattr__`, `__dir__` and `__all__` for a package that loads lazily (PEP 562).
 
-    From the same table, `python -m tools.generate` writes the `__init__.pyi` for type checkers.
+    The package's `__init__.pyi` lists the names, also for type checkers.
     """
-    homes = {name: f"{door}.{inner}" for inner, own in names.items() for name in own}
+    stub = Path(sys.modules[package].__path__[0], "__init__.pyi").read_text(encoding="utf-8")
+    homes = {
+        name: home for home, name in re.findall(r"(?m)^from (rag_evals\S*) import (\w+)", stub)
+    }
 
     def load(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {door!r} has no attribute {name!r}")
-        module = import_module(home)
-        value = module if home == f"{door}.{name}" else getattr(module, name)
-        setattr(sys.modules[door], name, value)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        # `from rag_evals import testing as testing`: a module of the package itself
+        value = (
+            import_module(f"{home}.{name}")
+            if home == package
+            else getattr(import_module(home), name)
+        )
+        setattr(sys.modules[package], name, value)
         return value
 
     return load, lambda: sorted(homes), sorted(homes)
 
 
-__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,5 +1,5 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
-from collections.abc import Callable, Mapping, Sequence
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
+from collections.abc import Callable
 from typing import Any
 
 from rag_evals import base as base
@@ -42,10 +42,7 @@ from rag_evals.verify.guarding import guard as guard
 from rag_evals.verify.guarding import guard_stream as guard_stream
 from rag_evals.verify.guarding import guard_sync as guard_sync
 
-NAMES: Mapping[str, Sequence[str]]
 __version__: str
 __all__: list[str]
 
-def lazy_names(
-    door: str, names: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]: ...
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]: ...

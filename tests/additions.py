@@ -222,7 +222,10 @@ ADDITIONS: Mapping[str, Mapping[str, Content]] = {
     },
     "add a verifier": {
         "verify/dummy.py": _VERIFIER,
-        "verify/__init__.py": after("NAMES = {\n", '    "dummy": ("DummyVerifier",),\n'),
+        "verify/__init__.pyi": after(
+            "import DecisionVerifier as DecisionVerifier\n",
+            "from rag_evals.verify.dummy import DummyVerifier as DummyVerifier\n",
+        ),
         "verify/judge_string.py": after(
             "KINDS: Mapping[str, _Kind] = {\n", '    "dummy": _Kind("DummyVerifier"),\n'
         ),

@@ -74,7 +74,7 @@ def missing_elsewhere() -> Iterator[str]:
         if one.__name__ not in tests:
             yield f"tests/verify: no test of {one.__name__}"
         if one.__name__ not in verify.__all__:
-            yield f"rag_evals/verify/__init__.py: no line for {one.__name__}"
+            yield f"rag_evals/verify/__init__.pyi: no line for {one.__name__}"
 
 
 def verifiers() -> list[type]:

@@ -39,6 +39,7 @@ from rag_evals.run import Gate, GradingSession, Progress
 from rag_evals.run.engine.session import AsyncGradingSession
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from tests.labelled import labelled_rows
+from tests.sources import PACKAGE
 
 HOSTILE = "<script>alert(1)</script>\n\"'><img src=x onerror=alert(2)>&amp;\x1b[31m"
 LONG = HOSTILE * 200
@@ -163,7 +164,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
 def public_objects() -> dict[str, Callable[[], object]]:
     """Return the table, every shipped grader, and an example of every class of a result."""
     found = dict(OBJECTS)
-    graders = [room for room in rag_evals.NAMES if room.startswith("score_")]
+    graders = sorted(path.stem for path in PACKAGE.glob("score_*.py"))
     rooms = [rag_evals, *(import_module(f"rag_evals.{room}") for room in graders)]
     for name, value in ((name, getattr(room, name)) for room in rooms for name in room.__all__):
         if isinstance(value, base.Grader):

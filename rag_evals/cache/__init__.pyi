@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.cache.semantic import SemanticCache as SemanticCache
 from rag_evals.cache.statements import StatementCache as StatementCache
 from rag_evals.cache.statements import cached as cached

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.core.arguments import MISSING as MISSING
 from rag_evals.core.arguments import JudgeSettings as JudgeSettings
 from rag_evals.core.arguments import cache_variables as cache_variables

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.embedded.claims import PreparedStatement as PreparedStatement
 from rag_evals.embedded.claims import prepare_answer as prepare_answer
 from rag_evals.embedded.evidence import evidence_words as evidence_words

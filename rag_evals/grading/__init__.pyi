@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.grading.extract import ExtractedStatement as ExtractedStatement
 from rag_evals.grading.extract import Extractor as Extractor
 from rag_evals.grading.extract import SentenceExtractor as SentenceExtractor

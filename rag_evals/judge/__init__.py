@@ -5,13 +5,4 @@
 
 from rag_evals import lazy_names
 
-NAMES = {
-    "clients.build": ("endpoint_of", "judge_for", "model_of"),
-    "clients.decisions": ("DecisionCall",),
-    "clients.sdks": ("Client", "as_instructor"),
-    "pace.row_time": ("DEFAULT_TIMEOUT_SECONDS",),
-    "wire.ask": ("DEFAULT_REASKS", "AskOptions", "AsyncJudge", "model_in", "wanted_settings"),
-}
-"""The public names of this package, by the file that defines them."""
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

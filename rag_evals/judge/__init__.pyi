@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.judge.clients.build import endpoint_of as endpoint_of
 from rag_evals.judge.clients.build import judge_for as judge_for
 from rag_evals.judge.clients.build import model_of as model_of

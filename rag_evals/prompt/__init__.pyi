@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.prompt.escaping import TagEscaper as TagEscaper
 from rag_evals.prompt.rendering import Criterion as Criterion
 from rag_evals.prompt.rendering import Example as Example

@@ -2,12 +2,4 @@
 
 from rag_evals import lazy_names
 
-NAMES = {
-    "html_page": (
-        "comparison_html",
-        "report_html",
-    ),
-}
-"""The public names of this package, keyed by the module that defines them."""
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

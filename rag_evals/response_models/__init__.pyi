@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.response_models.rubrics import ChecklistResult as ChecklistResult
 from rag_evals.response_models.rubrics import ChunkLabelsResult as ChunkLabelsResult
 from rag_evals.response_models.rubrics import PassFailResult as PassFailResult

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.run.engine.evaluate import evaluate as evaluate
 from rag_evals.run.engine.evaluate import execute as execute
 from rag_evals.run.engine.session import GradingSession as GradingSession

@@ -12,38 +12,4 @@ lengths (`UnpairedScoresError`), and an invalid confidence, error or count (`Con
 
 from rag_evals import lazy_names
 
-NAMES = {
-    "agreement": (
-        "auroc_interval",
-        "best_threshold",
-        "calibration_error",
-        "krippendorff_interval",
-        "measure_agreement",
-    ),
-    "bands": (
-        "DEFAULT_BANDS",
-        "Band",
-        "band_of",
-        "build_bands",
-        "count_bands",
-        "majority",
-        "summarize_groups",
-    ),
-    "betting": ("GateTest", "SequentialGate", "gate_test"),
-    "corrected": ("CorrectedMean", "prediction_powered_mean"),
-    "intervals": ("Clusters", "Interval", "count_interval", "find_clusters", "mean_interval"),
-    "paired": ("compare_paired", "holm_adjusted"),
-    "ranks": ("average_precision", "hit_at", "ndcg_at", "reciprocal_rank"),
-    "tuned": (
-        "LEFT_OPEN",
-        "SureSide",
-        "error_bound",
-        "fit_logistic",
-        "fit_support_map",
-        "independent_rows",
-        "sure_side",
-    ),
-}
-"""The public names of this package, by module."""
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.stats.agreement import auroc_interval as auroc_interval
 from rag_evals.stats.agreement import best_threshold as best_threshold
 from rag_evals.stats.agreement import calibration_error as calibration_error

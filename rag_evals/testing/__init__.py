@@ -20,19 +20,4 @@ Requests go through the real client and network stack, so tests see what a provi
 
 from rag_evals import lazy_names
 
-NAMES = {
-    "scripted": (
-        "HttpError",
-        "JudgeRequest",
-        "Raw",
-        "Reply",
-        "Reset",
-        "Script",
-        "ScriptedJudge",
-        "Stall",
-        "Wire",
-    ),
-}
-"""The public names of this package, by module."""
-
-__getattr__, __dir__, __all__ = lazy_names(__name__, NAMES)
+__getattr__, __dir__, __all__ = lazy_names(__name__)

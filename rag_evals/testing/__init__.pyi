@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.testing.scripted import HttpError as HttpError
 from rag_evals.testing.scripted import JudgeRequest as JudgeRequest
 from rag_evals.testing.scripted import Raw as Raw

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.text.language import LANGUAGE_CODES as LANGUAGE_CODES
 from rag_evals.text.language import LANGUAGE_NAMES as LANGUAGE_NAMES
 from rag_evals.text.language import READ_WELL as READ_WELL

@@ -1,4 +1,4 @@
-# Written by `python -m tools.generate` from the table in __init__.py.
+# The public names: `rag_evals.lazy_names` and type checkers read them here.
 from rag_evals.verify.cascade import CascadeVerifier as CascadeVerifier
 from rag_evals.verify.classifier import HHEM as HHEM
 from rag_evals.verify.classifier import ClassifierVerifier as ClassifierVerifier

@@ -4,12 +4,11 @@ python -m tools.generate            write
 python -m tools.generate --check    write nothing; exit with 1 when a file is stale
 """
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools.generate import cli_help, doors, graders
+from tools.generate import cli_help, graders
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "rag_evals"
@@ -21,14 +20,8 @@ def texts() -> Iterator[tuple[Path, str]]:
     files = graders.grader_files(PACKAGE)
     for place in ("pyproject.toml", "docs/architecture.md"):
         yield ROOT / place, graders.with_layer(_read(ROOT / place), files)
-    root = PACKAGE / "__init__.py"
-    source = _formatted(graders.with_names(_read(root), files), root)
-    yield root, source
-    for door in doors.doors(PACKAGE):
-        package = ".".join(door.parent.relative_to(ROOT).parts)
-        path = door.with_suffix(".pyi")
-        text = doors.stub(source if door == root else _read(door), package)
-        yield path, _formatted(text, path)
+    stub = PACKAGE / "__init__.pyi"
+    yield stub, graders.with_names(_read(stub), files)
     docs = ROOT / "docs"
     entries = graders.with_entries(_read(docs / "api.md"), files)
     yield docs / "api.md", cli_help.with_options(graders.with_verifiers(entries))
@@ -60,21 +53,6 @@ def main(arguments: list[str]) -> int:
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
-
-
-def _formatted(text: str, path: Path) -> str:
-    """Return Python text in the house's format."""
-    ruff = [Path(sys.executable).with_name("ruff")]
-    for verb in (["check", "--quiet", "--select=I", "--fix"], ["format", "--quiet"]):
-        text = subprocess.run(
-            [*ruff, *verb, "--stdin-filename", str(path), "-"],
-            cwd=ROOT,
-            input=text,
-            capture_output=True,
-            encoding="utf-8",
-            check=True,
-        ).stdout
-    return text
 
 
 if __name__ == "__main__":

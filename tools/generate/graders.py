@@ -60,17 +60,17 @@ MODULE_ONLY = {"HHEMFaithfulness", "Rag", "RetrievalRanks"}
 """Graders that are rarely imported: their file has them, and the root has not."""
 
 
-def with_names(source: str, files: list[GraderFile]) -> str:
-    """Return `rag_evals/__init__.py` with the lines of all graders in its table."""
-    line = re.compile(r' {4}"score_\w+": \((?:[^()]*)\),\n')
-    first = next(line.finditer(source)).start()
-    lines = ""
-    for one in files:
-        names = [f'"{name}"' for name in sorted(one.graders) if name not in MODULE_ONLY]
-        if not names:
-            continue
-        lines += f'    "{one.module}": ({", ".join(names)}{"," * (len(names) == 1)}),\n'
-    return source[:first] + lines + line.sub("", source[first:])
+def with_names(stub: str, files: list[GraderFile]) -> str:
+    """Return `rag_evals/__init__.pyi` with a line for each grader."""
+    line = re.compile(r"from rag_evals\.score_.*\n")
+    first = next(line.finditer(stub)).start()
+    lines = "".join(
+        f"from rag_evals.{one.module} import {name} as {name}\n"
+        for one in files
+        for name in sorted(one.graders)
+        if name not in MODULE_ONLY
+    )
+    return stub[:first] + lines + line.sub("", stub[first:])
 
 
 def with_entries(page: str, files: list[GraderFile]) -> str:
