@@ -91,28 +91,6 @@ def type_name(model: type) -> str:
     return f"{model.__module__}:{model.__qualname__}"
 
 
-def read_result(
-    fields: Mapping[str, Any],
-    name: str | None,
-    known: Mapping[str, type[BaseModel]],
-) -> BaseModel | None:
-    """Parse a stored result into its class; None if the class is unknown.
-
-    Raises:
-        ValidationError: The fields are damaged.
-    """
-    model = None if name is None else known.get(name) or _find_class(name)
-    if model is None:
-        return None
-    try:
-        return model.model_validate(fields)
-    except ValidationError:
-        if model.__module__.startswith("rag_evals."):
-            raise  # Built-in classes can read what they wrote, so the line is damaged.
-        # The fields of a user's class may have changed.
-        return None
-
-
 def _find_class(name: str) -> type[BaseModel] | None:
     """Find a class of this package or of a loaded module; import nothing else."""
     module_name, _, qualified = name.partition(":")
@@ -474,13 +452,19 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 
 def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
+    """Parse a stored result into its class, or a `StoredResult` if the class is unknown."""
+    name = values.get("result_type")
+    model = None if name is None else known.get(name) or _find_class(name)
+    if model is None:
+        return StoredResult.of(values)
     try:
-        found = read_result(values["result"], values.get("result_type"), known)
+        return model.model_validate(values["result"])
     except ValidationError as error:
+        if not model.__module__.startswith("rag_evals."):
+            # The fields of a user's class may have changed.
+            return StoredResult.of(values)
         where = f"row {values['sample_id']!r}, grader {values['grader']!r}"
-        fault = fault_of(error)
-        raise DataError(f"{where}: the result is no {values['result_type']}: {fault}") from error
-    return StoredResult.of(values) if found is None else found
+        raise DataError(f"{where}: the result is no {name}: {fault_of(error)}") from error
 
 
 def outcome_of(
