@@ -1,4 +1,4 @@
-"""Cascades: a cheap verifier decides when it is sure, and a better one decides the rest."""
+"""Cascades: a better verifier judges only the claims that a cheap verifier is unsure about."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from rag_evals.core import (
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify.tuned import TunedVerifier, Tuning
 
-# On labelled data, "not supported" is wrong too often at any support: up to 52 % below 0.2.
+# On labelled data, "not supported" is too often wrong at any support: up to 52 % below 0.2.
 DEFAULT_UNSURE = (0.0, 0.8)
 
 
@@ -28,10 +28,10 @@ class CascadeVerifier:
     """Calls the second verifier only for claims that the first one is unsure about.
 
     Args:
-        first: Decides claims whose support is outside the band.
-        then: Decides the remaining claims.
-        unsure: The support band, from 0 to 1, both ends included. It must include the threshold of
-            `first`. A tuned verifier that goes first has its own band.
+        first: Judges every claim; its verdict is final if the support is outside the band.
+        then: Judges the remaining claims.
+        unsure: The support band, from 0 to 1, inclusive. It must include the threshold of `first`.
+            If `first` is tuned, the band learned from its labels applies instead.
 
     Raises:
         ConfigurationError: The band is invalid, or `first` is never unsure.
@@ -61,9 +61,8 @@ class CascadeVerifier:
             )
         if threshold is not None and not low <= threshold <= high and not is_tuned:
             raise ConfigurationError(
-                f"the threshold of {name!r} is {threshold:g}, outside of unsure={(low, high)!r}: "
-                "sure statements would get wrong verdicts; choose a threshold inside, or widen "
-                "unsure"
+                f"the threshold of {name!r} is {threshold:g}, outside unsure={(low, high)!r}: "
+                "confident verdicts would be wrong; choose a threshold inside, or widen unsure"
             )
         first = self.first.adapt(VerifierChanges(may_decline=True))
         object.__setattr__(self, "first", first)
@@ -76,7 +75,7 @@ class CascadeVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """The combined traits; warnings come from the first verifier, which decides most claims."""
+        """The combined traits; warnings come from the first verifier, which judges most claims."""
         one, other = self.first.traits, self.then.traits
         modes = {one.cache_mode, other.cache_mode}
         return VerifierTraits(
@@ -90,7 +89,7 @@ class CascadeVerifier:
             cache_mode=next((mode for mode in ("semantic", "exact") if mode in modes), None),
             warn=one.warn,
             check=self._check,
-            # The second verifier decides claims in languages that the first does not support.
+            # The second verifier judges claims in languages that the first does not support.
             languages=other.languages,
         )
 
@@ -109,7 +108,7 @@ class CascadeVerifier:
         return fingerprint("cascade", *parts)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Decide all claims with the first verifier, then the uncertain ones with the second."""
+        """Judge all claims with the first verifier, then the uncertain ones with the second."""
         verdicts = yield from _named(self.first, claims, chunks)
         unsure = [place for place, one in enumerate(verdicts) if not self._is_sure(one)]
         if unsure:
@@ -134,13 +133,13 @@ def _named(
 
 
 def with_tunings(verifier: Verifier, tunings: Sequence[Tuning], *, prompt: str) -> Verifier:
-    """Return the verifier with each stage tuned by its own file."""
+    """Return the verifier with each tuning applied to the stage of that name."""
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
         if one.stage not in names:
             raise ConfigurationError(
-                f"the tuned file is for {one.stage!r}, and the judge has no such stage; "
-                f"there is {', '.join(map(repr, names))}"
+                f"the tuned file is for {one.stage!r}, but the judge has no such stage; expected "
+                f"one of {', '.join(map(repr, names))}"
             )
     by_stage = {one.stage: one for one in tunings}
     return _tuned(verifier, by_stage, prompt, ()) if tunings else verifier
@@ -178,14 +177,14 @@ def _tuned(
     if tuning is None:
         return verifier
     if tuning.judge != verifier.fingerprint():
-        changed = "for another version of it (its model, settings or threshold differ)"
+        changed = "for another version of the verifier (its model, settings or threshold differ)"
     elif tuning.prompt != prompt:
-        changed = "for statements found in another way (prompt, language or extractor)"
+        changed = "for statements extracted differently (prompt, language or extractor)"
     elif tuning.before != before:
-        changed = "for other verifiers before it in the cascade, or the same ones tuned differently"
+        changed = "for a cascade with other verifiers before this one, or with other tunings"
     else:
         return TunedVerifier(verifier, tuning)
     raise ConfigurationError(
-        f"the tuned file for {tuning.stage!r} is stale or foreign: it is {changed}; run "
-        "`rag-evals judge tune` again on a run of this judge"
+        f"the tuned file for {tuning.stage!r} does not match this judge: it was made {changed}; "
+        "run `rag-evals judge tune` again on a run of this judge"
     )

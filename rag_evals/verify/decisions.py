@@ -1,6 +1,6 @@
 """Decision models, which return the probability that the chunks support a statement.
 
-Each question repeats its statement in full, because these models err if they must look it up.
+Each question repeats its statement in full, because these models err if they have to look it up.
 """
 
 import sys
@@ -29,7 +29,7 @@ from rag_evals.prompt.escaping import escape_tags
 from rag_evals.text import has_russian
 
 ChunkQuestions = Literal["choice", "none"]
-"""How supporting chunks are determined: by one choice per statement, or not at all."""
+"""How supporting chunks are found: by a multiple-choice question per statement, or not at all."""
 
 _VERSION = 2
 # The default threshold; runs report it as untuned.
@@ -37,24 +37,24 @@ _NOT_TUNED = 0.5
 _NO_CHUNK = "none"
 # Explains the verdicts.
 _READER = EmbeddedVerifier()
-# Tags used in the request; the data are escaped so that they cannot contain these tags.
+# Tags used in the request; data is escaped so that it cannot contain them.
 _TAGS = frozenset({"before", "chunk", "chunks", "question", "sentence", "statement"})
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionVerifier:
-    """Asks a decision model about all statements of a row in one request.
+    """Asks a decision model about all of a row's statements in one request.
 
     Args:
         endpoint: The model, such as `"decisions:openai/gpt-6-luna"`.
-        chunks: `"choice"` asks which chunk supports each statement; `"none"` does not, which is
-            cheaper.
-        threshold: Support from which a statement counts as supported, 0 to 1; None means 0.5, and
-            runs report that it was not tuned.
+        chunks: `"choice"` asks which chunk supports each statement; `"none"` skips this question,
+            which is cheaper.
+        threshold: Minimum support for a "supported" verdict, 0 to 1; None means 0.5, which runs
+            report as untuned.
         name: Name in results; if empty, the endpoint is used.
         is_hardened: Whether to escape the data.
-        may_decline: If True, a statement that the model declines gets a verdict with `doubt`
-            instead of failing its row; used for the first verifier in a cascade.
+        may_decline: If True, a statement that the model declines to judge gets a verdict with
+            `doubt` instead of failing its row. Set for the first verifier in a cascade.
     """
 
     endpoint: str
@@ -68,7 +68,7 @@ class DecisionVerifier:
     def __post_init__(self) -> None:
         if not read_endpoint(self.endpoint).decides:
             raise ConfigurationError(
-                f"{self.endpoint!r} names no decision model; expected 'decisions:' before it, as "
+                f"{self.endpoint!r} is not a decision model; expected the prefix 'decisions:', as "
                 "in 'decisions:openai/gpt-6-luna'"
             )
         if self.chunks not in get_args(ChunkQuestions):
@@ -81,17 +81,17 @@ class DecisionVerifier:
 
     @property
     def traits(self) -> VerifierTraits:
-        """Traits of a verifier that decides all statements of a row in one call."""
+        """Traits of a verifier that judges all of a row's statements in one call."""
         return VerifierTraits(
             threshold=self._limit,
             endpoints=(self.endpoint,),
-            # One call decides any number of statements.
+            # A call can cover any number of statements.
             batches=((self.name, sys.maxsize),),
             untuned=(self.name,) if self.threshold is None else (),
         )
 
     def adapt(self, changes: VerifierChanges) -> "DecisionVerifier":
-        """Return a copy without escaping, or for the first position in a cascade."""
+        """Return a copy that does not escape data, or that may decline statements."""
         return replace(
             self,
             is_hardened=self.is_hardened and changes.hardened,
@@ -138,7 +138,7 @@ class DecisionVerifier:
         yield Question(f"s{place}", f"{words['supported']}\n{about}")
         if self.chunks == "none" or count == 1:
             return
-        # One option is for "no chunk".
+        # One option means "no chunk".
         most = MOST_OPTIONS - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))
@@ -195,7 +195,7 @@ def _state(chunks: Sequence[str], tags: frozenset[str]) -> str:
 
 
 def _about(claim: Claim, words: Mapping[str, str], tags: frozenset[str]) -> str:
-    """Return a claim as shown in the question, with the sentences that it depends on."""
+    """Return a claim as shown in a question, with the texts that it depends on."""
     sentence, before, question = claim.setting
     parts = [_tagged("statement", claim.text, tags)]
     for tag, text in (("question", question), ("before", before), ("sentence", sentence)):

@@ -1,6 +1,6 @@
-"""Guardrails: the embedded judge decides each sentence of an answer within milliseconds.
+"""Guardrails: the embedded judge checks each sentence of an answer within milliseconds.
 
-No model is called and nothing is sent, so a server can check each answer before a user sees it.
+No data leaves the machine, so a server can check each answer before a user sees it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.text import READ_WELL, language_in, shortened
 
 MinSupport = float | Literal["balanced", "screen", "strict"]
-"""Support from which a sentence counts as supported: 0 to 1, or the name of a threshold."""
+"""Minimum support for a sentence to pass: 0 to 1, or the name of a threshold."""
 
 _AT_ONCE = 8
 # A sentence may have ended if text follows a full stop or a line break.
@@ -35,16 +35,16 @@ class GuardOptions(TypedDict, total=False):
     """Options of `guard`, `guard_sync` and `guard_stream`.
 
     Attributes:
-        question: The question, needed to understand short answers and pronouns.
-        min_support: Support from which a sentence counts as supported, 0 to 1; or "balanced" (the
-            default), "screen" (lets more pass) or "strict".
-        most_sentences: Maximum number of sentences to decide, at least 1; by default 200, which
-            take about a second. The rest of the answer does not pass, and `Guarded.bound` says why.
-        deadline_seconds: Processing time, above 0, after which the rest does not pass; None means
-            no deadline. Checked after every eight sentences; time spent waiting for a stream does
-            not count.
+        question: The question, needed to interpret pronouns and short answers.
+        min_support: Minimum support for a sentence to pass, 0 to 1; or "balanced" (the default),
+            "screen" (lets more pass) or "strict".
+        most_sentences: Maximum number of sentences to check, at least 1; the default of 200 takes
+            about a second. The remaining text does not pass, and `Guarded.bound` states the limit.
+        deadline_seconds: Processing time, above 0, after which the remaining text does not pass;
+            None means no deadline. Checked after every eight sentences; time spent waiting for a
+            stream does not count.
         languages: Codes of languages besides English and Russian in which sentences may pass, such
-            as `["de"]`; `["any"]` means all.
+            as `["de"]`; `["any"]` allows every language.
     """
 
     question: str | None
@@ -62,14 +62,14 @@ class GuardedSentence:
         text: `answer[start:end]`.
         start: Start offset in the answer, in characters.
         end: End offset in the answer, exclusive.
-        is_supported: True if the context supports it; None if it contains no claim, as in a
+        is_supported: True if the context supports the sentence; None if it makes no claim, like a
             greeting, a question, a heading or code.
-        support: Strength of the support, 0 to 1; None if it contains no claim.
-        reason: Reason for the verdict; empty if it contains no claim.
-        chunk_ids: Indexes of the chunks that support it.
-        is_decided: False for the rest of an answer after a limit: it does not pass, and `reason`
-            states the limit. Also False in a language that the embedded judge does not support;
-            `support` is then what it would have been.
+        support: Strength of the support, 0 to 1; None if the sentence makes no claim.
+        reason: Reason for the verdict; empty if the sentence makes no claim.
+        chunk_ids: Indexes of the supporting chunks.
+        is_decided: False for text beyond a limit, which does not pass; `reason` states the limit.
+            Also False for a sentence in a language that the embedded judge does not support; its
+            `support` is computed anyway.
     """
 
     text: str
@@ -92,10 +92,10 @@ class Guarded:
     """An answer with a verdict for each sentence.
 
     Attributes:
-        sentences: All sentences, in order. If a limit was reached, the rest of the answer is one
+        sentences: All sentences, in order. If a limit was reached, the remaining text is a single
             undecided sentence.
-        warnings: Why the verdicts cannot be trusted, such as an answer in a language that the
-            embedded judge does not support, in which no claim passes.
+        warnings: Reasons not to trust the verdicts, such as an answer in a language that the
+            embedded judge does not support. No claim in such a language passes.
         decided_by: Name of the judge.
     """
 
@@ -105,12 +105,12 @@ class Guarded:
 
     @property
     def unsupported(self) -> tuple[GuardedSentence, ...]:
-        """The sentences that contain claims not supported by the context."""
+        """The sentences with claims that the context does not support."""
         return tuple(one for one in self.sentences if one.is_supported is False)
 
     @property
     def bound(self) -> str | None:
-        """The limit that was reached, or None if every sentence was decided."""
+        """The limit that was reached, if any."""
         left = (one for one in self.sentences if not one.is_decided and one.support is None)
         return next((one.reason for one in left), None)
 
@@ -133,7 +133,7 @@ class Guarded:
 
 
 async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide each sentence of an answer in a thread, without blocking the event loop.
+    """Check each sentence of an answer in a thread, without blocking the event loop.
 
     Args:
         answer: The answer to check.
@@ -148,10 +148,10 @@ async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptio
 
 
 def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
-    """Decide each sentence of an answer in the current thread; see `guard`."""
+    """Check each sentence of an answer in the current thread; see `guard`."""
     guarding = _Guarding(context, **options)
     if answer is None:
-        raise DataError("answer is None; expected a text")
+        raise DataError("answer is None; expected a string")
     sentences = tuple(guarding.decided(answer, 0))
     return Guarded(sentences, guarding.warnings(answer, sentences))
 
@@ -159,10 +159,11 @@ def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOption
 async def guard_stream(
     tokens: AsyncIterable[str | None], context: ContextInput, **options: Unpack[GuardOptions]
 ) -> AsyncIterator[GuardedSentence]:
-    """Decide each sentence of an answer as soon as it is complete, while the rest is generated.
+    """Check each sentence of a streamed answer as soon as the sentence is complete.
 
-    A sentence is complete when the next word arrives; "Dr." and "3." do not end one. Sentences are
-    the same as in `guard`, unless later text changes how earlier text is read, as in tables.
+    A sentence is complete when the first word of the next one arrives; "Dr." and "3." do not end a
+    sentence. The sentences are the same as in `guard`, unless later text changes how earlier text
+    is parsed, as in tables.
 
     Args:
         tokens: Pieces of the answer, of any length; None and empty pieces are skipped.
@@ -175,8 +176,8 @@ async def guard_stream(
     guarding = _Guarding(context, **options)
     if not isinstance(tokens, AsyncIterable):
         raise ConfigurationError(
-            f"tokens is {type(tokens).__name__}; expected an asynchronous stream of texts, as "
-            "`async for` reads; for a whole answer there is guard(answer, context)"
+            f"tokens is {type(tokens).__name__}; expected an asynchronous iterable of strings; "
+            "for a complete answer, use guard(answer, context)"
         )
     text, seen = "", 0
     async for token in tokens:
@@ -219,8 +220,8 @@ class _Guarding:
         self._sentences, self._seconds = 0, 0.0
 
     def decided(self, text: str, seen: int, *, more_follows: bool = False) -> list[GuardedSentence]:
-        """Decide the sentences after `seen`; if more text follows, only the complete ones."""
-        # Imported here: it is slow to load, and most programs never use a guard.
+        """Check the sentences after `seen`; if more text follows, only the complete ones."""
+        # Imported lazily: it is slow to load, and most programs never use a guard.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         if not more_follows:

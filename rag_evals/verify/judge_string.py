@@ -35,7 +35,7 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 class _Kind(NamedTuple):
     """A type of verifier: its class in `rag_evals.verify`, or a function that parses the string.
 
-    Messages call it `what`; `example` is empty if nothing follows the prefix.
+    Error messages call it `what`; `example` is empty if nothing follows the prefix.
     """
 
     make: str | Callable[[str], Verifier | None]
@@ -51,7 +51,7 @@ def _embedded(part: str) -> Verifier | None:
     if prefix != EMBEDDED:
         return None
     if colon and not weights:
-        raise ConfigurationError(f"judge {part!r} names no file; expected embedded:weights.json")
+        raise ConfigurationError(f"judge {part!r} needs a file; expected embedded:weights.json")
     try:
         limit: Any = float(threshold) if at else None
     except ValueError:
@@ -95,11 +95,11 @@ def read_judge(spec: str) -> JudgeSpec:
     """Parse the value of `--judge` or `client=`.
 
     Args:
-        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of them as `A>B`, where B decides the
-            statements that A is unsure about. `PROVIDER/MODEL@http://HOST/v1` is a server with the
-            OpenAI API. `embedded:FILE` uses weights from the training command; a trailing
+        spec: `embedded`, `hf:MODEL`, `PROVIDER/MODEL`, or two of these as `A>B`, in which B judges
+            the statements that A is unsure about. `PROVIDER/MODEL@http://HOST/v1` is a server with
+            the OpenAI API. `embedded:FILE` uses weights written by the training command; a trailing
             `@strict` or `@0.8` sets the threshold. `embedded?languages=de,fr` accepts verdicts in
-            these languages besides English and Russian; `any` accepts all languages.
+            these languages besides English and Russian; `any` accepts every language.
             `hf:MODEL?device=cuda:0&batch_size=32` sets arguments of `ClassifierVerifier`.
             `decisions:openai/gpt-6-luna` and `decisions:MODEL@URL` call a decision model;
             `?chunks=none&threshold=0.7` sets arguments of `DecisionVerifier`.
@@ -117,8 +117,8 @@ def read_judge(spec: str) -> JudgeSpec:
     cheap = _verifier(first.strip())
     if cheap is None or not then.strip():
         raise ConfigurationError(
-            f"judge {spec!r}: expected a local verifier, '>' and who decides the rest, such as "
-            "'embedded>openai/gpt-4o-mini'"
+            f"judge {spec!r}: expected a local verifier, '>' and a judge for uncertain statements, "
+            "such as 'embedded>openai/gpt-4o-mini'"
         )
     rest = read_judge(then.strip())
     second = rest.verifier or LLMVerifier(name=rest.endpoint or "")
@@ -142,13 +142,13 @@ def _verifier(part: str) -> Verifier | None:
     kind = KINDS[prefix]
     if not isinstance(kind.make, str):
         return kind.make(part)
-    # Imported on first use, to keep the import of the package fast.
+    # Imported on first use, so that importing the package stays fast.
     make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
     model, _, query = part.partition("?")
     if not kind.example:
         return make() if part == prefix else None
     if model == prefix:
-        raise ConfigurationError(f"judge {part!r} names no model; expected {kind.example!r}")
+        raise ConfigurationError(f"judge {part!r} needs a model; expected {kind.example!r}")
     # `DecisionVerifier` expects the prefix.
     named = model if prefix == DECISION_PREFIX else model.removeprefix(prefix)
     return make(named, **_options(query, kind))
@@ -160,7 +160,7 @@ def _options(query: str, kind: _Kind) -> dict[str, Any]:
         wanted = kind.options.get(name)
         if wanted is None:
             raise ConfigurationError(
-                f"no option {name!r} for {kind.what}; there are: {', '.join(kind.options)}"
+                f"no option {name!r} for {kind.what}; options are: {', '.join(kind.options)}"
             )
         try:
             options[name] = _TRUTH[value.lower()] if wanted is bool else wanted(value)

@@ -1,4 +1,4 @@
-"""The LLM verifier, and the base class of parts that call a judge with their own prompt."""
+"""The LLM verifier, and the base class of components that call a judge with their own prompt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -67,7 +67,7 @@ class PromptedPart:
 
     shipped: ClassVar[str]
     reply_model: ClassVar[type[JudgeModel]]
-    # What a custom template must show, and which fields its examples must have.
+    # Fields that a custom template must show, and fields that its examples must have.
     shows: ClassVar[tuple[str, ...]]
     example_needs: ClassVar[tuple[str, ...]]
 
@@ -116,7 +116,7 @@ class PromptedPart:
         return {}
 
     def _examples_in(self, prompt: Prompt) -> ShownList:
-        """Return the examples for a prompt in one language; each is read once."""
+        """Return the examples for a prompt in one language, parsed only once."""
         if prompt.origin not in self._read_examples:
             self._read_examples[prompt.origin] = examples_of(
                 prompt, self.examples, self.reply_model, needs=self.example_needs
@@ -133,19 +133,19 @@ class LLMVerifier(PromptedPart):
 
     Args:
         batch_size: Statements per call, at least 1.
-        model: Model to ask; None uses the client's.
+        model: Model to call; None uses the client's.
         endpoint: A separate judge, such as `"openai/gpt-4o"`; None uses the grader's judge.
         name: Name in results; if empty, the endpoint, the model or `judge` is used.
         language: Language of samples that do not specify one, such as `ru`; None means English.
-        prompt: A template that shows `statements` and `chunks`, lists of texts, and may show
+        prompt: A template that shows the lists `statements` and `chunks`, and may show
             `statement_settings`: for each statement, the `question`, the text `before` it and its
             `sentence`, or None if it does not depend on them. None uses the shipped prompt.
-        examples: Few-shot examples; None uses the prompt's.
+        examples: Few-shot examples; None uses those in the prompt.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
         ConfigurationError: A setting is invalid, or both `model` and `endpoint` specify a model.
-        PromptError: The prompt does not parse, or does not show statements and chunks.
+        PromptError: The prompt cannot be parsed, or does not show statements and chunks.
     """
 
     shipped: ClassVar[str] = "verify_statements"
@@ -163,8 +163,8 @@ class LLMVerifier(PromptedPart):
             read_endpoint(self.endpoint)
             if self.model is not None:
                 raise ConfigurationError(
-                    f"endpoint {self.endpoint!r} names a model, and so does model={self.model!r}; "
-                    "give one"
+                    f"endpoint {self.endpoint!r} and model={self.model!r} both specify a model; "
+                    "give only one"
                 )
         object.__setattr__(self, "name", self.name or self.endpoint or self.model or "judge")
         super().__post_init__()
@@ -235,7 +235,7 @@ class LLMVerifier(PromptedPart):
 
 
 def _setting(claim: Claim, tags: frozenset[str]) -> dict[str, str | None] | None:
-    """Return the texts a claim depends on, for the prompt; None if it depends on nothing."""
+    """Return the texts that a claim depends on, escaped for the prompt; None if there are none."""
     parts = dict(zip(("sentence", "before", "question"), claim.setting, strict=True))
     if not any(parts.values()):
         return None

@@ -1,7 +1,7 @@
-"""Tuned verifiers: labels tell what a support means, and how certain a verdict is.
+"""Tuned verifiers, whose support and confidence are calibrated with labels.
 
 `judge tune` fits a map from a verifier's support to a probability, and a logistic map from several
-signals of a result, such as the support and the quotes, to the probability that it is right.
+signals, such as the support and the quotes, to the probability that a verdict is right.
 """
 
 import math
@@ -61,17 +61,17 @@ class AgreementFigures(_TunedPart):
 
 
 class Promise(_TunedPart):
-    """When a cascade may rely on this verifier's verdict.
+    """When a cascade may accept a verifier's verdict as final.
 
     Attributes:
-        max_error: Share of these verdicts that may be wrong, on each side.
-        confidence: How often this holds for both sides at once, over all draws of labels. Among
-            the draws with which anything is decided, it may fail more often.
-        supported_from: Support from which it decides "supported"; None if it never does.
-        unsupported_up_to: Support up to which it decides "not supported"; None if it never does.
-        expected_error: Share of wrong verdicts among the labelled statements it decides; None if it
-            decides none.
-        decided_share: Share of the labelled statements that it decides.
+        max_error: Maximum share of wrong verdicts among the final ones, on each side.
+        confidence: Probability that this holds for both sides at once, over all draws of labels.
+            It may fail more often among the draws in which any verdict is final.
+        supported_from: Minimum support of a final "supported"; None if there is none.
+        unsupported_up_to: Maximum support of a final "not supported"; None if there is none.
+        expected_error: Share of wrong verdicts among those that are final for labelled statements;
+            None if there are none.
+        decided_share: Share of the labelled statements whose verdict is final.
     """
 
     max_error: float = Field(gt=0, lt=1)
@@ -82,15 +82,15 @@ class Promise(_TunedPart):
     decided_share: float = _Share
 
     def covers(self, support: float) -> bool:
-        """Return True if the verifier may decide alone at this support."""
+        """True if a verdict with this support is final."""
         low, high = self.unsupported_up_to, self.supported_from
         return (high is not None and support >= high) or (low is not None and support <= low)
 
     def __str__(self) -> str:
         if self.expected_error is None:
             return (
-                f"decides nothing: no support from which at most {self.max_error:.1%} of its "
-                "verdicts are wrong"
+                "decides nothing: no limit keeps the share of wrong verdicts at or below "
+                f"{self.max_error:.1%}"
             )
         low, high = self.unsupported_up_to, self.supported_from
         limits = [] if high is None else [f"supported from {high:.3f}"]
@@ -98,8 +98,8 @@ class Promise(_TunedPart):
         return (
             f"decides {self.decided_share:.0%} alone ({', '.join(limits)}); wrong in "
             f"{self.expected_error:.1%} of these labels, promised at most {self.max_error:.1%} "
-            f"({self.confidence:.0%} confidence, over all draws of labels, those that decide "
-            "nothing among them)"
+            f"({self.confidence:.0%} confidence, over all draws of labels, including those that "
+            "decide nothing)"
         )
 
 
@@ -110,7 +110,7 @@ class Confidence(_TunedPart):
         auroc: How often a wrong verdict is less certain than a right one, on held-out rows;
             `auroc_low` and `auroc_high` are its 95 % interval.
         weights: Weight of each signal, in log-odds; empty if the interval includes 0.5.
-        limit: Confidence below which a verdict is one of the least certain.
+        limit: Confidence below which a verdict is among the least certain.
         skipped: Share of the labelled verdicts below the limit.
         error: Share of wrong verdicts, on held-out rows.
         error_kept: The same, excluding the least certain verdicts.
@@ -139,7 +139,7 @@ class Confidence(_TunedPart):
         if not self.weights:
             return f"no signal: the {auroc} of being wrong includes 0.5"
         return (
-            f"{auroc} of being wrong; without the least sure {self.skipped:.0%}, "
+            f"{auroc} of being wrong; without the least certain {self.skipped:.0%}, "
             f"{self.error_kept:.1%} of verdicts are wrong instead of {self.error:.1%}, and at most "
             f"{self.bound:.1%} (95 % confidence)"
         )
@@ -153,16 +153,17 @@ class Tuning(_TunedPart):
         judge: The verifier's fingerprint when it was tuned.
         prompt: Fingerprint of the extractor.
         languages: Two-letter codes of the answers' languages; empty if unknown.
-        before: Fingerprints of the verifiers before it in a cascade, in order.
-        threshold: Support, before mapping, from which a statement counts as supported.
-        level: Whether statements were labelled, or rows, where the weakest statement counts.
+        before: Fingerprints of the verifiers before this one in a cascade, in order.
+        threshold: Minimum support for a "supported" verdict, before mapping.
+        level: What was labelled: statements, or rows, each judged by its weakest statement.
         labels_from: Files or columns from which the labels were read.
-        agreement_before: Agreement with the verifier's own threshold and support.
-        agreement_after: Agreement with the tuned ones, on rows held out of tuning.
-        promise: None if only rows are labelled.
+        agreement_before: Agreement with the labels before tuning.
+        agreement_after: Agreement with the labels after tuning, on held-out rows.
+        promise: When a cascade may accept a verdict; None if only rows are labelled.
         spread: Quantiles of the labelled statements' support, before mapping.
-        worth: Effective number of independent rows in the labels.
-        confidence: None if there are too few labels to fit it.
+        worth: Effective number of independent labelled rows.
+        confidence: The map to the probability that a verdict is right; None if there are too few
+            labels to fit it.
     """
 
     format: Literal[1] = 1
@@ -199,8 +200,8 @@ class Tuning(_TunedPart):
 
     @property
     def source(self) -> str:
-        """A description of the labels, for example "40 labels of gold.csv"."""
-        named = f" of {', '.join(self.labels_from)}" if self.labels_from else ""
+        """A description of the labels, for example "40 labels from gold.csv"."""
+        named = f" from {', '.join(self.labels_from)}" if self.labels_from else ""
         noun = "labels" if self.level == "statement" else "labels of rows"
         return f"{self.labels} {noun}{named}"
 
@@ -217,17 +218,17 @@ class Tuning(_TunedPart):
         before, after = self.agreement_before, self.agreement_after
         return "\n".join(
             [
-                f"{self.stage}: tuned by {self.source} in {self.rows} rows",
+                f"{self.stage}: tuned with {self.source} in {self.rows} rows",
                 f"  map                 {self.map_kind} (slope {self.slope:.2f}, "
                 f"intercept {self.intercept:.2f})",
-                f"  threshold           {self.threshold:.3f}, which the map reads as "
-                f"{self.threshold_shown:.3f}; best at {self.objective}",
+                f"  threshold           {self.threshold:.3f}, "
+                f"mapped to {self.threshold_shown:.3f}; best for {self.objective}",
                 f"  balanced accuracy   {before} before, {after} after",
                 f"  calibration error   {before.calibration_error:.3f} before, "
                 f"{after.calibration_error:.3f} after",
-                "  after: on rows left out of tuning, each tenth by the other nine",
+                "  after: on held-out rows, each tenth with a fit to the other nine",
                 f"  in a cascade        {self.promise or 'no promise: only rows are labelled'}",
-                f"  confidence          {self.confidence or 'not learnt: too few are wrong'}",
+                f"  confidence          {self.confidence or 'not fitted: too few are wrong'}",
             ]
         )
 
@@ -249,7 +250,7 @@ def read_tunings(given: Tuned) -> tuple[Tuning, ...]:
     stages = [one.stage for one in read]
     for stage in stages:
         if stages.count(stage) > 1:
-            raise ConfigurationError(f"two tuned files are for {stage!r}; give one for each stage")
+            raise ConfigurationError(f"two tuned files are for {stage!r}; give only one per stage")
     return read
 
 
@@ -258,19 +259,19 @@ def _read(path: object) -> Tuning:
         return path
     if not isinstance(path, str | Path):
         raise ConfigurationError(
-            f"tuned has {path!r}; expected a file that `rag-evals judge tune` wrote, or what tune "
-            "returned"
+            f"tuned has {path!r}; expected a file written by `rag-evals judge tune`, or a result "
+            "of tune"
         )
     shown = repr(str(path))
     if fault := fault_of(Path(path)):
-        raise DataError(f"{shown} {fault}; expected a file that `rag-evals judge tune` wrote")
+        raise DataError(f"{shown} {fault}; expected a file written by `rag-evals judge tune`")
     try:
         return Tuning.model_validate_json(Path(path).read_bytes())
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise DataError(
-            f"{shown} is not a file of `rag-evals judge tune`: {where + ': ' if where else ''}"
+            f"{shown} was not written by `rag-evals judge tune`: {where + ': ' if where else ''}"
             f"{first['msg']}"
         ) from None
 
@@ -281,11 +282,11 @@ class TunedVerifier:
 
     Args:
         verifier: The verifier that was tuned.
-        tuning: Its map and threshold; not applied to answers in languages without labels.
-        goes_first: True if statements not covered by the promise go to another verifier.
+        tuning: The map and threshold, which do not apply to answers in languages without labels.
+        goes_first: Whether statements not covered by the promise go to another verifier.
 
     Raises:
-        ConfigurationError: The verifier goes first, but its promise does not cover either side.
+        ConfigurationError: The verifier goes first, but has no promise, or one that covers nothing.
     """
 
     verifier: Verifier
@@ -348,14 +349,14 @@ class TunedVerifier:
         tuning, promise = self.tuning, self.tuning.promise
         if promise is None:
             raise ConfigurationError(
-                f"the tuned file of {tuning.stage!r} promises nothing: it has labels of whole rows "
-                "only; label statements, or rows of one statement, and tune again"
+                f"the tuned file for {tuning.stage!r} makes no promise, because only whole rows "
+                "are labelled; label statements, or rows with one statement, and tune again"
             )
         if promise.supported_from is None and promise.unsupported_up_to is None:
             raise ConfigurationError(
-                f"the {tuning.stage} judge decides nothing here: {tuning.source} show no support "
-                f"from which at most {promise.max_error:.1%} of its verdicts are wrong; use the "
-                "judge after it alone, give more labels, or allow a larger --max-error"
+                f"the {tuning.stage} judge decides nothing here: in {tuning.source}, no limit "
+                f"keeps the share of wrong verdicts at or below {promise.max_error:.1%}; use only "
+                "the judge after it, add labels, or raise --max-error"
             )
         return promise
 
@@ -368,7 +369,7 @@ class TunedVerifier:
         low, high = self._promise.unsupported_up_to, self._promise.supported_from
         if high is not None:
             limit = min(limit, high)
-        # "not supported" is decided up to and including the lower limit.
+        # "not supported" is final up to and including the lower limit.
         if low is not None and limit <= low:
             limit = high if high is not None else (low + 1) / 2
         return limit
@@ -441,7 +442,7 @@ def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confiden
 
 
 def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
-    """Return a result's signals about a verdict, available without labels: numbers around 0."""
+    """Return signals of a verdict's certainty, as numbers around 0; no labels are needed."""
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))
     own = 0.0 if finding.support is None else _clear_odds(finding.support)
@@ -464,7 +465,7 @@ def _clear_odds(support: float) -> float:
 
 @lru_cache(maxsize=2_048)
 def _compared(text: str, chunks: tuple[str, ...]) -> tuple[float, float, float]:
-    """Return the share of words in the closest passages, missing numbers, and embedded support."""
+    """Return the word coverage minus 0.5, whether a number is missing, and the embedded support."""
     if not any(map(str.strip, chunks)):
         return 0.0, 0.0, 0.5
     (verdict,) = _READER.verify([text], chunks)

@@ -183,8 +183,8 @@ def test_every_door_takes_a_tuned_file(door: Callable[..., Outcome], tmp_path: P
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (Numbered(threshold=0.6), "stale or foreign: it is for another version"),
-        (Numbered("other"), "is for 'numbered', and the judge has no such stage"),
+        (Numbered(threshold=0.6), "does not match this judge: it was made for another version"),
+        (Numbered("other"), "is for 'numbered', but the judge has no such stage"),
     ],
 )
 def test_a_stale_or_foreign_file_is_refused(changed: Numbered, message: str) -> None:
@@ -199,7 +199,7 @@ def test_statements_found_in_another_way_are_foreign(scripted: Start) -> None:
     tuning = tune(graded(rows()))
     extracting = TwoStepFaithfulness.with_parts(verifier=Numbered())
 
-    with pytest.raises(ConfigurationError, match="found in another way"):
+    with pytest.raises(ConfigurationError, match="extracted differently"):
         evaluate(rows(2), extracting, "openai/m", tuned=tuning)
     with pytest.raises(ConfigurationError, match="has no verifier to use the tuned file"):
         evaluate(rows(2), "chunk_utility", "openai/m", tuned=tuning)
@@ -266,7 +266,7 @@ def test_a_later_stage_is_bound_to_those_before_it() -> None:
 
     three = CascadeVerifier(Numbered(), CascadeVerifier(Numbered("second"), Numbered("third")))
     graded(rows(2), cascade, tuned=[first, second])
-    with pytest.raises(ConfigurationError, match="other verifiers before it"):
+    with pytest.raises(ConfigurationError, match="other verifiers before this one"):
         graded(rows(2), cascade, tuned=second)
     with pytest.raises(ConfigurationError, match="the second judge decides nothing here"):
         graded(rows(2), three, tuned=[first, second])
@@ -289,7 +289,7 @@ def test_labels_of_whole_rows_tune_the_weakest_statement() -> None:
     tuning = tune(graded(data))
 
     assert (tuning.level, tuning.labels, tuning.promise) == ("row", 120, None)
-    with pytest.raises(ConfigurationError, match="labels of whole rows only"):
+    with pytest.raises(ConfigurationError, match="only whole rows"):
         graded(rows(2), CascadeVerifier(Numbered(), Numbered("second")), tuned=tuning)
 
 

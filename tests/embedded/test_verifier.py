@@ -272,7 +272,7 @@ def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: s
 
     with pytest.raises(ConfigurationError, match=fault):
         read_judge(f"embedded:{own}")
-    with pytest.raises(ConfigurationError, match="names no file"):
+    with pytest.raises(ConfigurationError, match="needs a file"):
         read_judge("embedded:")
 
 

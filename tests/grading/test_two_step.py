@@ -82,7 +82,7 @@ def test_a_verifier_may_have_a_judge_of_its_own(scripted: Start) -> None:
     [
         ({"endpoint": "embedded"}, "'embedded'"),
         ({"endpoint": "openaii/m"}, "openaii"),
-        ({"endpoint": "openai/m", "model": "n"}, "names a model, and so does model='n'; give one"),
+        ({"endpoint": "openai/m", "model": "n"}, "and model='n' both specify a model"),
         (
             {"prompt": "Decide."},
             "the template does not show the statements and the con",

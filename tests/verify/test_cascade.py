@@ -162,7 +162,7 @@ def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside of unsure=\(0.0, 0.8\)"),
+        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside unsure=\(0.0, 0.8\)"),
         (EmbeddedVerifier(0.85), "choose a threshold inside, or widen unsure"),
         (LLMVerifier(), "a judge is never unsure: its support is 0 or 1"),
     ],
@@ -221,10 +221,10 @@ def test_classifier_options_stand_in_the_string() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("openai/a>openai/b", "expected a local verifier, '>' and who decides the rest"),
-        ("embedded>", "expected a local verifier, '>' and who decides the rest"),
-        ("hf:", "names no model"),
-        ("hf:a/b?colour=red", "no option 'colour' for a classifier; there are: device"),
+        ("openai/a>openai/b", "expected a local verifier, '>' and a judge for uncertain"),
+        ("embedded>", "expected a local verifier, '>' and a judge for uncertain"),
+        ("hf:", "needs a model"),
+        ("hf:a/b?colour=red", "no option 'colour' for a classifier; options are: device"),
         ("hf:a/b?batch_size=x", "option batch_size is 'x'; expected a number"),
         ("hf:a/b?batch_size=0", "batch_size is 0; expected at least 1"),
         ("hf:a/b?device=tpu", "device is 'tpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),

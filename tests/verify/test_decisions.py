@@ -280,7 +280,7 @@ def test_a_string_that_cannot_work_is_refused(spec: str, words: str) -> None:
 
 def test_only_a_decision_model_can_be_asked() -> None:
     """A chat model has another verifier."""
-    with pytest.raises(RagEvalsError, match="names no decision model"):
+    with pytest.raises(RagEvalsError, match="is not a decision model"):
         DecisionVerifier("openai/gpt-4o")
 
 

@@ -172,7 +172,7 @@ def test_a_bound_that_lets_nothing_be_decided_is_refused(bounds: dict[str, Any])
 
 WRONG = [
     (5, CONTEXT, 0.5, "answer"),
-    (None, CONTEXT, 0.5, "answer is None; expected a text"),
+    (None, CONTEXT, 0.5, "answer is None; expected a string"),
     ("It.", CONTEXT, 90, "min_support is 90"),
     ("It.", CONTEXT, "careful", "careful"),
     ("It \ud800.", CONTEXT, 0.5, "surrogate"),

@@ -39,7 +39,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
             "--tuned",
             "d.jsonl",
             2,
-            "'d.jsonl' is not a file of `rag-evals judge tune`: stage",
+            "'d.jsonl' was not written by `rag-evals judge tune`: stage",
         ),
         ("--rpm", "0", 2, "rpm is 0"),
         ("--rpm", "-1", 2, "rpm is -1"),
