@@ -19,6 +19,9 @@ from rag_evals.embedded.sources import (
     strip_lead,
 )
 from rag_evals.text import Span, split_sentences
+from rag_evals.text.lexicon import patterns_in
+
+_PATTERNS = patterns_in("patterns_claims")
 
 # Parts of an answer that are not sentences: code, headings, tables and reference lists.
 
@@ -29,28 +32,9 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
-# "References:", "**Sources**", "Список литературы"
-_REFERENCES = re.compile(
-    r"^[ \t>#*_]*(?:references?|bibliography|works cited|sources?|citations?|further reading|литература|список литературы|"
-    r"источники|ссылки|библиография)[ \t*_:]*$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_MARKER = r"[ \t>]*(?:(?:[-*+•]|\(?\d{1,3}[.)])[ \t]+)?(?:\[\^?\d{1,3}\]:?[ \t]*)?"
-# A single entry anywhere: a URL, or an author, a year in parentheses and a title.
-_ENTRY = re.compile(
-    rf"^{_MARKER}(?:(?:<?https?://|www\.)\S+[ \t]*$|(?:retrieved|accessed|available|доступно|режим доступа)(?:[ \t]+\w+)?:?[ \t]+(?:from[ \t]+)?(?:https?://|www\.)\S+[ \t]*$"
-    r"|\[\^\w{1,10}\]:[ \t][^\n]*$"
-    r"|[*_]{0,2}(?:sources?|источники?):[*_]{0,2}[ \t][^\n]{0,80}\.(?:pdf|docx?|md|html?|txt)\b[^\n]{0,40}$"
-    r"|doi:?[ \t]*10\.\S+[ \t]*$"
-    r"|[^\W\d_][\w'’-]{1,30},[ \t][^\W\d_]\.[^\n]{0,200}?\((?:19|20)\d\d[a-z]?\)\.[^\n]*$"
-    r"|[^\W\d_][\w'’-]{1,30}[ \t][^\W\d_]\.[ \t]?[^\W\d_]\.[^\n]{3,200}(?://|[:,.][ \t][^\n]{0,60}(?:19|20)\d\d)[^\n]*$"
-    r"|[^\n]{3,120}(?:19|20)\d\d[^\n]{0,40}(?:https?://|www\.)\S+[ \t]*$)",
-    re.IGNORECASE,
-)
 # A quick check: a text with neither a year nor any of these words contains no entries.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
-_ITEM = re.compile(rf"{_MARKER}(?=\S)")
 _LONGEST_HEADING = 200
 _LONGEST_ENTRY = 400
 
@@ -65,13 +49,13 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
         return []
     places, start = list[tuple[int, int]](), 0
     for line in answer.split("\n"):
-        if len(line) <= _LONGEST_ENTRY and _ENTRY.match(line):
+        if len(line) <= _LONGEST_ENTRY and _PATTERNS["entry"].match(line):
             places.append((start, start + len(line)))
         start += len(line) + 1
-    for heading in _REFERENCES.finditer(answer):
+    for heading in _PATTERNS["references"].finditer(answer):
         place = heading.end()
         for line in answer[place:].split("\n"):
-            if line.strip() and _ITEM.match(line).end() == 0:  # type: ignore[union-attr]  # matches ""
+            if line.strip() and _PATTERNS["item"].match(line).end() == 0:  # type: ignore[union-attr]  # matches ""
                 break
             places.append((place, place + len(line)))
             place += len(line) + 1
@@ -221,44 +205,6 @@ def _cells(line: str) -> list[str]:
     return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
 
 
-_CONSULT = r"(?:consult|ask|contact|see|speak (?:to|with)|talk to|check with|seek (?:advice|help) from|reach out to)(?: with)?"
-_EXPERT = r"(?:a |an |your |the )?(?:\w+ ){0,2}(?:doctor|lawyer|physician|professional|specialist|expert|dentist|vet|veterinarian|provider|attorney|pharmacist|contractor)s?\b"
-# "Hope this helps!", "Спасибо за вопрос."
-_TALK = re.compile(
-    r"^(?:(?:i )?hope (?:this|that)\b|as an ai\b|let me know\b(?! is)|feel free\b|please (?:let|feel|see|refer|provide)\b|please note that i\b"
-    r"|(?:sure|of course|certainly|absolutely|definitely|great|okay|ok|alright|no problem|got it|done|sure thing|hello|hi|hey|enjoy|welcome|you'?re welcome|thanks|thank you|that'?s (?:it|all)|that is (?:it|all)|here you go|good luck|cheers|goodbye|bye)(?:\s*[,!.]|\s*$)(?: there[!.]?)?\s*(?:$|(?=i\b|here\b|let\b))"
-    r"|(?:great|good|excellent) question\b|thank you for\b|thanks for (?:asking|your)|you'?re welcome|i(?:'m| am) (?:happy|glad|an ai|just an|only an)|i(?:'d| would) (?:recommend|suggest|be happy)|i (?:can|will) (?:help|assist|try|explain|answer)\b|i'll (?:help|try|explain|answer|do)\b"
-    r"|good (?:morning|day|luck|evening)\b|is there anything|enjoy (?:your|the|it)\b.{0,30}!$|happy \w+!$|have a (?:nice|great|good)\b"
-    r"|if you (?:have|need) (?:any|more|further)\b.{0,40}\b(?:questions?|help|information|concerns?|assistance|details|clarification)\b|(?:this|it|the answer)(?: really| also)? depends on (?:your|individual|personal) (?:\w+ )?(?:needs|preferences?|goals|situation|case|circumstances|budget)\b"
-    rf"|(?:(?:for|if|to|before) [^,.]{{1,90}}, )?(?:please |always |(?:it is|it's|it would be|it may be) (?:always )?(?:best|recommended|advisable|important|a good idea|better|wise|helpful|necessary) to |you (?:should|may (?:need|want) to|might want to)(?: also)? (?:consider [^,.]{{1,40}} or )?){{1,2}}{_CONSULT} {_EXPERT}|for [^,.]{{1,60}}, {_CONSULT} {_EXPERT}"
-    # Russian.
-    r"|надеюсь,? (?:это|что|мой|я|ответ)|дайте знать|пожалуйста[,!.]*(?:$| (?:дайте|обращайтесь|уточните|сообщите))|спасибо(?:[!.]| за (?:вопрос|ваш|внимание|обращение))|здравствуйте[!.,]|привет[!.,]|добрый день|обращайтесь"
-    r"|если у вас (?:есть|возник\w+|остал\w+|появ\w+)[^.]{0,30}вопрос|как (?:ии|искусственный интеллект|языковая модель)\b|(?:конечно|разумеется|хорошо|отлично|ладно)[!.,]*(?:$| я (?:помогу|могу помочь|отвечу|расскажу))|(?:отличный|хороший|интересный) вопрос"
-    r"|я (?:помогу|могу помочь|отвечу|расскажу)\b|вот и вс[её]|удачи[!.]|приятного (?:аппетита|дня)|(?:я )?рад\w? (?:был\w? )?помочь|не за что|с удовольствием|(?:вс[её]|это|ответ) зависит от ваш\w+|до свидания|всего доброго"
-    r"|(?:[^,.]{0,40} )?(?:про)?консультируйтесь (?:с|у) |(?:лучше всего|рекомендуется|следует|стоит|советую|рекомендую) (?:обратиться|проконсультироваться) (?:к|с|у) )",
-    re.IGNORECASE,
-)
-# "Here are the steps:", "Ниже список:"
-_ANNOUNCES = re.compile(
-    r"^(?:here(?:'s| are| is)|below (?:are|is)|the following|these (?:are|include)|some (?:of the )?|there (?:are|is) (?:several|some|many|two|three|four|five|various)|"
-    r"to (?:answer|do this)|follow these|this (?:includes|means)|for example|вот\b|ниже\b|к ним относятся|это\b|следующ\w+)",
-    re.IGNORECASE,
-)
-_ANNOUNCES_AT_END = re.compile(
-    r"\b(?:as follows|the following(?: \w+){0,3}|(?:follow|take|use) (?:these|the)(?: \w+){0,3}|(?:steps|ways|reasons|methods|tips|answer|answers|benefits|differences|symptoms|causes|examples|features) (?:is|are|include)|such as|including|below|answers?\b.{0,200}\b(?:is|are|as|be)|here(?:'s| is| are)\b.{0,200}|"
-    r"следующ\w+(?: \w+){0,3}|таков\w?|в следующем|ниже)[*_]*[:：]$",
-    re.IGNORECASE,
-)
-# "Step 3:", "Second step.", "Шаг 2: варка риса:"
-_STEP = re.compile(
-    r"^\W*(?:(?:step|stage|part|шаг|этап|часть)\s+(?:\d{1,3}|[a-z]|one|two|three|four|five|six|seven|eight|nine|ten)|(?:first|second|third|fourth|fifth|last|final|перв|втор|трет|четв[её]рт|пят|последн)\w{0,4} (?:step|шаг))\W*$",
-    re.IGNORECASE,
-)
-# "Sorry, I do not know.", "Прошу прощения."
-_SORRY = re.compile(
-    r"^(?:(?:i'm |i am |we are )?(?:very |so )?sorry\b(?! is)|my apologies|i apologi[sz]e|извините[,.!]|простите[,.!]|к сожалению, я\b|прошу прощения)",
-    re.IGNORECASE,
-)
 # Prose inside a fenced block, and signs of an entry in a list of sources.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
@@ -347,11 +293,11 @@ def no_claim_reason(claim: str) -> NoClaim | None:
         return "no_words"
     if _QUESTION.search(text):
         return "question"
-    if _STEP.match(head) or _announces(text, head):
+    if _PATTERNS["step"].match(head) or _announces(text, head):
         return "announcement"
     if absence_of(head) is None and speaks_of_sources(head):
         return "about_sources"
-    if _TALK.match(head) or _SORRY.match(head):
+    if _PATTERNS["talk"].match(head) or _PATTERNS["sorry"].match(head):
         return "talk"
     return None
 
@@ -360,4 +306,6 @@ def _announces(text: str, head: str) -> bool:
     if not text.endswith((":", "：", ":**", ":__")):
         return False
     is_short = len(text.split()) <= _LONGEST_HEAD_WORDS
-    return is_short or bool(_ANNOUNCES.match(head) or _ANNOUNCES_AT_END.search(text[-300:]))
+    return is_short or bool(
+        _PATTERNS["announces"].match(head) or _PATTERNS["announces_at_end"].search(text[-300:])
+    )

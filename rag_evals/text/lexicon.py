@@ -3,6 +3,7 @@
 The words are in lowercase, separated by whitespace; lines that begin with `#` are comments.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,3 +53,24 @@ def named_groups_in(name: str) -> Iterator[tuple[str, list[str]]]:
 def group_of_words(name: str) -> dict[str, str]:
     """Map each word to the name of its group; a word in several groups maps to the last."""
     return {word: group for group, words in named_groups_in(name) for word in words}
+
+
+def patterns_in(name: str) -> dict[str, re.Pattern[str]]:
+    """Compile the named patterns in a list, ignoring case.
+
+    A name is followed by indented lines, which are joined; `@name@` inserts an earlier pattern.
+    """
+    texts: dict[str, str] = {}
+    label, parts = "", set()
+    for line in lines_in(name):
+        if line.startswith("    "):
+            parts.update(re.findall(r"@(\w+)@", line))
+            texts[label] += re.sub(r"@(\w+)@", lambda found: texts[found[1]], line[4:])
+        else:
+            label = line
+            texts[label] = ""
+    return {
+        label: re.compile(text, re.IGNORECASE)
+        for label, text in texts.items()
+        if label not in parts
+    }
