@@ -19,48 +19,6 @@ from rag_evals.run import execute, make_plan
 _ROWS = 6
 _PROMPT = "score_faithfulness"
 
-_CONFIG = """\
-# Options of `rag-evals grade`, named as on the command line, which takes precedence.
-# `rag-evals grade --help-all` lists them.
-
-data = "answers.jsonl"
-judge = "embedded"
-
-# To use a model as the judge, with your prompts (needs OPENAI_API_KEY):
-# judge = "openai/gpt-4o-mini"
-# prompts = ["prompts"]
-
-# The gate for builds; `rag-evals grade` exits with 1 if it is missed.
-fail_under = 0.4
-at = "mean"
-"""
-
-_WORKFLOW = """\
-name: rag-evals
-on: [push, pull_request]
-permissions:
-  contents: read
-jobs:
-  grade:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with:
-          python-version: "3.12"
-      - run: pip install "rag-evals=={version}"
-      - run: rag-evals grade --report --junit rag-evals.xml --out rag-evals-run
-        env:
-          OPENAI_API_KEY: ${{{{ secrets.OPENAI_API_KEY }}}}
-      - uses: actions/upload-artifact@v4
-        if: always()
-        with:
-          name: rag-evals
-          path: |
-            rag-evals-run
-            rag-evals.xml
-"""
-
 
 @flat
 def demo(
@@ -114,12 +72,13 @@ def init(
 
 
 def _starting_files() -> Mapping[str, str]:
-    demo_rows = resources.files("rag_evals") / "_data" / "demo.jsonl"
-    with demo_rows.open(encoding="utf-8") as lines:
+    folder = resources.files("rag_evals") / "_data"
+    with (folder / "demo.jsonl").open(encoding="utf-8") as lines:
         rows = "".join(islice(lines, _ROWS))
+    workflow = (folder / "init" / "workflow.yml").read_text(encoding="utf-8")
     return {
         "answers.jsonl": rows,
         f"prompts/{_PROMPT}.jinja": shipped_source(_PROMPT),
-        CONFIG_FILE: _CONFIG,
-        ".github/workflows/rag-evals.yml": _WORKFLOW.format(version=version("rag-evals")),
+        CONFIG_FILE: (folder / "init" / CONFIG_FILE).read_text(encoding="utf-8"),
+        ".github/workflows/rag-evals.yml": workflow.replace("VERSION", version("rag-evals")),
     }
