@@ -15,7 +15,7 @@ from rag_evals.response_models import ByStatement, FaithfulnessResult
 from rag_evals.response_models.statements import TurnVerdict
 from rag_evals.text import split_sentences
 
-# As in the reason "all 4 content words are in chunk 0".
+# Matches "chunk 0" in the reason "all 4 content words are in chunk 0".
 _NAMED_CHUNKS = re.compile(r"\b(?:chunks?|фрагмент\w*) \d+(?:(?:, | and | и )\d+)*", re.IGNORECASE)
 _UNCHANGED: Mapping[str, Callable[[Any], Any]] = {}
 _CHUNK_IDS = ("supporting_chunk_ids", "chunk_ids")
@@ -25,13 +25,13 @@ AnswerFlow = Callable[[Any, Sample], Flow[Any]]
 
 
 def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any]:
-    """Grade a conversation; a grader without statements grades only the last turn."""
+    """Grade a conversation; graders that do not judge statements grade only the last turn."""
     kind: Any = grader.result_model
     if grades_turns(grader):
         return _turn_by_turn(grader, sample, answer_flow)
     if issubclass(kind, ByStatement) or names_chunks(kind):
         raise DataError(
-            f"the row is a conversation, and {grader.name!r} grades one answer; "
+            f"the row is a conversation, but {grader.name!r} grades single answers; "
             "faithfulness grades conversations"
         )
     last = len(sample.turns) - 1
@@ -39,7 +39,7 @@ def turns_flow(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[Any
 
 
 def grades_turns(grader: Any) -> bool:
-    """True if the grader grades every turn in its own call."""
+    """True if the grader grades each turn in a separate call."""
     return issubclass(grader.result_model, FaithfulnessResult)
 
 
@@ -82,7 +82,7 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
 
 
 class _Places:
-    """Maps a turn's sentences and chunks to those of the whole conversation."""
+    """Maps the sentences and chunks of a turn to those of the whole conversation."""
 
     def __init__(self, sample: Sample) -> None:
         text, self._starts = transcript(sample.turns)
@@ -92,7 +92,7 @@ class _Places:
     def in_transcript(
         self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
     ) -> dict[str, Any]:
-        """Renumber a turn's result; `known` maps each chunk shown to its original chunks."""
+        """Renumber a turn's result; `known` lists the original chunks of each chunk shown."""
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
         sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
@@ -110,9 +110,9 @@ def renumbered(
     known: Sequence[tuple[int, ...]],
     change: Mapping[str, Callable[[Any], Any]] = _UNCHANGED,
 ) -> dict[str, Any]:
-    """Renumber the chunks in a result's fields.
+    """Renumber the chunks in the fields of a result.
 
-    `known` lists the new numbers for each chunk, and `change` converts other fields by name.
+    `known` lists the new ids of each chunk, and `change` maps other field names to converters.
     """
     names = {str(id): ", ".join(map(str, own)) for id, own in enumerate(known) if own}
 
@@ -123,7 +123,7 @@ def renumbered(
         if isinstance(value, Mapping):
             if isinstance(value.get("chunk_id"), int):
                 own = known[value["chunk_id"]]
-                # A quote from an earlier reply has no position in the sources of that reply.
+                # A quote from an earlier reply has no position in that reply's sources.
                 nowhere = {"start": None, "end": None}
                 return {"text": value["text"], "chunk_id": own[0] if own else 0, **nowhere}
             return {key: moved(one, key) for key, one in value.items()}

@@ -31,11 +31,11 @@ from rag_evals.verify.llm import PromptedPart
 
 @dataclass(frozen=True, slots=True)
 class ExtractedStatement:
-    """A claim and the sentence of the answer that it comes from.
+    """A claim and the answer sentence that it comes from.
 
     Attributes:
-        claim: What to verify: the statement without a lead-in such as "Based on the context,",
-            with its sentence, the preceding text and the question.
+        claim: The claim to verify: the statement without a lead-in such as "Based on the
+            context,", together with its sentence, the preceding text and the question.
         fault: How the statement may differ from the answer; None if no difference was found.
     """
 
@@ -48,7 +48,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """An answer's claims; each sentence has statements, was skipped, or was left out."""
+    """The claims in an answer; each sentence has statements, was skipped, or was left out."""
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
@@ -57,33 +57,33 @@ class Extraction:
 
 
 class Extractor(ABC):
-    """Extracts the statements from an answer; its flow yields the steps this requires."""
+    """Extracts the statements from an answer; `flow` yields the required steps."""
 
     asks_judge: ClassVar[bool] = False
     """True if the extractor needs the run's judge client."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Return a hash of everything that can change a statement, except the run's judge."""
+        """Return a hash of everything that can affect the statements, except the run's judge."""
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Extraction]:
         """Extract the statements from the sample's answer."""
 
     def adapt(self, changes: VerifierChanges) -> "Extractor":
-        """Return the extractor with the changes applied; one that calls no judge returns itself."""
+        """Return an extractor with the changes applied, or itself if it does not call a judge."""
         del changes
         return self
 
 
 class SentenceExtractor(Extractor):
-    """Uses the answer's own sentences; needs no judge."""
+    """Uses each sentence of the answer as a statement; does not need a judge."""
 
     def fingerprint(self) -> str:
         return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        # Imported here: it is slow to load, and most programs call a model instead.
+        # Imported lazily: loading it is slow, and most programs call a model instead.
         from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
 
         statements, passed_over = [], []
@@ -97,7 +97,7 @@ class SentenceExtractor(Extractor):
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
                 )
-        # This makes the function a generator, as a flow must be.
+        # Make the function a generator, because every flow is one.
         yield from ()
         return Extraction(tuple(statements), tuple(passed_over))
 
@@ -128,20 +128,20 @@ class ExtractionReply(JudgeModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StatementExtractor(PromptedPart, Extractor):
-    """Asks a judge to break every numbered sentence of the answer into statements.
+    """Asks a judge to break each numbered sentence of the answer into statements.
 
     Args:
-        model: Model to ask; None uses the client's.
+        model: Model to call; None uses the client's.
         language: Language of samples that do not specify one, such as `ru`; None means English.
-        prompt: A template that shows `sentences`, a list of texts, and may show `question` (text or
-            None); None uses the shipped one.
+        prompt: A template that renders `sentences`, a list of strings, and optionally `question`, a
+            string or None; None uses the shipped prompt.
         examples: Few-shot examples, each with `answer`, `result` and optionally `question`; None
-            uses the prompt's. The shipped prompt's text contains two, which come first.
+            uses the prompt's. The shipped prompt already contains two, which come first.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:
-        PromptError: The prompt does not parse or does not show the sentences, or an example is
-            does not fit.
+        PromptError: The prompt cannot be parsed or does not render the sentences, or an example
+            does not match it.
     """
 
     asks_judge: ClassVar[bool] = True
@@ -166,7 +166,7 @@ class StatementExtractor(PromptedPart, Extractor):
         (found,) = yield from ask_guarded([GuardedCall(call, Guard.of(sample), _stated)])
         said, unverified = found.reply.statements, found.unverified
         statements: list[ExtractedStatement] = []
-        # The sort is stable, so statements of one sentence stay in the judge's order.
+        # The sort is stable, so statements from the same sentence stay in the judge's order.
         for place in sorted(found.places, key=lambda place: said[place].sentence_id):
             number, text = said[place].sentence_id, said[place].statement.strip()
             before = text_before([one.claim for one in statements])

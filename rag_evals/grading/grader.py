@@ -84,7 +84,7 @@ class GradeOptions(TypedDict, total=False):
     """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
-        model: Model to ask; None uses the grader's, or the client's.
+        model: Model to call; None uses the grader's, or the client's.
         timeout: Total seconds for all calls, including waits requested by the endpoint.
         settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
             grader's. The default temperature is 0.
@@ -100,7 +100,7 @@ class GradeOptions(TypedDict, total=False):
 
 
 class _Finished(ABCMeta):
-    """Marks a grader as finished once all constructors have run."""
+    """Marks a grader as finished after all constructors have run."""
 
     # Hidden from type checkers, which should check calls against the constructor.
     if not TYPE_CHECKING:
@@ -112,11 +112,11 @@ class _Finished(ABCMeta):
 
 
 class Grader(ABC, Generic[R], metaclass=_Finished):
-    """Base class of all graders; a subclass defines what to ask and how to read the reply.
+    """Base class of all graders; subclasses define the judge calls and how to read the replies.
 
     Attributes:
         name: Name in results.
-        description: One line that says what it measures; may be empty.
+        description: What the grader measures, in one line; may be empty.
         requires: Fields that must not be empty for a sample to be scorable.
         result_model: Class of the result.
         model: Default for the `model` argument of `grade`, or None.
@@ -126,10 +126,10 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         settings: Judge settings, such as `temperature`.
         judge_rounds: Rounds of judge calls per sample. 0: no calls; 1: all calls are known in
             advance; 2: the replies from the first round determine the calls of the second.
-        reads_turns: True if its flow handles the turns of a conversation itself.
-        window: Context window of its judge in tokens, reply included; None if unknown.
-        shapes: Names of the attributes that can change a result; the fingerprint covers them.
-        source: Hash of the Python files that define it; None unless the command line loaded it.
+        reads_turns: True if `flow` handles the turns of a conversation itself.
+        window: Context window of the judge in tokens, including the reply; None if unknown.
+        shapes: Names of the attributes that can affect results; the fingerprint covers them.
+        source: Hash of the grader's Python files; None unless the command line loaded it.
     """
 
     shapes: ClassVar[tuple[str, ...]] = ()
@@ -152,14 +152,14 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Raise `FixedGraderError` for a finished grader; shipped graders are shared.
+            """Raise `FixedGraderError` if the grader is finished; shipped graders are shared.
 
-            Custom graders may change attributes that they already have.
+            Existing attributes of custom graders may still be changed.
             """
             shipped = type(self).__module__.startswith("rag_evals.")
             is_new = not hasattr(self, name)
             if self.__dict__.get("_finished") and not name.startswith("_") and (shipped or is_new):
-                ways = f"the constructor of {self._public_class()} for one of your own"
+                ways = f"the constructor of {self._public_class()} to create your own"
                 if hasattr(self, f"with_{name}"):
                     ways = f"with_{name}(...), which returns a changed copy"
                 elif name in ("model", "settings"):
@@ -175,11 +175,11 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return changed
 
     def fingerprint(self) -> str:
-        """Return a hash of the attributes in `shapes`; a grader without any must override it."""
+        """Return a hash of the attributes in `shapes`; override it if `shapes` is empty."""
         if not self.shapes:
             raise ConfigurationError(
-                f"grader {self.name!r} declares nothing in `shapes`; name there the attributes "
-                "that shape its results, or write fingerprint()"
+                f"grader {self.name!r} does not declare `shapes`; list the attributes that can "
+                "affect its results there, or override fingerprint()"
             )
         return parts_fingerprint(self, self.shapes)
 
@@ -188,11 +188,11 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Yield the steps for one sample and return the result; see `rag_evals.core.Flow`."""
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return this grader with a verifier; raise `ConfigurationError` if it needs a judge."""
+        """Return a grader that uses a verifier; raise `ConfigurationError` if it cannot."""
         raise ConfigurationError(
-            f"grader {self.name!r} asks a judge model and has no form for {verifier.name!r}, which "
-            "decides statements and reads no prompt; pass a client such as 'openai/gpt-4o-mini', "
-            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a prompt of your own"
+            f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
+            "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
+            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a custom prompt"
         )
 
     def with_language(self, language: str) -> Self:
@@ -204,7 +204,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Return a copy with some judge settings changed, such as `temperature=0.3`."""
         del settings
         raise ConfigurationError(
-            f"grader {self.name!r} has no settings of its own; give settings= to grade or evaluate"
+            f"grader {self.name!r} has no settings; pass settings= to grade or evaluate"
         )
 
     @property
@@ -215,7 +215,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
         """Return a copy with tuned verifiers; raise `ConfigurationError` if one does not fit."""
         raise ConfigurationError(
-            f"grader {self.name!r} has no verifier to use the tuned file of "
+            f"grader {self.name!r} has no verifier that could use the tuned file for "
             f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"
         )
 
@@ -228,7 +228,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         )
 
     def with_source(self, source: str | None) -> Self:
-        """Return a copy with a hash of the Python files that define it."""
+        """Return a copy with the hash of the Python files that define the grader."""
         return self._copy_with(source=source)
 
     def __repr__(self) -> str:
@@ -266,8 +266,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             question: The user's question, which some graders need; or a `Sample`, which replaces
                 question, answer, context, reference and language.
             answer: The RAG system's answer.
-            context: The retrieved chunks: texts, or objects with `text`, `page_content` or
-                `content`.
+            context: The retrieved chunks: strings, or objects with a `text`, `page_content` or
+                `content` field.
             client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, a sync instructor
                 client, or a client of OpenAI, Anthropic or Google; None uses `RAG_EVALS_JUDGE`,
                 else `"embedded"`.
@@ -280,9 +280,9 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
         Raises:
             NotScorableError: A required field is empty.
-            GradingError: The judge gave no valid reply; the subclass indicates why.
-            ConfigurationError: The client or the model does not fit the grader.
-            DataError: A field is not text.
+            GradingError: The judge did not return a valid reply; the subclass indicates why.
+            ConfigurationError: The grader cannot use the client or the model.
+            DataError: A field is not a string.
         """
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "grade", fields, client, options)
@@ -301,7 +301,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         language: str | None = None,
         **options: Unpack[GradeOptions],
     ) -> R:
-        """Grade one answer with an async client; everything else is the same as in `grade`."""
+        """Grade one answer with an async client; otherwise like `grade`."""
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "agrade", fields, client, options)
         named = partial(async_judge_for, options=work.asked)
@@ -319,7 +319,7 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
-    """Find the passage for a finding; called only when a finding is shown."""
+    """Find the passage for a finding; called only when the finding is displayed."""
     from rag_evals.embedded import evidence_words  # noqa: PLC0415 - needed only in notebooks
 
     return evidence_words(finding, chunks, say, 120)
@@ -368,7 +368,7 @@ def _prepare(
     if judge is None and not form.endpoints:
         for name in ("reasks", "timeout"):
             if name in options:
-                told = f"{name} does nothing with {client!r}, which asks no endpoint"
+                told = f"{name} does nothing with {client!r}, which calls no endpoint"
                 raise ConfigurationError(told)
     if client is None:
         client = default_judge()
@@ -388,15 +388,15 @@ def resolve(
     tunings: "Sequence[Tuning]" = (),
     open_cache: Callable[[], StatementCache | None] = configured_cache,
 ) -> tuple[Grader[R], Client]:
-    """Return the grader to run and the client it needs; None if a verifier decides alone.
+    """Return the grader to run and its client, which is None if only a verifier is used.
 
-    `open_cache` opens a cache if the grader has a verifier but no cache.
+    `open_cache` is called if the grader has a verifier but no cache.
 
     Raises:
-        ConfigurationError: The grader cannot use the verifier, a model or setting is given even
-            though no model is called, or an environment variable for the cache is invalid.
+        ConfigurationError: The grader cannot use the verifier, a model or setting is specified
+            although no model is called, or an environment variable for the cache is invalid.
     """
-    # Checked here for every grader, because few of them open a cache.
+    # Checked for every grader, because only a few open a cache.
     cache_variables()
     if client is None:
         client = default_judge()
@@ -404,14 +404,14 @@ def resolve(
         verifier, endpoint = read_judge(client)
         if model is not None and endpoint is None:
             raise ConfigurationError(
-                f"model {model!r} is named, but the judge {client!r} asks no model"
+                f"model is {model!r}, but the judge {client!r} does not call a model"
             )
         if verifier is not None:
             grader = grader.with_verifier(verifier)
         if settings and endpoint is None and not grader.endpoints:
             named = ", ".join(settings)
             raise ConfigurationError(
-                f"settings ({named}) are given, but the judge {client!r} asks no model"
+                f"settings ({named}) are given, but the judge {client!r} does not call a model"
             )
         client = endpoint
     if tunings:
@@ -419,7 +419,7 @@ def resolve(
     window = (settings or {}).get("window") or grader.settings.get("window")
     if window and _packs(grader):
         grader = grader._copy_with(window=window)
-    # Checked first, so that a misconfigured grader does not create a cache file.
+    # Check first, so that a misconfigured grader does not create a cache file.
     grader.check()
     if grader.wants_cache and (cache := open_cache()) is not None:
         grader = grader.with_cache(cache)
@@ -465,8 +465,8 @@ def _sample(question: Any, *others: Any) -> Sample:
         return Sample(question=question, **fields)
     if besides := [name for name, value in fields.items() if value is not None]:
         raise ConfigurationError(
-            f"a Sample is given together with {', '.join(besides)}; a Sample has all fields, and "
-            "client= and model= need their names"
+            f"a Sample is given together with {', '.join(besides)}; a Sample contains all fields, "
+            "and client= and model= must be passed by name"
         )
     return question
 
@@ -500,7 +500,7 @@ def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
 
 
 def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
-    """Raise `NotScorableError` for the first of the fields that is empty."""
+    """Raise `NotScorableError` for the first empty field."""
     for name in fields:
         value: Any = getattr(sample, name)
         texts = [chunk.text for chunk in value] if name == "context" else [value or ""]
@@ -509,7 +509,7 @@ def require_fields(sample: Sample, fields: tuple[SampleField, ...]) -> None:
 
 
 def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
-    """Run flows side by side, round by round; return their results in order."""
+    """Run flows in lockstep, one round at a time; return their results in order."""
     ended: dict[int, T] = {}
     replies: dict[int, Any] = dict.fromkeys(range(len(flows)))
     while True:
@@ -541,13 +541,13 @@ def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]
 
 
 NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
-"""Returns the judge for an endpoint set in a call, such as `openai/gpt-4o`."""
+"""Returns the judge for the endpoint specified in a call, such as `openai/gpt-4o`."""
 
 
 def drive(
     flow: Flow[T], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
 ) -> T:
-    """Run a flow, one step at a time; `named` returns the judge for calls with an endpoint."""
+    """Run a flow, one step at a time; `named` returns the judge for calls that set an endpoint."""
     try:
         steps = next(flow)
         while True:
@@ -564,7 +564,7 @@ def drive(
 async def drive_async(
     flow: Flow[T], judge: AsyncJudge | None, meter: Meter, *, named: NamedJudge = async_judge_for
 ) -> T:
-    """Run a flow, with the steps of each round concurrently."""
+    """Run a flow; the steps of each round run concurrently."""
     try:
         steps = next(flow)
         while True:
@@ -602,7 +602,7 @@ async def _do_all(
     try:
         return list(await asyncio.gather(*tasks))
     finally:
-        # If one call fails, cancel the others, which would still cost money.
+        # If one call fails, cancel the others, which would otherwise still cost money.
         for task in tasks:
             task.cancel()
 
@@ -620,9 +620,9 @@ async def _do_async(step: Step, judge: AsyncJudge | None, meter: Meter, named: N
 
 
 def _identity(judge: Judge | AsyncJudge | None) -> str | None:
-    """Return the judge's identity; judges that have none must not share cached verdicts."""
+    """Return the judge's identity; judges without one must not share cached verdicts."""
     return getattr(judge, "identity", None)
 
 
 def _no_judge() -> ConfigurationError:
-    return ConfigurationError("this grader asks a judge, and none was given; pass client=")
+    return ConfigurationError("this grader asks a judge, but none was given; pass client=")

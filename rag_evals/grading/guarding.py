@@ -1,9 +1,9 @@
 """Sentence-by-sentence grading, and the guard that compares each reply with the answer.
 
 The judge sees the answer as numbered sentences, at most 40 per call. The guard compares the reply
-with the answer; if they differ, the judge is told what is wrong and asked again, once. A statement
-that is still wrong then is unverified and does not count as supported; if a sentence is still left
-out, the answer has no score.
+with the answer. If they differ, the judge is told what is wrong and re-asked once. A statement that
+is wrong again is unverified and does not count as supported. If a sentence is left out again, the
+answer has no score.
 """
 
 import json
@@ -37,24 +37,24 @@ from rag_evals.text import (
 MOST_STATEMENTS = 20
 # At least this share of a statement's words must occur in the answer or the question.
 _LEAST_SHARED = 0.3
-# Names and numbers survive translation; other words do not.
+# Names and numbers stay the same in a translation; other words change.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement copies the context if a chunk has the first share of its words, and the answer lacks
-# the second.
+# A statement was copied from the context if a chunk contains the first share of its words and the
+# answer lacks the second.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
 # The same limits for a statement that is a whole sentence from a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
-# Without an id, a statement belongs to a sentence if it shares at least this many words.
+# A statement without an id is assigned to sentences that contain at least this share of its words.
 _LEAST_COVERED = 0.3
-# "US" and "TV" abbreviate words of the answer; "Argentinian" and "Argentine" are the same.
+# "US" and "TV" may abbreviate words in the answer; "Argentinian" and "Argentine" are equivalent.
 _LONGEST_SHORT_NAME, _ROOT = 3, 5
-# As in "one part" or "his first film", where they are not really numbers.
+# "One part" and "his first film" do not really state a number.
 _ARTICLES = frozenset(("0", "1"))
 # Citations such as "[1]" and "[2, 3]".
 _MARKS = re.compile(r"[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】]")
-# In "Der Turm wurde 1889 in Paris gebaut", 1 word in 7 is also an English function word.
+# In "Der Turm wurde 1889 in Paris gebaut", 1 of 7 words is also an English function word.
 _FEW_STOPS, _MANY_STOPS, _LEAST_WORDS = 0.15, 0.25, 5
 
 DRIFT_NAMES = (
@@ -77,9 +77,9 @@ DRIFT_NAMES = (
 
 
 class Fault(NamedTuple):
-    """A difference between statements and the answer: in a statement or in a sentence.
+    """A difference between the statements and the answer, found in a statement or a sentence.
 
-    `name` is one of `DRIFT_NAMES`, and `told` is worded so that a judge can correct the fault.
+    `name` is one of `DRIFT_NAMES`, and `told` explains the fault so that a judge can correct it.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Guard:
-    """The texts that statements are compared with; a judge may have copied the chunks.
+    """The texts to compare statements with, including the chunks, which a judge may have copied.
 
     `claiming` returns the ids of sentences that contain a claim according to our rules.
     """
@@ -116,8 +116,8 @@ class Guard:
     def faults(self, statements: Sequence[Stated], passed_over: Iterable[int] = ()) -> list[Fault]:
         """Compare statements with the sentences and return the differences.
 
-        `passed_over` lists the sentences that contain no claim according to the judge. If a
-        statement has no ids, it is ignored: uncovered sentences are then found by their words.
+        `passed_over` lists the sentences that contain no claim according to the judge. It is
+        ignored if a statement has no sentence ids: uncovered sentences are then found by words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -133,7 +133,7 @@ class Guard:
         for one in placed:
             for number in set(one.sentence_ids):
                 by_sentence.setdefault(number, []).append(one)
-        # If the sentence was assigned by its words, the statement may belong to a different one.
+        # A sentence assigned by its words may not be the one that the statement comes from.
         is_named = placed is statements
         every = "" if is_named else " ".join(one.text for one in placed)
         for number, own in sorted(by_sentence.items()):
@@ -143,7 +143,7 @@ class Guard:
             if not any(map(self._is_word_for_word, own)):
                 lost = _of_sentence(number, self.sentences[number], own, every)
                 found += [Fault(name, told, None, number) for name, told in lost]
-        # Finding the sentences with a claim is slow, so do it only if needed.
+        # Finding sentences that contain a claim is slow, so do it only if needed.
         for number in sorted(left_out.intersection(self.claiming())) if left_out else ():
             told = f"sentence {number} claims something; say what, with a verdict"
             found.append(Fault("left out", told, None, number))
@@ -163,7 +163,7 @@ class Guard:
         return shares.index(best) if best else None
 
     def _placed(self, statements: Sequence[Stated]) -> tuple[list[Stated], set[int]]:
-        """Assign statements without ids to sentences; also return sentences without a statement."""
+        """Assign statements to sentences by words, and return the sentences without a statement."""
         placed = []
         said: list[set[str]] = [set() for _ in self.sentences]
         for one in statements:
@@ -254,8 +254,8 @@ class Guard:
     def _is_of_context(self, own: frozenset[str], missing: int, shared: int) -> bool:
         """True if a statement with these words was copied from a chunk instead of the answer.
 
-        Of the words, `missing` are in neither the answer nor the question, and `shared` are in the
-        statement's sentence or the question.
+        `missing` counts the words found in neither the answer nor the question, and `shared` those
+        found in the statement's sentence or the question.
         """
         if len(own) <= _FEW_WORDS or (missing < _FEW_WORDS and 2 * shared >= len(own)):
             return False
@@ -292,9 +292,9 @@ def _of_sentence(
 
 
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
-    """Return the index of each distinct statement's first occurrence, and the repetitions.
+    """Return the index of each distinct statement's first occurrence, and faults for duplicates.
 
-    Statements are equal if they have the same text and the same sentences.
+    Statements are duplicates if they have the same text and the same sentences.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):
@@ -311,7 +311,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of English and Russian function words; for short texts, a high constant."""
+    """Return the share of function words in an English or Russian text; high for short texts."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -319,7 +319,7 @@ def _stops(text: str) -> float:
 
 
 def _names(text: str) -> list[tuple[str, set[str]]]:
-    """Return the names in a text as runs of capitalized words, each with its keys."""
+    """Return the names in the text, which are runs of capitalized words, with their keys."""
     sequence = words(text)
     names: list[tuple[str, set[str]]] = []
     last = -2
@@ -348,14 +348,14 @@ R = TypeVar("R", bound=BaseModel)
 
 _MOST_NAMED = 5
 _LEAST_WORDS_OF_CLAIM = 5
-# A judge gives at most five claims per sentence; sentences shorter than this rarely have more.
+# A judge returns at most five claims per sentence; sentences shorter than this rarely contain more.
 _MANY_WORDS = 200
 _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class GuardedCall(Generic[M]):
-    """A judge call and the guard for its reply; without a guard, there is no comparison.
+    """A judge call and the guard that checks its reply, if any.
 
     `stated` returns the statements in a reply and the ids of sentences without statements.
     """
@@ -370,7 +370,7 @@ class GuardedCall(Generic[M]):
             return GuardedReply(reply, stated, range(len(stated)), ())
         places, faults = distinct(stated)
         for one in self.guard.faults([stated[n] for n in places], silent) if self.guard else ():
-            # Convert to an index in the whole reply.
+            # Convert the index among distinct statements to an index in the whole reply.
             place = None if one.statement is None else places[one.statement]
             faults.append(one._replace(statement=place))
         faults.sort(key=lambda one: one.name == "merged")
@@ -379,7 +379,7 @@ class GuardedCall(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class GuardedReply(Generic[M]):
-    """A reply and how it differs from the text; `places` are those of distinct statements."""
+    """A reply and its faults; `places` are the indexes of its distinct statements."""
 
     reply: M
     stated: Sequence[Stated]
@@ -388,7 +388,7 @@ class GuardedReply(Generic[M]):
 
     @property
     def wrong(self) -> list[Fault]:
-        """The faults that the judge must correct."""
+        """Faults that the judge must correct."""
         return [fault for fault in self.faults if fault.name != "merged"]
 
     @property
@@ -402,7 +402,7 @@ class GuardedReply(Generic[M]):
 
     @property
     def unverified(self) -> Mapping[int, str]:
-        """The reasons why statements cannot be trusted, by statement index."""
+        """Why statements cannot be trusted, by statement index."""
         told: dict[int, str] = {}
         for fault in self.faults:
             if fault.statement is not None:
@@ -415,7 +415,7 @@ class GuardedReply(Generic[M]):
 
 
 def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
-    """Make calls in parallel; repeat a call once if its reply has faults."""
+    """Make calls in parallel; repeat each call whose reply has faults once."""
     answered = yield [one.call for one in asked]
     found = [one.examine(one.call.read(reply)) for one, reply in zip(asked, answered, strict=True)]
     faulty = [place for place, one in enumerate(found) if one.wrong]
@@ -429,7 +429,7 @@ def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
 
 def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
     told = "\n".join(f"- {fault}" for fault in found.wrong[:_MOST_NAMED])
-    # As the judge wrote it, without the fields set by code.
+    # Only the fields that the judge wrote, without those set by code.
     reply: Any = found.reply
     said: Message = {"role": "assistant", "content": reply.model_dump_json(exclude_unset=True)}
     asked: Message = {
@@ -441,11 +441,11 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
 
 
 def claiming_sentences(answer: str, first: int = 0) -> list[int]:
-    """Return the ids of sentences that claim something and have a number or at least five words.
+    """Return the ids of sentences with a claim that has a number or at least five words.
 
-    Ids are counted from the sentence `first`, so those of earlier sentences are negative.
+    Ids are relative to the sentence `first`, so the ids of earlier sentences are negative.
     """
-    # Imported here: it is slow to load, and most replies cover every sentence.
+    # Imported lazily: loading it is slow, and most replies cover every sentence.
     from rag_evals.embedded import prepare_answer  # noqa: PLC0415
 
     places = {span.start: number for number, span in enumerate(split_sentences(answer))}
@@ -466,7 +466,7 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 
 
 class _Stretch(NamedTuple):
-    """The sentences in one call; `first` is the index of the first one in the whole text."""
+    """The sentences in one call; `first` is the index of the first sentence in the whole text."""
 
     first: int
     spans: Sequence[Span]
@@ -479,7 +479,7 @@ class _Stretch(NamedTuple):
         return stated, [number for number in range(len(self.spans)) if number not in said]
 
     def fields(self, found: GuardedReply[KeyedReply], verdict_name: str) -> dict[str, list[Any]]:
-        """Return the fields of a result, with sentences numbered as in the whole text."""
+        """Return the fields of a result with sentence ids that refer to the whole text."""
         unverified, left_out = found.unverified, found.left_out
         statements = []
         for place in found.places:
@@ -529,12 +529,12 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
     fields: dict[str, Any] = {name: [one for own in each for one in own[name]] for name in each[0]}
     if unit != "answer":
         fields["drift"] += [
-            f"long sentence: sentence {number} has {count:,} words; a part may be unjudged"
+            f"long sentence: sentence {number} has {count:,} words; not all may have been judged"
             for number, span in enumerate(spans)
-            # The quick length check comes first: most sentences are shorter.
+            # The cheap length check comes first, because most sentences are shorter.
             if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS
         ]
-    # Validated without facts, because these values come from code and not from a judge.
+    # Validated without a context, because these values come from code and not from a judge.
     return result.model_validate(fields | {"calls": len(parts)})
 
 
@@ -553,7 +553,7 @@ def _parts(spans: Sequence[Span], sample: Sample, text: str) -> list[_Stretch]:
 
 
 def keyed_example(kind: type[ByStatement], result: str, sample: Sample, unit: VerdictUnit) -> str:
-    """Convert a few-shot example's result to the format of a judge's reply."""
+    """Convert the result of a few-shot example to the format of a judge's reply."""
     text = (sample.answer if kind.statements_of == "answer" else sample.reference) or ""
     guard = Guard([span.text for span in split_sentences(text)])
     own: dict[int, list[dict[str, Any]]] = {n: [] for n in range(len(guard.sentences))}
@@ -573,14 +573,14 @@ def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
         return {"claims_nothing": "It claims nothing."}
     if unit == "claims" and len(claims) > 1:
         return {"claims": claims}
-    # The first negative verdict decides for all claims.
+    # The first negative verdict applies to all claims.
     denied = (one for one in claims if "supported_by" not in one["verdict"])
     chosen = next(denied, claims[0])
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}
 
 
 def grade_own_statements(sample: Sample, call: JudgeCall[R]) -> Flow[R]:
-    """Grade with a custom response model that has statements, and guard the reply."""
+    """Grade with a custom response model that contains statements, and check the reply."""
     asked = GuardedCall(
         call,
         Guard.of(sample),

@@ -1,8 +1,8 @@
 """Grades answers whose sources exceed the judge's context window.
 
-Long chunks are cut into passages. The embedded judge ranks the passages for each sentence, and each
-call reads the best passages for some of the sentences, up to the window. Each sentence gets the
-verdict of its best pack, and the result lists the passages that no call read.
+Long chunks are cut into passages, which the embedded judge ranks for each sentence. Each call
+contains a pack: as many of the best passages for some of the sentences as fit into the window. Each
+sentence gets the verdict from its best pack, and the result lists the chunks not read completely.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from rag_evals.response_models import ByStatement
 from rag_evals.response_models.statements import Unread
 from rag_evals.text import leaning_of, split_sentences
 
-# Below the average for most texts, so that a pack fits on the first try.
+# Lower than in most texts, so that a pack fits on the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# A pack has this many parts: a sentence gets at least one, and a passage takes at most one.
+# A pack has this many parts: each sentence gets at least one, and a passage fills at most one.
 _PARTS = 4
 
 
@@ -30,7 +30,7 @@ class _Passage(NamedTuple):
 
 
 def packed_flow(grader: Any, sample: Sample, window: int) -> Flow[Any]:
-    """Grade an answer with a judge whose window is this many tokens."""
+    """Grade an answer with a judge that has a window of `window` tokens."""
     room = window - _other_tokens(grader, sample)
     if room < _LEAST_ROOM:
         raise JudgeRequestError(
@@ -71,7 +71,7 @@ def _tokens(text: str) -> int:
 
 
 def _other_tokens(grader: Any, sample: Sample) -> int:
-    """Estimate the tokens in a call without its sources, including a long reply."""
+    """Estimate the tokens of a call without its sources, including those of a long reply."""
     flow = grader.flow(_with_sources(sample, ["."]))
     calls = [step for step in next(flow) if isinstance(step, JudgeCall)]
     flow.close()
@@ -98,7 +98,7 @@ def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
 
 def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
     text = chunk.text[start:end]
-    # A "sentence", such as a table, may be longer than a whole call.
+    # A "sentence" such as a table may be longer than a whole call.
     size = len(text) if _tokens(text) <= max(most, 1) else max(1, int(most * _BYTES_PER_TOKEN) // 4)
     for first in range(0, len(text), max(size, 1)):
         part = text[first : first + size]
@@ -125,7 +125,7 @@ def _packs(sentences: Sequence[str], passages: Sequence[_Passage], room: int) ->
 def _filled(
     taken: set[int], orders: Sequence[Sequence[int]], passages: Sequence[_Passage], room: int
 ) -> set[int]:
-    """Add passages from each ranking in turn, best first, as long as they fit."""
+    """Add passages from each ranking in turn, best first, while they fit."""
     chosen, left = set(taken), room - _sum(taken, passages)
     for places in zip(*orders, strict=True):
         for place in places:
@@ -140,7 +140,7 @@ def _sum(places: set[int], passages: Sequence[_Passage]) -> int:
 
 
 def _best_by_sentence(parts: Sequence[Mapping[str, Any]], verdict: str) -> dict[str, Any]:
-    """Merge results: take each sentence from the pack that supports it best."""
+    """Merge results, taking each sentence's statements from the pack that supports them best."""
     fields = joined(parts)
     fields["calls"] = max(part["calls"] for part in parts)
     if len(parts) == 1:

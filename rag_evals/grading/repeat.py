@@ -28,7 +28,7 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# More than the samples per row of any grader; the first repeat shares replies with a plain run.
+# No grader takes this many samples per row. The first repeat shares replies with a plain run.
 _CALLS_APART = 1000
 
 
@@ -36,10 +36,10 @@ class RepeatedResult(Result):
     """The results of all repeats for one row.
 
     Attributes:
-        results: One result per repeat; mappings if read from a folder.
+        results: One result per repeat; mappings if the run was read from a folder.
         repeated_scores: One score per repeat, 0 to 1, or None for a repeat without a score.
-        reason: Why no repeat has a score; None if one has.
-        shown_findings: Taken, like the next two, from the first result with the majority score.
+        reason: Why no repeat has a score; None if any repeat has one.
+        shown_findings: Like the next two, from the first result with the majority score.
     """
 
     results: list[Any]
@@ -78,7 +78,7 @@ class RepeatedResult(Result):
 
     @property
     def majority(self) -> float | None:
-        """The most frequent score; if there are several, the one closest to the median."""
+        """The most frequent score; in a tie, the one closest to the median."""
         scored = [score for score in self.repeated_scores if score is not None]
         return majority(scored) if scored else None
 
@@ -117,9 +117,8 @@ class Repeated(Grader[RepeatedResult]):
         """Reject a grader that does not call a model."""
         if not self.judge_rounds:
             raise ConfigurationError(
-                f"repeat is {self.times}, but no model is asked for {self.name!r}: what this "
-                f"machine decides is the same each time; asked {self.times} times gives the same, "
-                "so leave repeat out"
+                f"repeat is {self.times}, but {self.name!r} does not call a model, so all "
+                f"{self.times} results would be the same; leave repeat out"
             )
         self.grader.check()
 

@@ -49,7 +49,8 @@ class VerifiedStatement(StatementEvaluation):
 
     Attributes:
         windows: Number of context windows that a classifier read.
-        taken_from: The similar statement whose verdict was reused; None if it was identical.
+        taken_from: The similar statement whose verdict was reused; None if no verdict was reused or
+            the statements were identical.
         similarity: Cosine similarity of the two statements.
     """
 
@@ -66,20 +67,20 @@ class VerifiedStatement(StatementEvaluation):
 
 
 class VerifiedFaithfulnessResult(FaithfulnessResult):
-    """The answer's statements, and the verifier that decided each one.
+    """The statements in the answer, and the verifier that judged each of them.
 
     Attributes:
-        language: Two-letter code of the answer's language; `und` if it is unknown, None if the
-            texts are too short to tell.
-        is_unread: True if the verifier does not support this language, so there is no score.
+        language: Two-letter code of the answer's language; `und` if it was not recognised, None if
+            the texts are too short to detect it.
+        is_unread: True if there is no score because the verifier does not support the language.
         answer_support: Probability of full support, 0 to 1; None for most verifiers.
         deciders: Names of a cascade's verifiers; empty for a single verifier.
-        cache: How earlier verdicts are looked up; None without a cache.
-        verification_calls: Judge calls for verification, excluding re-asks.
-        calls_saved: Judge calls saved by a cascade or a cache.
+        cache: How cached verdicts are looked up; None without a cache.
+        verification_calls: Number of judge calls for verification, excluding re-asks.
+        calls_saved: Number of judge calls saved by a cascade or a cache.
     """
 
-    # Lists are invariant, but these results contain only this type of statement.
+    # Lists are invariant, but these results contain only statements of this type.
     statements: list[VerifiedStatement]  # type: ignore[assignment]
     language: str | None = None
     language_warning: str | None = None
@@ -106,7 +107,7 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
     @property
     def ranking_score(self) -> float | None:
-        """`answer_support`, which ranks answers with equal scores by how certain they are."""
+        """`answer_support`, which ranks answers that have the same score."""
         return self.answer_support
 
     @property
@@ -126,18 +127,18 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
 
 
 class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
-    """Breaks an answer into statements and verifies each one; both parts can be replaced.
+    """Breaks an answer into statements and verifies each one; both steps can be replaced.
 
     Args:
-        extractor: Extracts the statements; None uses the judge if there is one, else the answer's
-            own sentences.
-        verifier: Decides on each statement; None uses the judge, or the verifier that replaces it.
+        extractor: Extracts the statements; None uses the judge if there is one, or else the
+            answer's sentences.
+        verifier: Judges each statement; None uses the judge, or the verifier that replaces it.
         cache: Stores and reuses verdicts; None disables caching.
         name: Name in results; must be unique within a run.
         description: One line that says what it measures.
         language: Language of samples that do not specify one, such as `ru`; None means English.
-        prompts: Prompts for the default extractor and verifier, keyed by the stem of the shipped
-            file: `extract_statements` and `verify_statements`.
+        prompts: Prompts for the default extractor and verifier, keyed by the file stem of the
+            shipped prompt: `extract_statements` or `verify_statements`.
         settings: Judge settings for the default extractor and verifier.
     """
 
@@ -180,7 +181,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         self._in_language: dict[str, Verifier] = {}
 
     def with_verifier(self, verifier: Verifier) -> Self:
-        """Return a copy with a default verifier; parts passed to the constructor are kept."""
+        """Return a copy with this default verifier; parts passed to the constructor are kept."""
         verifier = verifier.adapt(VerifierChanges(settings=self.settings))
         extractor = self._parts["extractor"]
         if extractor is None:
@@ -191,7 +192,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             raise ConfigurationError(
                 f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
                 "a client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
-                "that asks none"
+                "that does not call a model"
             )
         return changed
 
@@ -241,7 +242,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
-        """Extract, then verify; nothing is verified if the answer has no claims."""
+        """Extract the statements, then verify them; nothing is verified if there are none."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
         faults: dict[str, Any] = {
@@ -280,7 +281,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         language = sample.language
         if language is None or language == self.language:
             return self.verifier
-        # Cached by language, because computing a verifier's fingerprint takes time.
+        # Cached by language, because computing a verifier's fingerprint is slow.
         if language not in self._in_language:
             self._in_language[language] = self.verifier.adapt(VerifierChanges(language=language))
         return self._in_language[language]
@@ -301,7 +302,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
-    """Return why verdicts cannot be trusted in the sample's language, or None if they can."""
+    """Return why verdicts in the sample's language cannot be trusted, or None if they can."""
     warn = verifier.traits.warn
     if warn is None:
         return None
@@ -314,7 +315,7 @@ def language_warning(
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:
     if part is not None and not isinstance(part, kind):
         raise ConfigurationError(
-            f"{name} is {part!r}; expected an object such as {example}, or one of your own with "
+            f"{name} is {part!r}; expected an object such as {example}, or a custom object with "
             f"the members of {kind.__name__}"
         )
 

@@ -254,7 +254,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"tuned": "judge.json"},
         "'judge.json' does not exist",
     ),
-    "a tuning that is a number": ({"tuned": 5}, "tuned has 5; expected a file that"),
+    "a tuning that is a number": ({"tuned": 5}, "tuned has 5; expected a file"),
     "no folder": ({"checkpoint": "", "id_column": "id"}, "checkpoint is ''; expected a folder"),
     "a list of rows": ({"dataset": [sample(1)]}, "dataset is list; expected a Ray data set"),
     "an id that is not there": ({"id_column": "key"}, "no column 'key'"),

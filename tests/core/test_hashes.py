@@ -74,7 +74,7 @@ def test_a_grader_that_declares_no_parts_is_refused() -> None:
             """Ask nobody."""
             yield from ()
 
-    with pytest.raises(ConfigurationError, match="'silent' declares nothing in `shapes`"):
+    with pytest.raises(ConfigurationError, match="'silent' does not declare `shapes`"):
         Silent().fingerprint()
 
 

@@ -236,8 +236,8 @@ def test_a_grader_without_statements_grades_the_last_turn(scripted: Start) -> No
     for outcome in run.outcomes:
         assert outcome.error is not None
         assert outcome.error.message == (
-            f"the row is a conversation, and {outcome.grader!r} grades one answer; faithfulness "
-            "grades conversations"
+            f"the row is a conversation, but {outcome.grader!r} grades single answers; "
+            "faithfulness grades conversations"
         )
     assert set(GRADERS) >= {"rag", "citation_faithfulness"}
 

@@ -72,7 +72,7 @@ def test_a_shipped_grader_is_not_changed(grader: Grader[Any], name: str) -> None
     [
         (Faithfulness, "model", "use model= of grade and evaluate"),
         (Faithfulness, "language", "with_language(...), which returns a changed copy"),
-        (Faithfulness, "name", "the constructor of ContextEvaluation for one of your own"),
+        (Faithfulness, "name", "the constructor of ContextEvaluation to create your own"),
         (Faithfulness, "threshold", "has no such attribute"),
         (TwoStepFaithfulness, "verifier", "with_verifier(...)"),
         (TwoStepFaithfulness, "cache", "with_cache(...)"),
@@ -131,5 +131,5 @@ def test_a_statement_cache_that_cannot_be_used_is_refused(
 @pytest.mark.parametrize("judge", ["embedded", "hf:a/b"])
 def test_a_model_for_a_judge_without_one_is_refused(judge: str) -> None:
     """It would be ignored, and the caller think that the model had been asked."""
-    with pytest.raises(errors.ConfigurationError, match=f"'x' is named, but the judge '{judge}'"):
+    with pytest.raises(errors.ConfigurationError, match=f"model is 'x', but the judge '{judge}'"):
         Faithfulness.grade(**EIFFEL, client=judge, model="x")

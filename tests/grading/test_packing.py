@@ -160,7 +160,7 @@ def test_a_run_packs_and_says_so(
     assert "warning" in ended.out
     assert "settings" in command(*grade, "window=6000").err
     refused = command("grade", "a.jsonl", "--judge", "embedded", "--set", "window=5000")
-    assert "asks no model" in refused.err
+    assert "does not call a model" in refused.err
     assert "at least 1" in command(*grade, "window=0").err
 
 

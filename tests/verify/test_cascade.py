@@ -239,7 +239,7 @@ def test_a_wrong_string_says_what_would_be_right(spec: str, message: str) -> Non
 
 def test_a_model_is_refused_where_none_is_asked() -> None:
     """`model=` and `reasks=` make sense only where an endpoint is asked."""
-    with pytest.raises(ConfigurationError, match="asks no model"):
+    with pytest.raises(ConfigurationError, match="does not call a model"):
         Faithfulness.grade(**ROW, client="embedded>hf:a/b", model="m")
     with pytest.raises(ConfigurationError, match="reasks does nothing with 'embedded'"):
         Faithfulness.grade(**ROW, client="embedded", reasks=2)

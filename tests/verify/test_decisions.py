@@ -292,7 +292,7 @@ def test_a_grader_without_statements_is_refused(scripted: Start, name: str) -> N
         evaluate([{**EIFFEL, "reference": "Paris."}], name, LUNA, progress=False)
 
     assert f"grader '{name}'" in str(error.value)
-    assert "has no form for 'decisions:openai/gpt-6-luna'" in str(error.value)
+    assert "cannot use 'decisions:openai/gpt-6-luna'" in str(error.value)
     assert "or use 'faithfulness' or 'faithfulness_two_step'" in str(error.value)
     assert "\n" not in str(error.value)
     assert judge.requests == []

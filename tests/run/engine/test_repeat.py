@@ -112,7 +112,7 @@ def test_from_the_command_line(scripted: Start, command: Command) -> None:
 @pytest.mark.parametrize("judge", ["embedded", "embedded@strict"])
 def test_what_this_machine_decides_is_not_repeated(judge: str) -> None:
     """One line that says why."""
-    with pytest.raises(ConfigurationError, match="asked 3 times gives the same"):
+    with pytest.raises(ConfigurationError, match="all 3 results would be the same"):
         evaluate(ROWS, client=judge, repeat=3)
 
 

@@ -389,7 +389,7 @@ def test_a_gate_stops_early_in_python() -> None:
         ({"budget": 5}, "the budget cannot be enforced, because the price"),
         (
             {"sample": 20, "graders": "answer_relevance"},
-            "grades every row; grader 'answer_relevance' asks a judge model and has no form for",
+            "grades every row; grader 'answer_relevance' asks a judge model and cannot use",
         ),
         ({"sample": 20, "client": "embedded"}, "is free, so grade all rows"),
         ({"budget": 5, "client": "embedded"}, "is free, so grade all rows"),
