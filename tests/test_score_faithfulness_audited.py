@@ -326,7 +326,7 @@ def test_a_result_survives_a_file() -> None:
 
 def test_a_template_must_show_what_the_reply_names() -> None:
     """Sentence ids in the reply need sentences in the prompt."""
-    with pytest.raises(PromptError, match="names sentences by id, but the template does not"):
+    with pytest.raises(PromptError, match="refers to sentences by id, but the template does not"):
         AuditedGrader("{{ answer }}")
-    with pytest.raises(PromptError, match="names statements by id"):
+    with pytest.raises(PromptError, match="refers to statements by id"):
         CitationGrader("{% for s in sentences %}{{ s.id }}{% endfor %}")

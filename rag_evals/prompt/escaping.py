@@ -1,7 +1,8 @@
-"""Escaping: data is inserted into prompts as text, and cannot forge the prompt's tags.
+"""Escapes data in prompts, so that it cannot forge the prompt's tags.
 
-Data always appears between tags written by the template. Anything in the data that looks like one
-of these tags loses its `<`; nothing else changes. This only reduces the risk of injection.
+Data always appears between tags written by the template. If anything in the data looks like one of
+these tags, its `<` is escaped; nothing else changes. This reduces the risk of prompt injection, but
+does not eliminate it.
 """
 
 import re
@@ -19,12 +20,12 @@ from rag_evals.core import Chunk
 ESCAPED = "&lt;"
 """Replacement for the `<` of a forged tag in data."""
 
-# `<` itself, crossed out, full-width and small, and brackets that look like it.
+# `<` itself, its crossed-out, full-width and small forms, and brackets that look like it.
 _OPENING = re.compile("[<≮＜﹤‹\u2329〈⟨❬❮❰⦑⧼˂ᐸᚲ≺⋖𝈶]")
 # Slashes, strokes and marks that may come between `<` and the name.
 _SLASHES = "/⁄∕⧸╱⟋丿ノ〳\\∖⧵⧹⟍|!?"
 _NAME = re.compile(r"[\w:-]+")
-# Letters that look like `>`; any other character ends a name anyway.
+# Letters that look like `>`; other closing characters are not letters, so they end a name anyway.
 _CLOSING = str.maketrans("ᐳ𖼿", ">>")
 # Invisible characters that are not spaces in Unicode.
 _EMPTY = "\u115f\u1160\u2800\ufffc\U0001d159"
@@ -34,12 +35,12 @@ _TABLE = Path(__file__).resolve().parents[1] / "_data" / "look_alikes.txt"
 _LOOK_ALIKES = str.maketrans(
     {letter: line[0] for line in _TABLE.read_text("utf-8").splitlines() for letter in line[2:]}
 )
-# A capital I, a lowercase L and a one look the same; so do an O and a zero.
+# A capital I, a lowercase L and the digit 1 look alike, as do an O and the digit 0.
 _STROKES = str.maketrans({"l": "i", "1": "i", "0": "o"})
 
 
 def escape_tags(text: str, tags: frozenset[str]) -> str:
-    """Escape the `<` of everything that looks like one of the tags.
+    """Escape the `<` in anything that looks like one of the tags.
 
     Case, whitespace, invisible characters, full-width forms and look-alike letters are ignored: for
     the tag `chunk`, "< / ⓒHUNK > <chunky>" becomes "&lt; / ⓒHUNK > <chunky>".
@@ -59,7 +60,7 @@ def _plain_names(tags: frozenset[str]) -> frozenset[str]:
 
 
 def _is_tag(text: str, place: int, names: frozenset[str]) -> bool:
-    """True if one of the names is at `place`, however disguised."""
+    """True if one of the names, however disguised, starts at `place`."""
     longest = max(map(len, names))
     name = ""
     for position in range(place, len(text)):
@@ -93,7 +94,7 @@ def _plain_character(character: str) -> str:
 
     "Ｃ", "ⓒ", "⒞" and the Cyrillic "с" → "c".
     """
-    # Before case folding: a Greek capital Nu looks like an N, a lowercase one like a v.
+    # Replace before case folding: a Greek capital Nu looks like an N, but a lowercase one like a v.
     seen = unicodedata.normalize("NFKD", character.translate(_LOOK_ALIKES)).translate(_LOOK_ALIKES)
     small = seen.casefold().translate(_LOOK_ALIKES).translate(_STROKES).translate(_CLOSING)
     # NFKD turns "⒞" into "(c)".
@@ -112,12 +113,12 @@ def _plain(text: str) -> str:
 TAGS = {"chunks": "chunk", "context": "chunk", "sentences": "sentence", "statements": "statement"}
 """The tag around each item of a variable that is rendered as a numbered block."""
 
-# More than the sentences in one call.
+# More than the maximum number of sentences per call.
 _KEYS = frozenset(f"s{number}" for number in range(100))
 
 
 class ShownText(str):
-    """A numbered text from the data; only chunks have metadata."""
+    """A numbered piece of data, such as a sentence; only chunks have metadata."""
 
     __slots__ = ("_tag", "id", "metadata")
     id: int
@@ -188,9 +189,9 @@ class ShownExample:
 
 
 class TagEscaper:
-    """Escapes data for a template with these tags; if not hardened, it leaves data unchanged.
+    """Escapes data for a template with the given tags; leaves it unchanged if not `hardened`.
 
-    If `keyed`, the tags of sentences are the keys of the reply: `<s0>`, `<s1>` and so on.
+    If `keyed`, sentences are tagged with the keys of the reply: `<s0>`, `<s1>` and so on.
     """
 
     def __init__(self, tags: frozenset[str], *, hardened: bool = True, keyed: bool = False) -> None:
@@ -198,18 +199,18 @@ class TagEscaper:
         self._tags = (tags | _KEYS if keyed else tags) if hardened else frozenset()
 
     def text(self, text: str | None) -> str | None:
-        """Escape a text; None stays None."""
+        """Escape text; None stays None."""
         return None if text is None else escape_tags(text, self._tags)
 
     def chunks(self, chunks: Iterable[Chunk]) -> ShownList:
-        """Escape the texts and the metadata of chunks."""
+        """Escape the text and metadata of each chunk."""
         return ShownList(
             ShownText(escape_tags(c.text, self._tags), c.id, self._value(c.metadata))
             for c in chunks
         )
 
     def texts(self, texts: Iterable[str], variable: str) -> ShownList:
-        """Escape texts, and number them from 0; `variable` is a key of `TAGS`."""
+        """Escape strings, and number them from 0; `variable` is a key of `TAGS`."""
         tag = "s{}" if self._keyed and variable == "sentences" else TAGS[variable] + ' id="{}"'
         return ShownList(
             ShownText(escape_tags(text, self._tags), number, tag=tag.format(number))
@@ -236,7 +237,7 @@ def _block(value: Any) -> str | None:
 
 
 def printed(value: Any) -> Any:
-    """Return the text of `{{ value }}`; raise `TypeError` for a method, macro or iterator."""
+    """Return the value to render; raise `TypeError` for a method, macro or iterator."""
     if isinstance(value, str | Undefined):
         return value
     block = _block(value) if isinstance(value, list | tuple) else None
@@ -244,7 +245,7 @@ def printed(value: Any) -> Any:
         return block
     if callable(value) or isinstance(value, Iterator):
         raise TypeError(
-            f"this prints a {type(value).__name__}, which has no text; call a method or a macro "
-            "with (), and end map, select or reverse with | list or | join"
+            f"this renders a {type(value).__name__} instead of text; call methods and macros with "
+            "(), and add | list or | join after map, select or reverse"
         )
     return value

@@ -17,7 +17,7 @@ from rag_evals.text import LANGUAGE_CODES, split_sentences
 
 ExampleInput = Mapping[str, Any]
 """A few-shot example: `result`, and any of `question`, `answer`, `context`, `reference` and, for
-verifiers, `statements`. With `same_question: true`, it is shown only to rows with its question.
+verifiers, `statements`. If `same_question: true`, it is used only for rows with the same question.
 """
 
 _DATA = ("question", "answer", "context", "reference")
@@ -47,13 +47,13 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class PeerExample(Example):
-    """An example that is shown only to rows with the same question.
+    """An example that is used only for rows with the same question.
 
-    It has a class of its own so that the fingerprints of other examples stay the same.
+    A separate class keeps the fingerprints of other examples unchanged.
     """
 
     def helps(self, sample: Sample) -> bool:
-        """True if the sample has the same question and another answer."""
+        """True if the sample has the same question and a different answer."""
         return self.sample.question == sample.question and self.sample.answer != sample.answer
 
 
@@ -67,7 +67,7 @@ def read_example(number: int, given: ExampleInput, model: type[BaseModel]) -> Ex
     statements = given.get(_STATEMENTS, ())
     if isinstance(statements, str) or not all(isinstance(text, str) for text in statements):
         raise PromptError(
-            f"example {number}: statements is {statements!r}; expected a list of texts"
+            f"example {number}: statements is {statements!r}; expected a list of strings"
         )
     try:
         result = model.model_validate(given["result"])
@@ -102,7 +102,7 @@ def examples_of(
 
 
 def shown_examples(examples: Sequence[Example], prompt: Prompt) -> ShownList:
-    """Convert examples for a template, with all their data."""
+    """Convert examples to the form that templates show, with all of their data."""
     escape = TagEscaper(prompt.tags)
     return ShownList(_shown_example(one, escape, _ALL_FIELDS, "answer") for one in examples)
 
@@ -126,7 +126,7 @@ def _shown_data(
     numbered: str | None,
     sentences: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Escape some fields; `sentences` belong to the field `numbered`, which is split if None."""
+    """Escape fields; `sentences` are those of the field `numbered`, which is split if None."""
     shown = {name: getattr(sample, name) for name in fields}
     chunks = escape.chunks(shown.get("context", ()))
     text = shown.get(numbered) if numbered else None
@@ -143,7 +143,7 @@ def _shown_data(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion of a rubric: its name in the reply, and what must be true."""
+    """A rubric criterion: its name in the reply, and the condition that must be met."""
 
     name: str
     text: str
@@ -153,15 +153,15 @@ class Criterion:
 
     @property
     def block(self) -> str:
-        """The criterion as an item of a list."""
+        """The criterion as a list item."""
         return f"- {self}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendering:
-    """Renders templates with one sample; the data block has only the fields in `shown`.
+    """Renders templates with one sample; the data block contains only the fields in `shown`.
 
-    It shows the field `numbered` as numbered sentences: `sentences`, or those in its text.
+    The field `numbered` is split into numbered sentences, unless `sentences` are given.
     """
 
     sample: Sample
@@ -177,10 +177,10 @@ class Rendering:
     hardened: bool
 
     def text(self, prompt: Prompt, tags: frozenset[str], *, in_block: bool = False) -> str:
-        """Render a template; its data block has only the response model's fields."""
+        """Render a template; if it is the data block, only the fields in `shown` are available."""
         if not prompt.is_same_for_all or (self.examples and prompt.uses("examples")):
             return self._written(prompt, tags, in_block=in_block)
-        # Instructions take a third of the rendering time, and are the same for a million rows.
+        # Instructions take a third of the rendering time, but may be the same for every row.
         key = (self.task, self.language, self.unit, self.hardened, tuple(self.criteria))
         if (text := prompt.kept.get(key)) is None:
             text = self._written(prompt, tags, in_block=in_block)
@@ -242,7 +242,7 @@ def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]
     """Check that criteria exist, and that the template shows them and the ids used in replies."""
     if getattr(response_model, "needs_criteria", False) and not criteria:
         raise PromptError(
-            f"{prompt.origin}: a checklist needs criteria; write them into the front matter, as in "
+            f"{prompt.origin}: a checklist needs criteria; add them to the front matter, as in "
             "criteria: {polite: The answer is polite.}"
         )
     if criteria and prompt.places_data and not prompt.uses("criteria"):
@@ -255,7 +255,7 @@ def check_lists(prompt: Prompt, response_model: type, criteria: Sequence[object]
         wanted = getattr(response_model, f"numbered_{name}", False)
         if wanted and prompt.places_data and not prompt.uses(name):
             raise PromptError(
-                f"{prompt.origin}: the reply of {response_model.__name__} names "
+                f"{prompt.origin}: a {response_model.__name__} reply refers to "
                 f"{name} by id, but the template does not show them; write {{% for one in "
                 f"{name} %}}{{{{ one.id }}}}: {{{{ one.text }}}}{{% endfor %}}"
             )
@@ -283,9 +283,10 @@ def check_shown(
 ) -> None:
     """Check that a template shows every field that its reply needs.
 
-    It renders a made-up sample twice, with all fields and with only the required ones. A field is
-    not shown if it is only used in a condition or an unused macro, or if only its first chunk is.
-    The error names `reader`, which needs the fields, and suggests a fix, or `way_out`.
+    A made-up sample is rendered twice, with all fields and with only the required ones. A field
+    that is used only in a condition or an unused macro does not count as shown, nor do chunks if
+    only the first is shown. The error message identifies `reader`, which needs the fields, and
+    suggests a fix and `way_out`.
     """
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
@@ -302,7 +303,7 @@ def check_shown(
             ends = re.findall(r"zq\w+", " ".join(made_up(name)).casefold())
             arrived = sum(end in text for end in ends)
             if arrived < len(ends):
-                faults.setdefault(name, "shows only a part of" if arrived else "does not show")
+                faults.setdefault(name, "shows only part of" if arrived else "does not show")
     if faults:
         by_fault = {
             fault: " and the ".join(name for name in faults if faults[name] == fault)
@@ -311,7 +312,7 @@ def check_shown(
         said = " and ".join(f"{fault} the {names}" for fault, names in by_fault.items())
         write = " and ".join(f"{{{{ {name} }}}}" for name in faults)
         raise PromptError(
-            f"{opening}{reader} needs the {' and the '.join(needs)}, and the template "
+            f"{opening}{reader} needs the {' and the '.join(needs)}, but the template "
             f"{said}; write {write}{way_out}"
         )
 
@@ -319,9 +320,9 @@ def check_shown(
 def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | None]:
     """Check whether a rendered prompt contains each text of the data in full.
 
-    Whitespace and escapes may differ, sentences may be separate, and a text may be JSON. If an
-    answer is also part of a chunk, it must occur twice. The value of a name is False if only the
-    beginning is there, and None if not even that is.
+    Whitespace and escapes may differ, sentences may appear separately, and text may be encoded as
+    JSON. If an answer is also part of a chunk, it must occur twice. A text's value is False if the
+    prompt contains only its beginning, and None if not even that.
     """
     left = _squeezed(rendered)
     found: dict[str, bool | None] = {}
@@ -339,9 +340,9 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
 
 
 def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
-    """Return the names of texts that the template cut off: the prompt does not contain their ends.
+    """Return the names of texts that were cut off, so that the prompt does not contain their ends.
 
-    Only letters are compared, ignoring case, so filters may change the rest.
+    Only letters are compared, ignoring case, so filters may change everything else.
     """
     left = {name: text for name, text in texts.items() if text[-_END:] not in rendered}
     for tags in (_TAG, None):

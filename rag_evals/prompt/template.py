@@ -1,4 +1,4 @@
-"""Prompt templates: Jinja text, with YAML front matter if it comes from a file."""
+"""Prompt templates: Jinja text, with YAML front matter if the template comes from a file."""
 
 import copy
 import os
@@ -50,7 +50,7 @@ class PromptHeader(BaseModel):
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML without aliases, because a few nested aliases can exhaust the memory."""
+    """A safe YAML loader that rejects aliases, because a few nested ones can exhaust memory."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
@@ -75,7 +75,7 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "front matter"
         known = ", ".join(PromptHeader.model_fields)
-        raise PromptError(f"{origin}: {place}: {first['msg']}; keys are {known}") from error
+        raise PromptError(f"{origin}: {place}: {first['msg']}; allowed keys: {known}") from error
     except ConfigurationError as error:
         raise PromptError(f"{origin}: settings: {error}") from error
     except (ValueError, TypeError, RecursionError) as error:
@@ -91,7 +91,7 @@ def shipped_folder() -> Traversable:
 
 
 def shipped_source(name: str) -> str:
-    """Return the source of a shipped prompt, named by its stem or, for example, `ru/STEM`."""
+    """Return the source of a shipped prompt, given a name such as `STEM` or `ru/STEM`."""
     code, slash, stem = name.rpartition("/")
     known = shipped_names(code or None) if not slash or code in shipped_languages() else []
     if stem not in known:
@@ -145,10 +145,10 @@ def _find_parent(
     chain: Collection[str],
     child: str,
 ) -> tuple[str, PromptHeader, str, int]:
-    """Find a template by name; return its key and what `split_front_matter` returns.
+    """Find a template by name; return its key and the result of `split_front_matter`.
 
-    `chain` lists the templates between the prompt and this one. A file never extends itself, so a
-    user's `score_faithfulness.jinja` can extend the shipped one.
+    `chain` lists the prompt and the templates between it and this one. A file never extends itself,
+    so a user's `score_faithfulness.jinja` can extend the shipped file of the same name.
     """
     shipped = shipped_folder()
     files = [(str(place / name), place / name) for place in places]
@@ -160,13 +160,13 @@ def _find_parent(
         if key not in chain and file.is_file():
             return key, *split_front_matter(read_template(file, f"template {key!r}"), key)
     raise PromptError(
-        f"{child}: no template {name!r} next to it; shipped: "
+        f"{child}: no template {name!r} next to it; shipped templates: "
         + ", ".join(f"{stem}{SUFFIX}" for stem in shipped_names())
     )
 
 
 DATA_VARIABLES = frozenset({"question", "answer", "sentences", "chunks", "context", "statements"})
-"""A template that uses one of these shows the data itself; all others are instructions."""
+"""A template that uses one of these shows the data itself; any other has only instructions."""
 
 VARIABLES = DATA_VARIABLES | {
     "reference", "examples", "language", "criteria", "task", "hardened", "statement_settings",
@@ -174,7 +174,7 @@ VARIABLES = DATA_VARIABLES | {
 }  # fmt: skip
 """The variables available in prompts."""
 
-# Raised by templates that need too much stack or memory, and by invalid expressions.
+# Raised by templates that need too much stack or memory, or contain invalid expressions.
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 _OF_A_TEXT = ("id", "text", "metadata")
@@ -182,7 +182,7 @@ _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox that resolves names differently for each template."""
+    """A sandbox that resolves the names of parents separately for each template."""
 
     links: Mapping[tuple[str, str], str]
 
@@ -190,7 +190,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         return self.links.get((parent, template), template)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """Return an attribute; a chunk has only id, text and metadata, not the methods of `str`."""
+        """Return an attribute; a chunk exposes only id, text and metadata, not methods of `str`."""
         if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
             return self.undefined(obj=obj, name=attribute)
         return super().getattr(obj, attribute)
@@ -203,10 +203,10 @@ class Prompt:
         origin: File name, or `<prompt>`; used in errors.
         stem: File stem of a shipped English prompt, which may have versions in other languages;
             None for other prompts.
-        task: The task in one line: its own description, or that of a template it extends.
+        task: A one-line description: the template's own, or that of a template it extends.
         tags: Names of the tags in the template, which data must not forge.
         places_data: True if the template shows question, answer or chunks itself.
-        is_same_for_all: True if it uses nothing from a sample but the language.
+        is_same_for_all: True if the language is the only part of a sample that it uses.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ class Prompt:
                     self._sources[parent] = (source, lines)
                     pending.append((parent, chain | {parent}))
         self.task = next((task for task in tasks if task), "")
-        # Include the tags that variables render.
+        # Include the tags that are rendered with variables.
         self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
@@ -272,7 +272,7 @@ class Prompt:
         stem = _shipped_texts().get(prompt)
         if stem is None:
             return cls(prompt)
-        # The text of a shipped prompt stands for that prompt, in all its languages, but without its
+        # The text of a shipped prompt selects that prompt, in all its languages, but without its
         # name, because it may be used with another response model.
         known = copy.copy(cls.shipped(stem))
         known.header = known.header.model_copy(update={"name": None})
@@ -294,7 +294,7 @@ class Prompt:
     @classmethod
     @cache
     def shipped(cls, name: str, language: str | None = None) -> "Prompt":
-        """Load a shipped prompt by its file stem; None for English."""
+        """Load a shipped prompt by its file stem and language; None means English."""
         stem = name if language is None else f"{language}/{name}"
         prompt = cls._from_source(shipped_source(stem), origin=f"{stem}{SUFFIX}")
         prompt.stem = name if language is None else None
@@ -336,7 +336,7 @@ class Prompt:
 
     @contextmanager
     def _errors_in(self, name: str) -> Iterator[None]:
-        """Raise a `PromptError` with the template's line if the body fails."""
+        """Convert an error in the body to a `PromptError` with the template's line."""
         try:
             yield
         except jinja2.TemplateSyntaxError as error:
@@ -385,10 +385,10 @@ class Prompt:
         if places:
             _, offset = self._sources[name]
             first, *others = places
-            more = "".join(f"; line {line + offset}: {word!r} too" for line, word in others)
+            more = "".join(f"; line {line + offset}: also {word!r}" for line, word in others)
             known = ", ".join(sorted(VARIABLES))
             raise self._error(
-                first[0], f"unknown variable {first[1]!r}{more}; there are: {known}", name
+                first[0], f"unknown variable {first[1]!r}{more}; variables are: {known}", name
             )
         return tree
 
@@ -405,14 +405,14 @@ class Prompt:
 
 @cache
 def _shipped_texts() -> dict[str, str]:
-    """Return the file stem of each shipped prompt by its text."""
+    """Return the file stems of the shipped prompts, keyed by text."""
     return {split_front_matter(shipped_source(stem), stem)[1]: stem for stem in shipped_names()}
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, MemoryError) and not isinstance(error.__context__, RecursionError):
-        return "the template needs more memory than there is"
+        return "the template needs more memory than is available"
     if isinstance(error, _DEEP):
         # Python's message ("too many statically nested blocks") does not help authors.
-        return "the template is nested too deeply, or calls itself without end"
+        return "the template is nested too deeply, or recurses endlessly"
     return str(error)

@@ -22,7 +22,7 @@ _WHOLE = "the answer"
 
 
 class PassFailResult(Result):
-    """The verdict on an answer by a rubric."""
+    """Whether an answer passes a rubric."""
 
     reasoning: Reasoning = Field(default=None, description="Why, in one or two sentences.")
     passed: bool = Field(description="True when the answer passes.")
@@ -90,7 +90,7 @@ class PerChunkResult(Result):
 
     Attributes:
         word: The label that counts towards the score, such as `relevant`.
-        labels_in: Names of the list field, and of a label's chunk id and verdict fields.
+        labels_in: Names of the list field, and of its items' chunk id and verdict fields.
     """
 
     word: ClassVar[str]
@@ -121,7 +121,7 @@ class PerChunkResult(Result):
 
     @property
     def score(self) -> float:
-        """Share of the chunks with this label, 0 to 1; 0.0 if there are no chunks."""
+        """Share of the chunks with a True verdict, 0 to 1; 0.0 if there are no chunks."""
         verdicts = [verdict for _, verdict, _ in self._labels]
         return sum(verdicts) / len(verdicts) if verdicts else 0.0
 
@@ -147,7 +147,7 @@ class ChunkLabel(JudgeModel):
 
 
 class ChunkLabelsResult(PerChunkResult):
-    """The chunks that pass a rubric."""
+    """Whether each chunk passes a rubric."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
     accepts: ClassVar[tuple[SampleField, ...]] = ("question", "answer", "reference")

@@ -1,4 +1,4 @@
-"""Results with a verdict for each statement, and the replies that judges fill in for them."""
+"""Results with a verdict for each statement, and the judge replies they are built from."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -35,7 +35,7 @@ class StatementEvaluation(JudgeModel):
         sentence_id: Index of the sentence in the answer; None if unknown.
         start: Start offset of the sentence in the answer, in characters.
         end: End offset of the sentence.
-        fault: Why the statement is unverified; None if it is not.
+        fault: Why the statement could not be verified, if so.
     """
 
     statement: StatementText = Field(description="One claim.")
@@ -71,7 +71,7 @@ def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
 
 
 class NoClaimSentence(JudgeModel):
-    """A sentence that claims nothing, such as a greeting or a question."""
+    """A sentence without claims, such as a greeting or a question."""
 
     sentence_id: SentenceId = Field(description="The sentence's id, as given.")
     reason: str = Field(description="Why it claims nothing.")
@@ -87,14 +87,14 @@ class NoClaimSentence(JudgeModel):
 class PassedOverSentence(NoClaimSentence):
     """A sentence without claims, with its text.
 
-    The reason is the judge's own, or a `NoClaim` value of the embedded judge, such as `question`.
+    `reason` is text from a judge, or a `NoClaim` value from the embedded judge, such as `question`.
     """
 
     text: str = Field(description="The sentence.")
 
 
 class TurnVerdict(BaseModel):
-    """The result for one turn in a conversation; `reason` says why it has no score."""
+    """The result for one turn in a conversation; `reason` explains a missing score."""
 
     turn: int
     question: str | None = None
@@ -114,7 +114,7 @@ class TurnVerdict(BaseModel):
 
 
 class Unread(BaseModel):
-    """The passages beyond the judge's window; `chunk_ids` are the chunks not read in full."""
+    """The passages beyond the judge's window; `chunk_ids` lists the chunks not read in full."""
 
     read: int
     passages: int
@@ -122,7 +122,7 @@ class Unread(BaseModel):
     turn: int | None = None
 
     def __str__(self) -> str:
-        """For example "read 14 of 60 passages; not read whole: chunks 2, 5-9"."""
+        """For example "read 14 of 60 passages; not read in full: chunks 2, 5-9"."""
         found: list[list[int]] = []
         for id in self.chunk_ids:
             if found and found[-1][-1] == id - 1:
@@ -132,7 +132,7 @@ class Unread(BaseModel):
         named = ", ".join("-".join(map(str, one)) for one in found)
         where = f" of turn {self.turn}" if self.turn else ""
         return (
-            f"read {self.read} of {self.passages} passages{where}; not read whole: chunks {named}"
+            f"read {self.read} of {self.passages} passages{where}; not read in full: chunks {named}"
         )
 
 
@@ -143,13 +143,13 @@ class ByStatement(Result):
         verdict_name: Name of the statements' boolean field that determines the score.
         drift: How statements still differ from their sentences after a second call.
         left_out: Ids of sentences with claims that the judge left out.
-        calls: Judge calls for a long answer, excluding re-asks.
+        calls: Number of judge calls, excluding re-asks; above 1 for long answers.
     """
 
     statements_of: ClassVar[Literal["answer", "reference"]] = "answer"
     verdict_name: ClassVar[str] = "is_supported"
 
-    # The first field, so that results are written in this order; subclasses narrow its type.
+    # This field comes first because results are written in this order; subclasses narrow its type.
     statements: list[Any] = Field(description="In order.")
     no_claim_sentences: ByCode[list[Any]] = Field(default_factory=list)
     drift: ByCode[list[str]] = Field(default_factory=list)
@@ -207,7 +207,7 @@ class ByStatement(Result):
 
     @classmethod
     def is_keyed(cls) -> bool:
-        """True if the judge can answer sentence by sentence, filling in nothing but verdicts."""
+        """True if the judge can reply sentence by sentence, with only verdicts to fill in."""
         (statement,) = get_args(cls.model_fields["statements"].annotation)
         own = {"statement", "reasoning", "supporting_chunk_ids", cls.verdict_name}
         return fields_of_judge(cls).keys() == {"statements"} and (
@@ -216,7 +216,7 @@ class ByStatement(Result):
 
 
 class FaithfulnessResult(ByStatement):
-    """The statements of the answer."""
+    """The statements in an answer, and whether the context supports them."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -268,10 +268,10 @@ def each_once(
         facts["statement_count"]
     ),
 ) -> Any:
-    """Return a validator for a reply that lists one verdict per item in `field`.
+    """Return a validator that requires exactly one verdict per item in the list `field`.
 
-    `id_name` is the verdicts' field with the item's id, and `wanted` returns all ids from the facts
-    of the call.
+    `id_name` is the field of a verdict that contains the item's id, and `wanted` returns all ids,
+    given the call's validation context.
     """
 
     def check(reply: Any, info: ValidationInfo) -> Any:
@@ -288,8 +288,8 @@ def each_once(
 
 
 # A reply model is built for each row, with a key for each sentence. If the host uses constrained
-# decoding, the judge cannot skip a sentence, cite a chunk that does not exist, or give a verdict
-# without evidence. For other hosts, validation makes the same checks.
+# decoding, the judge cannot skip a sentence, cite a nonexistent chunk, or return a verdict without
+# evidence. For other hosts, validation checks the same conditions.
 
 VerdictUnit = Literal["claims", "sentence", "answer"]
 """What each verdict covers: a claim in a sentence, a sentence, or the whole answer."""
@@ -302,19 +302,21 @@ MOST_SENTENCES = 40
 
 _MOST_CLAIMS = 5
 _MOST_CHARACTERS = 300
-# Hosts that compile schemas get one of these sizes, the smallest that fits the answer.
+# For hosts that compile schemas, the number of sentences is padded to one of these sizes.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
 
 
 class ReplyForm(NamedTuple):
-    """What a host's schemas can express: `counts` of list items, `lengths` of strings.
+    """The schema features that a host supports, such as list `counts` and string `lengths`.
 
     Attributes:
-        padded: The host compiles each schema, so it gets one of a few sizes, which may have room
-            for more sentences.
-        choices: The host accepts a list of allowed integers; others get a minimum and maximum.
-        known: The host follows the schema; others are re-asked in JSON mode if they do not.
+        padded: The host compiles each schema, so schemas have one of a few sizes and may allow more
+            sentences than the answer has.
+        choices: The host accepts a list of allowed integers; otherwise, a minimum and maximum are
+            set.
+        known: The host is known to follow the schema; otherwise, an invalid reply is re-asked in
+            JSON mode.
     """
 
     padded: bool = False
@@ -409,7 +411,7 @@ class KeyedReply(BaseModel):
         return self
 
     def claims(self, sentences: Sequence[str]) -> list[Stated]:
-        """Return all verdicts, in order; one without a claim is on the whole sentence."""
+        """Return all verdicts, in order; a verdict without a claim covers the whole sentence."""
         found = []
         statements = getattr(self, "statements", None)
         for one in statements or ():

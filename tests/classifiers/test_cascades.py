@@ -155,7 +155,7 @@ def test_a_label_that_the_model_lacks_is_refused(tmp_path: Path) -> None:
     checker = ClassifierVerifier(pair(tmp_path, "bert", UNNAMED), entailment="label_1")
 
     with pytest.raises(
-        ConfigurationError, match="entailment is 'label_1', and .* 'LABEL_2'\\]; expected one of"
+        ConfigurationError, match="entailment is 'label_1'; expected one of .* 'LABEL_2'\\]"
     ):
         checker.verify(STATEMENTS, CHUNKS)
 

@@ -55,8 +55,8 @@ def test_nan_is_no_verdict(tmp_path: Path) -> None:
 
     with pytest.raises(
         VerifierError,
-        match=f"{tmp_path}' gives the statement 'the tower stands in "
-        r"paris \.' a support of nan; expected a number from 0 to 1",
+        match=f"{tmp_path}' returned a support of nan for the statement 'the tower stands in "
+        r"paris \.'; expected a number from 0 to 1",
     ):
         drive(cached(checker, cache).flow(as_claims(STATEMENTS), CHUNKS), None, Meter())
     assert cache.count() == 0
@@ -115,7 +115,9 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path) -> None:
     described["hidden_size"] = 32
     (tmp_path / "config.json").write_text(json.dumps(described), encoding="utf-8")
 
-    with pytest.raises(ConfigurationError, match="weights, such as .* in other shapes than its"):
+    with pytest.raises(
+        ConfigurationError, match="weights, such as .* whose shapes do not match its"
+    ):
         ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
 
 
@@ -138,7 +140,7 @@ def test_a_tokenizer_without_places_is_refused(tmp_path: Path) -> None:
         file.unlink()
     transformers.ByT5Tokenizer().save_pretrained(tmp_path)
 
-    with pytest.raises(ConfigurationError, match="is a ByT5Tokenizer, .*expected a fast one"):
+    with pytest.raises(ConfigurationError, match="is a ByT5Tokenizer, .*expected a fast tokenizer"):
         ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
 
 

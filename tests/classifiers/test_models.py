@@ -112,7 +112,7 @@ def test_the_statement_is_read_whole(model: str) -> None:
 
     assert len(windows) > 1
     assert all(window.encoded["input_ids"].count(cat) == 25 for window in windows)
-    with pytest.raises(VerifierError, match="leaves .* tokens to the context; break it up"):
+    with pytest.raises(VerifierError, match="leaves .* tokens for the context; split it"):
         ClassifierVerifier(model, max_length=80).verify([statement * 9], CHUNKS)
 
 
@@ -148,7 +148,7 @@ def test_unnamed_labels_demand_a_map(tmp_path: Path) -> None:
 
     with pytest.raises(
         ConfigurationError,
-        match=r"\['LABEL_0', 'LABEL_1', 'LABEL_2'\], and not exactly one .*entailment=LABEL",
+        match=r"\['LABEL_0', 'LABEL_1', 'LABEL_2'\], and their names do not .*entailment=LABEL",
     ):
         ClassifierVerifier(model).verify(STATEMENTS, CHUNKS)
 
@@ -185,7 +185,7 @@ def test_devices(tmp_path: Path) -> None:
     assert [v.support for v in anywhere] == pytest.approx([v.support for v in on_cpu], abs=1e-3)
     names = ("auto", "cuda", "cuda:0") if count else ("auto", "cpu")
     assert len({id(ClassifierVerifier(model, device=name).load()) for name in names}) == 1
-    with pytest.raises(ConfigurationError, match=f"'cuda:{count}', and torch sees {count} GPUs"):
+    with pytest.raises(ConfigurationError, match=f"'cuda:{count}', but torch finds {count} GPUs"):
         ClassifierVerifier(model, device=f"cuda:{count}").verify(STATEMENTS, CHUNKS)
 
 
@@ -212,7 +212,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
     """A bare encoder is no classifier."""
     folder = saved(tmp_path, transformers.BertModel(small("bert")))
 
-    with pytest.raises(ConfigurationError, match="is not a known classifier"):
+    with pytest.raises(ConfigurationError, match="is not a supported classifier"):
         ClassifierVerifier(folder).verify(STATEMENTS, CHUNKS)
 
 

@@ -146,7 +146,7 @@ def test_the_preview_may_be_of_a_users_row(command: Command, data: str) -> None:
     ("change", "message"),
     [
         (("an answer", "{{ anwser }}"), "line 12: unknown variable 'anwser'"),
-        (("an answer", "{{ x }}\n{{ y }}"), "line 12: unknown variable 'x'; line 13: 'y' too"),
+        (("an answer", "{{ x }}\n{{ y }}"), "line 12: unknown variable 'x'; line 13: also 'y'"),
         (("an answer", "{% if"), "line 12: "),
         (("pass_fail", "pass_fial"), "no response model 'pass_fial'; did you mean 'pass_fail'?"),
         (("response_model: pass_fail\n", ""), "names no response model"),

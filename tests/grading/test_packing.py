@@ -77,7 +77,7 @@ def test_a_call_reads_the_best_chunks_that_fit(scripted: Start, settings: Any) -
     assert (told.read, told.passages) == (len(shown), 60)
     assert set(told.chunk_ids) == set(range(60)) - read
     assert str(told) in result.warnings
-    assert str(told).startswith(f"read {len(shown)} of 60 passages; not read whole: chunks 1")
+    assert str(told).startswith(f"read {len(shown)} of 60 passages; not read in full: chunks 1")
     assert str(told).endswith("-58")
     assert "window" not in judge.requests[-1].body
 
@@ -123,7 +123,7 @@ def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None
     )
 
     assert [one.supporting_chunk_ids for one in result.statements] == [[0], [0], []]
-    assert str(result.unread[0]).endswith(" passages; not read whole: chunks 0-1")
+    assert str(result.unread[0]).endswith(" passages; not read in full: chunks 0-1")
     assert all("".join(context).count(chunk) for chunk in judge.requests[0].chunks)
 
 
@@ -172,7 +172,7 @@ def test_a_conversation_packs_its_turns(scripted: Start) -> None:
     result = Faithfulness.grade(Sample(turns=turns), client="openai/m", settings={"window": 5000})
     assert [one.supported for one in result.turns] == [1, 2]
     (told,) = result.unread
-    assert " passages of turn 2; not read whole: chunks " in str(told)
+    assert " passages of turn 2; not read in full: chunks " in str(told)
 
 
 def test_a_window_without_room_is_one_clear_error(scripted: Start) -> None:

@@ -17,11 +17,11 @@ TOO_MUCH: dict[str, tuple[str, str]] = {
     "a great range": ("{{ range(10**9)|list }}", "line 1: Range too big"),
     "a macro that calls itself": (
         "{% macro f(n) %}{{ f(n - 1) }}{% endmacro %}{{ f(1) }}",
-        "nested too deeply, or calls itself without end",
+        "nested too deeply, or recurses endlessly",
     ),
     "a loop that calls itself": (
         "{% for a in chunks recursive %}{{ loop(chunks) }}{% endfor %}",
-        "nested too deeply, or calls itself without end",
+        "nested too deeply, or recurses endlessly",
     ),
     "brackets": ("{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "nested too deeply"),
     "conditions": ("{% if answer %}" * 300 + "x" + "{% endif %}" * 300, "nested too deeply"),

@@ -115,7 +115,9 @@ def test_what_has_no_text_is_refused(text: str) -> None:
     """A generator, a method and a macro would print their place in memory."""
     grader = base.ContextEvaluation(text + "{{ answer }}{{ context }}", PassFailResult)
 
-    with pytest.raises(PromptError, match=r"line 1: (this prints a|'.*' has no attribute 'title')"):
+    with pytest.raises(
+        PromptError, match=r"line 1: (this renders a|'.*' has no attribute 'title')"
+    ):
         grader.messages(SAMPLE)
 
 
@@ -125,14 +127,14 @@ LACKING = {
     "{{ context }}": "does not show the answer; write {{ answer }}; or leave out context",
     "{{ answer }}{% if context %}{% endif %}": "does not show the context",
     "{{ answer }}{{ context | length }}": "does not show the context",
-    "{{ answer }}{{ context[0] }}": "shows only a part of the context",
-    "{{ answer }}{{ chunks | first }}": "shows only a part of the context",
-    "{{ answer }}{{ context[:1] }}": "shows only a part of the context",
-    "{{ answer | truncate(40) }}{{ context }}": "shows only a part of the answer",
-    "{{ answer[:60] }}{{ context }}": "shows only a part of the answer",
-    "{{ sentences[0] }}{{ context }}": "shows only a part of the answer",
+    "{{ answer }}{{ context[0] }}": "shows only part of the context",
+    "{{ answer }}{{ chunks | first }}": "shows only part of the context",
+    "{{ answer }}{{ context[:1] }}": "shows only part of the context",
+    "{{ answer | truncate(40) }}{{ context }}": "shows only part of the answer",
+    "{{ answer[:60] }}{{ context }}": "shows only part of the answer",
+    "{{ sentences[0] }}{{ context }}": "shows only part of the answer",
     "{{ answer }}{% for c in context %}{{ c.id }}{% endfor %}": "does not show the context",
-    "{{ answer }}{% for c in context %}{{ c[:20] }}{% endfor %}": "shows only a part of the con",
+    "{{ answer }}{% for c in context %}{{ c[:20] }}{% endfor %}": "shows only part of the con",
     "{{ answer }}{% macro f() %}{{ context }}{% endmacro %}": "does not show the context",
     "{{ answer }}{% set x = context %}": "does not show the context",
     "{{ answer }}{% if false %}{{ context }}{% endif %}": "does not show the context",
@@ -220,7 +222,7 @@ def test_a_data_block_shows_every_field_too(block: str) -> None:
 )
 def test_the_prompts_of_two_steps_show_their_data(make: Any, text: str) -> None:
     """The verifier its statements and chunks, the extractor its sentences."""
-    with pytest.raises(PromptError, match=r"(does not show|shows only a part of) the \w+; write"):
+    with pytest.raises(PromptError, match=r"(does not show|shows only part of) the \w+; write"):
         make(prompt=text)
 
 

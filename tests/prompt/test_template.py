@@ -25,7 +25,10 @@ def test_instructions_and_templates_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("one\n{{ qestion }}", "<prompt>, line 2: unknown variable 'qestion'; there are: answer"),
+        (
+            "one\n{{ qestion }}",
+            "<prompt>, line 2: unknown variable 'qestion'; variables are: answer",
+        ),
         ("one\n\n{% if %}", "<prompt>, line 3: Expected an expression"),
         ("{{ question", "<prompt>, line 1: unexpected end of template"),
         ("{% extends 'nothing.jinja' %}", "<prompt>: no template 'nothing.jinja' next to it"),
@@ -86,7 +89,7 @@ def test_a_file_has_a_header_and_lines_that_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("front", "message"),
     [
-        ("nmae: x", "nmae: Extra inputs are not permitted; keys are name, version"),
+        ("nmae: x", "nmae: Extra inputs are not permitted; allowed keys: name, version"),
         ("- a\n- b", "front matter: Input should be a valid dictionary"),
         ("a: [", "line 3: front matter is not YAML"),
     ],

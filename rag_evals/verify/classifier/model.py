@@ -1,4 +1,4 @@
-"""Loads a classifier with all of its weights, and runs it."""
+"""Loads and runs classifiers; rejects models with missing weights."""
 
 import hashlib
 import json
@@ -35,9 +35,9 @@ _READ = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
 class Adapter:
-    """A loaded model and how to run it.
+    """Runs a loaded model.
 
-    It can read `positions` tokens, and was trained to read `max_length`. HHEM is a T5 that
+    The model can read `positions` tokens, and was trained on up to `max_length`. HHEM is a T5 that
     classifies the first token; other models are sequence classifiers.
     """
 
@@ -95,8 +95,7 @@ def supported_label(config: Any, entailment: str | None) -> int:
     if entailment is not None:
         if entailment not in every:
             raise ConfigurationError(
-                f"entailment is {entailment!r}, and the model's labels are {every!r}; expected one "
-                "of them"
+                f"entailment is {entailment!r}; expected one of the model's labels: {every!r}"
             )
         return [*labels][every.index(entailment)]
     plain = {place: label.strip().lower().replace(" ", "_") for place, label in labels.items()}
@@ -106,9 +105,9 @@ def supported_label(config: Any, entailment: str | None) -> int:
     if len(found) == 1:
         return found[0]
     raise ConfigurationError(
-        f"the labels of the model are {every!r}, and not exactly one of them means supported by "
-        "its name; look it up on the model's card and name it: hf:MODEL?entailment=LABEL, or in "
-        "Python entailment='LABEL'"
+        f"the model's labels are {every!r}, and their names do not identify the one that means "
+        "supported; look it up on the model card, and pass hf:MODEL?entailment=LABEL, or "
+        "entailment='LABEL' in Python"
     )
 
 
@@ -128,7 +127,7 @@ class Source:
 
 
 def weights_identity(source: Source) -> str:
-    """Return a hash of the folder, the commit on the hub, or, if neither is known, the name."""
+    """Return a hash of the folder, the commit on the hub, or, if it cannot be found, the name."""
     folder = Path(source.model)
     if not folder.is_dir():
         return find_commit(source) or f"{source.model}@{source.revision or 'main'}"
@@ -179,7 +178,7 @@ def resolve_device(device: str) -> str:
     if kind == "cuda":
         if int(number or 0) >= count:
             raise ConfigurationError(
-                f"device is {device!r}, and torch sees {count} GPUs here; use 'cpu' or 'auto'"
+                f"device is {device!r}, but torch finds {count} GPUs; use 'cpu' or 'auto'"
             )
         return f"cuda:{int(number or 0)}"
     if kind == "mps" and not torch.backends.mps.is_available():
@@ -194,7 +193,7 @@ def adapter_for(source: Source, device: str) -> Adapter:
     torch, transformers = _libraries()
     logging = transformers.utils.logging
     level = logging.get_verbosity()
-    # transformers logs a table of weights; our error says which ones are missing.
+    # transformers logs a table of weights; our error message lists the missing ones.
     logging.set_verbosity_error()
     try:
         tokenizer, loaded, is_hhem = _load(torch, transformers, source)
@@ -208,9 +207,9 @@ def adapter_for(source: Source, device: str) -> Adapter:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         at = f" at revision {source.revision!r}" if source.revision else ""
         raise ConfigurationError(
-            f"classifier {source.model!r} cannot be loaded{at}: {reason}; give a name on the "
-            "Hugging Face hub that this machine can reach, or a folder with all of the model's "
-            "files, undamaged"
+            f"classifier {source.model!r} cannot be loaded{at}: {reason}; expected a name on the "
+            "Hugging Face hub, which must be reachable, or a folder with all of the model's files, "
+            "undamaged"
         ) from error
     finally:
         logging.set_verbosity(level)
@@ -218,7 +217,7 @@ def adapter_for(source: Source, device: str) -> Adapter:
 
 def _libraries() -> tuple[Any, Any]:
     try:
-        import torch  # noqa: PLC0415 - optional, and seconds to import
+        import torch  # noqa: PLC0415 - optional, and takes seconds to import
         import transformers  # noqa: PLC0415 - as above
     except ImportError as error:
         raise MissingExtraError(
@@ -237,7 +236,7 @@ def _load(torch: Any, transformers: Any, source: Source) -> tuple[Any, Any, bool
     tokenizer = transformers.AutoTokenizer.from_pretrained(source.model, **source.where)
     if not architecture.endswith("ForSequenceClassification"):
         raise ValueError(
-            f"its architecture {architecture!r} is not a known classifier; expected HHEM "
+            f"its architecture {architecture!r} is not a supported classifier; expected HHEM "
             "or a sequence classifier, such as an NLI cross-encoder"
         )
     loader = transformers.AutoModelForSequenceClassification
@@ -258,7 +257,7 @@ def _load_hhem(
     )
     kind = transformers.T5ForTokenClassification
     loaded = _weights(kind, source, config=config, key_mapping={r"^t5\.": ""}, dtype=dtype)
-    # Users without access to the hub copy the tokenizer files next to the weights.
+    # Users without access to the hub can copy the tokenizer files into the folder.
     if (folder / "tokenizer.json").is_file():
         return transformers.PreTrainedTokenizerFast.from_pretrained(folder), loaded
     try:
@@ -273,7 +272,7 @@ def _load_hhem(
 
 
 def _t5_config(transformers: Any, folder: Path) -> Any:
-    """Read a T5's sizes from its weights, without the hub; None if there is no weights file."""
+    """Read a T5's dimensions from its weights, without the hub; None if there is no such file."""
     file = folder / "model.safetensors"
     if not file.is_file():
         return None
@@ -304,21 +303,21 @@ def _t5_config(transformers: Any, folder: Path) -> Any:
 
 
 def _weights(kind: Any, source: Source, **settings: Any) -> Any:
-    """Load a model with all of its weights; transformers would fill gaps with random values."""
+    """Load a model; reject missing weights, which transformers would initialise randomly."""
     model = source.model
     settings.update(source.where, output_loading_info=True, ignore_mismatched_sizes=True)
     loaded, found = kind.from_pretrained(model, **settings)
     missing = sorted(found["missing_keys"])
     if missing:
         raise ConfigurationError(
-            f"classifier {model!r} lacks {_a_few(missing)}, which would be random; expected a "
-            "model trained to classify, with all of its weights"
+            f"classifier {model!r} lacks {_a_few(missing)}, which would be initialised randomly; "
+            "expected a model trained to classify, with all of its weights"
         )
     mismatched = sorted(name for name, *_ in found["mismatched_keys"])
     if mismatched:
         raise ConfigurationError(
-            f"classifier {model!r} has {_a_few(mismatched)} in other shapes than its config.json "
-            "says; expected weights and config.json of the same model"
+            f"classifier {model!r} has {_a_few(mismatched)} whose shapes do not match its "
+            "config.json; expected the weights and config.json of the same model"
         )
     return loaded
 
@@ -332,10 +331,10 @@ def _check_tokenizer(model: str, tokenizer: Any) -> None:
     if "offset_mapping" not in tokenizer("a", return_offsets_mapping=True, verbose=False):
         raise ConfigurationError(
             f"the tokenizer of classifier {model!r} is a {type(tokenizer).__name__}, which does "
-            "not return offsets of tokens; expected a fast one, with a tokenizer.json"
+            "not return token offsets; expected a fast tokenizer, with a tokenizer.json"
         )
     if tokenizer.pad_token_id is None:
         raise ConfigurationError(
-            f"the tokenizer of classifier {model!r} has no pad token, so texts of several lengths "
-            "cannot be batched; expected a pad_token in its tokenizer_config.json"
+            f"the tokenizer of classifier {model!r} has no pad token, so texts of different "
+            "lengths cannot be batched; expected a pad_token in its tokenizer_config.json"
         )

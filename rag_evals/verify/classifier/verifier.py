@@ -70,7 +70,7 @@ class Reader:
         self._offsets = [adapter.offsets(text) for text in chunks]
 
     def alone(self, claim: Claim, chunk_ids: Sequence[int] | None = None) -> list[Window]:
-        """Return the windows of each chunk separately; None means all chunks."""
+        """Split each chunk into its own windows; if `chunk_ids` is None, do so for all chunks."""
         numbers = range(len(self._chunks)) if chunk_ids is None else chunk_ids
         return [window for number in numbers for window in self._windows([number], claim)]
 
@@ -78,7 +78,7 @@ class Reader:
         return self._windows(range(len(self._chunks)), claim)
 
     def together(self, claim: Claim, best_first: Iterable[tuple[float, Evidence]]) -> list[Window]:
-        """Return one window with the best pieces that fit, or none if fewer than two fit."""
+        """Return a window with the best pieces that fit, or an empty list if fewer than two fit."""
         taken: list[Evidence] = []
         window: list[Window] = []
         for _, piece in islice(best_first, _MOST_TOGETHER):
@@ -89,13 +89,13 @@ class Reader:
         return window if len(taken) > 1 else []
 
     def _windows(self, numbers: Sequence[int], claim: Claim) -> list[Window]:
-        """Split chunks into windows; a piece may have more tokens alone than within the text."""
+        """Split chunks into windows; retry with smaller ones if a piece alone has more tokens."""
         pieces = [(number, *span) for number in numbers for span in self._offsets[number]]
         room = self._limit - len(self._adapter.encode("", claim.text)["input_ids"])
         if room < LEAST_WINDOW:
             raise VerifierError(
                 f"a statement of {len(claim.text)} characters leaves {max(room, 0)} of "
-                f"{self._limit} tokens to the context; break it up, or use a model that reads more"
+                f"{self._limit} tokens for the context; split it, or use a model that reads more"
             )
         while True:
             windows = [
@@ -135,8 +135,8 @@ class _Item:
 class SharedModel:
     """A loaded model; windows that arrive while it is busy wait in a pool for the next batch.
 
-    A batch contains windows of similar length from any row, so that at most 8 % is padding. It has
-    no more windows than the callers' batch size, and no more tokens than that many windows of 512.
+    A batch contains windows of similar length from any row, so that at most 8 % is padding. Its
+    size is limited to the callers' batch size, and to that many windows of 512 tokens.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -205,23 +205,25 @@ _DTYPE = "float32|float16|bfloat16"
 # transformers changes process-wide settings while it loads a model.
 _loading = threading.Lock()
 _models: dict[tuple[Source, str, str], SharedModel] = {}
-# Increase this when a change here can change the verdicts of a model.
+# Increment this when a change in this subpackage can change verdicts.
 _VERSION = 5
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierVerifier:
-    """Decides statements with HHEM or an NLI cross-encoder, without a judge.
+    """Verifies statements with HHEM or an NLI cross-encoder, without calling a judge.
 
     Args:
         model: Name on the Hugging Face hub, or a folder.
         device: `cpu`, `cuda:0`, `mps`, or `auto` for the first GPU, if any.
-        batch_size: Windows per batch, at least 1; fewer if they are long. Does not affect verdicts.
+        batch_size: Maximum number of windows per batch, at least 1. Batches of long windows contain
+            fewer. Does not affect verdicts.
         max_length: Tokens per window, at least 32; None uses the model's limit.
-        entailment: The label that means supported, such as `LABEL_0`; None looks it up by name.
-        threshold: Support from which a statement counts as supported, 0 to 1.
-        join: `always` reads all chunks as one text, `unsupported` only if no single chunk supports
-            a statement, `never` reads each chunk alone; None follows the model's authors.
+        entailment: The label that means "supported", such as `LABEL_0`; None finds it by its name.
+        threshold: Minimum support for a "supported" verdict, 0 to 1.
+        join: `always` reads all chunks as one text, `unsupported` does so only if no single chunk
+            supports a statement, and `never` reads each chunk alone; None follows the model's
+            authors.
         dtype: `float32`, `float16` or `bfloat16`.
         revision: Branch, tag or commit on the hub; None means `main`, or a pinned commit for HHEM.
         local_files_only: If True, never contact the hub; missing files are an error.
@@ -286,7 +288,7 @@ class ClassifierVerifier:
         resolve_device(self.device)
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Decide all claims in one local step."""
+        """Judge all claims in one local step."""
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         return call.read(reply)
@@ -303,13 +305,13 @@ class ClassifierVerifier:
         shared = _models[key]
         if self.max_length is not None and self.max_length > shared.adapter.positions:
             raise ConfigurationError(
-                f"max_length is {self.max_length}, and classifier {self.model!r} can read "
+                f"max_length is {self.max_length}, but classifier {self.model!r} can read only "
                 f"{shared.adapter.positions} tokens; expected at most that, or None"
             )
         return shared
 
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
-        """Decide each claim against all windows, of single chunks or of joined ones.
+        """Judge each claim against every window, of single chunks or of joined ones.
 
         Raises:
             ConfigurationError: The model cannot be loaded, or its libraries are not installed.
@@ -324,7 +326,7 @@ class ClassifierVerifier:
         except Exception as error:
             reason = f"{type(error).__name__}: {str(error)[:300]}"
             raise VerifierError(
-                f"classifier {self.model!r} failed: {reason}; if memory ran out, take a smaller "
+                f"classifier {self.model!r} failed: {reason}; if memory ran out, use a smaller "
                 "batch_size or device='cpu'"
             ) from error
 
@@ -365,9 +367,9 @@ class ClassifierVerifier:
             # NaN also fails this comparison.
             if not 0 <= score <= 1:
                 raise VerifierError(
-                    f"classifier {self.model!r} gives the statement {one.claim.text[:80]!r} a "
-                    f"support of {score!r}; expected a number from 0 to 1: its weights are "
-                    "damaged, or too large for its precision"
+                    f"classifier {self.model!r} returned a support of {score!r} for the statement "
+                    f"{one.claim.text[:80]!r}; expected a number from 0 to 1; the weights may be "
+                    "damaged, or too large for the precision"
                 )
             scored.append((score, window))
 
@@ -382,7 +384,7 @@ class ClassifierVerifier:
             support=read.support,
             is_supported=is_supported,
             chunk_ids=ids if is_supported else (),
-            reason=f"support {read.support:.2f} at best, in {where} {', '.join(map(str, ids))} "
+            reason=f"highest support {read.support:.2f}, in {where} {', '.join(map(str, ids))} "
             f"(threshold {self.threshold:g}, {count} windows read)",
             evidence=read.best.evidence,
             decided_by=self.name,
@@ -418,7 +420,7 @@ class _Reading:
         return ranked
 
     def carriers(self, threshold: float) -> tuple[int, ...]:
-        """Return the chunks that alone support the claim, best first, or else all chunks read."""
+        """Return the chunks that each support the claim, best first, or else the best window's."""
         own, ranked = self.best.chunk_ids, self.best_pieces
         if len(own) == 1:
             return own

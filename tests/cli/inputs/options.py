@@ -34,7 +34,7 @@ NUMBERS: dict[tuple[str, ...], list[tuple[str, str, int, str]]] = {
         ("--timeout", "1e999", 2, "timeout is inf"),
         ("--timeout", "две", 2, "'--timeout'"),
         ("--timeout", "1e300", 2, "timeout does nothing with 'embedded'"),
-        ("--tuned", "no.json", 2, "'no.json' does not exist; expected a file that"),
+        ("--tuned", "no.json", 2, "'no.json' does not exist; expected a file written"),
         (
             "--tuned",
             "d.jsonl",
