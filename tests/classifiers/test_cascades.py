@@ -145,7 +145,7 @@ def test_a_label_is_named_on_the_command_line(tmp_path: Path) -> None:
     graded = grade(tmp_path, f"hf:{model}?entailment=LABEL_1")
 
     assert isinstance(refused.exception, ConfigurationError)
-    assert "hf:MODEL?entailment=LABEL, or in Python entailment='LABEL'" in str(refused.exception)
+    assert "hf:MODEL?entailment=LABEL, or entailment='LABEL' in Python" in str(refused.exception)
     assert graded.exit_code == 0, graded.output
     assert "over 1 scored of 1" in graded.output
 

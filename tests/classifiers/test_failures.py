@@ -162,7 +162,7 @@ def test_a_window_longer_than_the_model_is_refused(kind: str, longest: int, tmp_
     model = pair(tmp_path, kind)
     long = ["the river bank is a mat . " * 100]
 
-    with pytest.raises(ConfigurationError, match=f"max_length is {longest + 1}, and .* {longest} "):
+    with pytest.raises(ConfigurationError, match=f"max_length is {longest + 1}, but .* {longest} "):
         ClassifierVerifier(model, max_length=longest + 1).verify(STATEMENTS, CHUNKS)
     (verdict,) = ClassifierVerifier(model, max_length=longest).verify(["a cat ."], long)
     assert verdict.windows == 2
