@@ -1,4 +1,4 @@
-"""Agreement between a judge and people, and thresholds.
+"""Agreement between a judge and human labels, and score thresholds.
 
 Kappa alone is misleading if most statements are supported (Feinstein and Cicchetti 1990), so it is
 reported with raw agreement, base rate and both error rates.
@@ -33,7 +33,7 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """Counts of verdicts: "positive" for True ones, "true" for ones equal to the label."""
+    """Counts of verdicts: "positive" means True, and "true" means that the label agrees."""
 
     true_positives: int
     false_positives: int
@@ -43,7 +43,7 @@ class Confusion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement between a judge and people's labels.
+    """Agreement between a judge and human labels.
 
     Attributes:
         base_rate: Share of True labels.
@@ -52,7 +52,7 @@ class Agreement:
         specificity: Share of False labels with a False verdict; None if there are no False labels.
         precision: Share of True verdicts with a True label; None if there are no True verdicts.
         balanced_accuracy: Mean of sensitivity and specificity; None if either is None.
-        kappa: Cohen's kappa, -1 to 1; None if all labels and verdicts are equal.
+        kappa: Cohen's kappa, -1 to 1; None if all labels and verdicts have the same value.
     """
 
     confusion: Confusion
@@ -77,7 +77,7 @@ def measure_agreement(
     clusters: Keys = None,
     weights: Weights = None,
 ) -> Agreement:
-    """Measure the agreement between a judge and people's labels; `confusion` is not weighted."""
+    """Measure the agreement between a judge and human labels; `confusion` is unweighted."""
     confusion = count_confusion(labels, verdicts)
     require_scores("labels", labels)
     matches = [label == verdict for label, verdict in zip(labels, verdicts, strict=True)]
@@ -122,7 +122,7 @@ class _Matches:
     def shapes(self) -> tuple[float, float]:
         """Return the parameters of the rate's Beta distribution, with Jeffreys' prior.
 
-        Resampling rows would give no spread for a judge that is right on five rows out of five.
+        Resampling rows would show no spread for a judge that is right on five of five rows.
         """
         size, values = self.size(), weighted_values(self.values, self.weights)
         hits = sum(values) / len(values)
@@ -147,7 +147,7 @@ def _balanced_accuracy(right: _Matches, wrong: _Matches, counts: _Counts) -> Int
 def _kappa_interval(counts: _Counts, share: float) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
-    If the agreement is complete, the plain bootstrap interval has no width and covers 24 %, so one
+    With complete agreement, the plain bootstrap interval has zero width and 24 % coverage, so one
     more row is spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
     """
     estimate = _kappa(*counts)
@@ -198,16 +198,16 @@ _Ratings = tuple[tuple[Hashable, int], ...]
 
 
 def krippendorff_interval(ratings: Sequence[Sequence[Hashable | None]]) -> Interval | None:
-    """Estimate the agreement among people: Krippendorff's alpha (2011) for categories.
+    """Estimate the agreement between annotators: Krippendorff's alpha (2011) for categories.
 
-    `ratings` contains, for each item, the category that each person chose, or None. The bootstrap
-    interval (Zapf et al. 2016) is too narrow for fewer than about 30 items.
+    `ratings` contains each annotator's category, or None, for each item. The bootstrap interval
+    (Zapf et al. 2016) is too narrow for fewer than about 30 items.
 
     Returns:
-        1 for complete agreement, 0 for chance agreement, and less than 0 for even less; None if no
-        item has two labels, or if only one category occurs.
+        1 for complete agreement, 0 for chance agreement, and a negative value below chance; None
+        if no item has two labels, or if only one category occurs.
     """
-    # An item with a single label says nothing about agreement.
+    # An item with a single label carries no information about agreement.
     counts = (Counter(label for label in item if label is not None) for item in ratings)
     items = [tuple(count.items()) for count in counts if count.total() > 1]
     estimate = _alpha(items)
@@ -235,7 +235,7 @@ def _alpha(items: Sequence[_Ratings]) -> float | None:
 
 
 def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
-    """Return the threshold with the best balanced accuracy; the highest one if there is a tie.
+    """Return the threshold with the best balanced accuracy; in a tie, the highest threshold.
 
     Raises:
         TooFewLabelsError: All labels are the same.
@@ -256,14 +256,14 @@ def auroc_interval(labels: Sequence[bool], scores: Sequence[float]) -> Interval:
     Ties count half.
 
     Raises:
-        TooFewLabelsError: Either label occurs fewer than two times.
+        TooFewLabelsError: Either label occurs fewer than twice.
     """
     require_both_labels(labels)
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
         raise TooFewLabelsError("one label occurs only once; an interval needs it twice")
-    # For each row, the share of rows with the other label that are on the correct side of it.
+    # For each row, the share of rows with the other label whose score is on the correct side.
     above = [_share_below(score, negatives) for score in positives]
     below = [1 - _share_below(score, positives) for score in negatives]
     area = math.fsum(above) / len(above)
@@ -278,7 +278,7 @@ def auroc_interval(labels: Sequence[bool], scores: Sequence[float]) -> Interval:
 def calibration_error(labels: Sequence[bool], scores: Sequence[float]) -> float:
     """Return the expected calibration error, 0 to 1, over ten ranges of equal width (Naeini 2015).
 
-    It is overestimated if there are few rows per range.
+    The error is overestimated if ranges contain few rows.
     """
     require_aligned("labels", labels, "scores", scores)
     require_scores("scores", scores)

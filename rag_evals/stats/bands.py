@@ -47,7 +47,7 @@ class Band:
         return shown.get(language, self.name)
 
     def meaning(self, language: str = "en", grader: str | None = None) -> str | None:
-        """Return the meaning of a score in the band; None if it has none for this grader."""
+        """Return the meaning of a score in the band; None if there is none for this grader."""
         return self.meanings.get(language) if self.is_of(grader) else None
 
     def is_of(self, grader: str | None) -> bool:
@@ -75,10 +75,10 @@ DEFAULT_BANDS: tuple[Band, ...] = (
 
 
 def build_bands(limits: Mapping[str, float]) -> tuple[Band, ...]:
-    """Return bands, highest first, from the lowest score in each; one of these must be 0.
+    """Build bands, highest first, from the lowest score in each; one of these scores must be 0.
 
     Raises:
-        ConfigurationError: A limit is repeated or not between 0 and 1, or none is 0.
+        ConfigurationError: A limit is repeated or not between 0 and 1, or no limit is 0.
     """
     for name, limit in limits.items():
         if not 0 <= limit <= 1:
@@ -113,7 +113,7 @@ def count_bands(
 
 @dataclass(frozen=True, slots=True)
 class GroupScores:
-    """Scores of the rows that share a value; `group` is None for rows without one."""
+    """Scores of the rows in a group; `group` is None for rows without a value."""
 
     group: str | None
     rows: int
@@ -133,7 +133,7 @@ def summarize_groups(
 ) -> list[GroupScores]:
     """Summarize the scores of each group, in order of first appearance.
 
-    A score of None is counted under its reason. Rows whose group is None form a group of their own.
+    A score of None is counted under its reason. Rows whose group is None form a separate group.
     Intervals are not corrected for the number of groups.
     """
     if not scores:

@@ -1,11 +1,11 @@
-"""Tests of whether a mean is above a gate, which are valid at any stopping time.
+"""Tests of whether a mean is above a gate, valid at any stopping time.
 
 A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
 probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
 0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops if it does.
 
-He splits his wealth equally among eight fixed fractions of the largest bet. The wealth does not
-depend on the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
+The wealth is split equally among eight fixed fractions of the largest bet. It does not depend on
+the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
 """
 
 import math
@@ -27,7 +27,7 @@ from rag_evals.stats.intervals import (
 
 GateVerdict = Literal["passed", "failed", "not decided"]
 
-# From small bets, which suit means near the gate, to large ones.
+# From small bets, which suit means near the gate, to large bets.
 _FRACTIONS = tuple(0.01 * 90 ** (step / 7) for step in range(8))
 _BISECTIONS = 20
 _MOST_DISTINCT = 2_000
@@ -48,7 +48,7 @@ class GateTest:
         high: Upper bound on the mean, wrong with probability at most `error`.
         error: Probability of a wrong "passed", and of a wrong "failed".
         scored: Number of rows with a score.
-        population: Number of rows in the data; None if the test is about all rows like these.
+        population: Number of rows in the data; None if the test is about all similar rows.
         more_rows: Estimated number of additional rows needed for a verdict; None above a million.
     """
 
@@ -77,10 +77,10 @@ def gate_test(
     fail_error: float | None = None,
     clusters: Keys = None,
 ) -> GateTest:
-    """Test whether the mean over all rows like these reaches a gate, at any stopping time.
+    """Test whether the mean over all similar rows reaches a gate, at any stopping time.
 
     A gate below 1e-9 is treated as 0 and always passes. `error` is the probability of a wrong
-    verdict. `fail_error` is that of a wrong "failed", if smaller, as for one of several graders.
+    verdict; a smaller `fail_error` applies to a wrong "failed", as for one of several graders.
     """
     require_scores("scores", scores)
     fail_error = error if fail_error is None else fail_error
@@ -115,7 +115,7 @@ def _difference(share: float) -> float:
 
 
 class _Independent:
-    """Wealth of a bet on the mean of independent clusters of rows."""
+    """Wealth from betting on the mean of independent clusters of rows."""
 
     def __init__(self, totals: "array[float]", sizes: "array[int]") -> None:
         values: Iterable[float] = totals
@@ -123,7 +123,7 @@ class _Independent:
             # Rounding down makes a million distinct scores fast, and never increases the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
         self._units = Counter(zip(values, sizes, strict=True))
-        # Each cluster is one bet, scaled so that the largest cluster cannot lose more.
+        # Each cluster is one bet, scaled so that no cluster can lose more than the fraction.
         self._largest = max(sizes)
 
     def log_wealth(self, mean: float) -> float:
@@ -141,7 +141,7 @@ class _Independent:
     def best_growth(self, doubted: float, mean: float) -> float:
         """Return the log growth of the best fraction, with an extra row of 0 or 1.
 
-        Without that row, five equal rows would imply that all rows are equal.
+        Without that row, five identical rows would imply that all rows are identical.
         """
         if doubted <= 0:
             return 0.0
@@ -169,7 +169,7 @@ def _rows_more(
 
 
 class SequentialGate:
-    """Tests a gate with rows drawn from a data set of `population` rows in random order.
+    """Tests a gate with rows drawn in random order from a data set of `population` rows.
 
     `error` is the probability of a wrong "passed", and `fail_error` that of a wrong "failed".
     """
@@ -213,7 +213,7 @@ class SequentialGate:
 
 
 class _Drawn:
-    """Wealth of a bet on the mean of a data set whose rows are drawn without replacement.
+    """Wealth from betting on the mean of a data set whose rows are drawn without replacement.
 
     Each drawn row changes the mean that the remaining rows must have. A row without a score counts
     as the tested mean, which changes neither that mean nor the wealth.
@@ -230,7 +230,7 @@ class _Drawn:
         expected = self._owed / self._left
         self._owed -= value
         self._left -= 1
-        # Because of rounding, a sum that is exactly reached must not look exceeded.
+        # Rounding must not make a sum that is exactly reached look exceeded.
         if self._owed < -1e-9 or (expected <= 0 and value > 0):
             self._logs = [math.inf] * len(_FRACTIONS)
         elif expected > 0:

@@ -2,7 +2,7 @@
 
 In PPI++ (Angelopoulos, Duchi and Zrnic 2023, arXiv:2311.01453), the judge grades all rows, and
 people label a random sample of them. The judge's mean is corrected by its error on that sample. The
-interval accounts for both uncertainties, and is never wider than the one from the labels alone.
+interval accounts for both uncertainties, and is never wider than with the labels alone.
 """
 
 import math
@@ -26,7 +26,7 @@ from rag_evals.stats.intervals import (
 
 _LEAST_LABELS = 20
 
-# One extra row is spread over the corners (people 0 or 1, judge 0 or 1); less for graded labels.
+# One extra row is spread over the corners (label 0 or 1, judge 0 or 1); less for fractional labels.
 # Otherwise, thirty labels that all agree with the judge would imply that it never errs.
 _CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
 _CORNER_WEIGHT = 0.25
@@ -40,7 +40,7 @@ class CorrectedMean:
         labels_only: The estimate from the labels alone.
         judged: The judge's mean over all rows, labelled or not.
         power: The judge's weight, from 0 (`corrected` is `labels_only`) to 1.
-        effective_labels: Number of labels that would give an equally narrow interval on their own.
+        effective_labels: Number of labels that alone would yield an equally narrow interval.
     """
 
     corrected: Interval
@@ -69,12 +69,12 @@ def prediction_powered_mean(
     weights: Weights = None,
     confidence: float = 0.95,
 ) -> CorrectedMean:
-    """Correct the judge's mean score with people's labels (PPI++).
+    """Correct the judge's mean score with human labels (PPI++).
 
     Args:
         labels: Labels for a random sample of rows, 0 to 1.
         judged: The judge's scores for the same rows.
-        unlabelled: The judge's scores for all other rows; for all rows if there are weights.
+        unlabelled: The judge's scores for all other rows or, with weights, for all rows.
         label_clusters: Clusters of the labelled rows.
         unlabelled_clusters: Clusters of the rows in `unlabelled`.
         weights: Number of rows that each labelled row represents.
@@ -82,7 +82,7 @@ def prediction_powered_mean(
 
     Raises:
         TooFewLabelsError: There are fewer than 20 labels, or labels in fewer than two clusters.
-        InvalidScoresError: A number is not between 0 and 1, or `unlabelled` has fewer than two.
+        InvalidScoresError: A score is not between 0 and 1, or `unlabelled` has fewer than two.
     """
     require_fraction("confidence", confidence)
     _require_enough(labels, judged, unlabelled)

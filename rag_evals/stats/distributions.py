@@ -2,7 +2,7 @@
 
 Both use the regularized incomplete beta function, evaluated as a continued fraction (Abramowitz
 and Stegun 1964, 26.5.8) and inverted by Newton steps within a bracket. In the ranges used by this
-package, results differ from scipy's by less than 1e-8, which the tests check.
+package, results differ from scipy's by less than 1e-8, as verified by the tests.
 """
 
 import math

@@ -6,8 +6,8 @@ Wilson intervals with Student quantiles and the effective number of rows.
 
 Statements in an answer, and answers about a document, are not independent. The standard error first
 sums the residuals of each cluster (Liang and Zeger 1986; Miller 2024, arXiv:2411.00640), with the
-small-sample correction CR2 and its degrees of freedom (Bell and McCaffrey 2002). If every row is a
-cluster of its own, this is the usual s / sqrt(n) with n - 1.
+small-sample correction CR2 and its degrees of freedom (Bell and McCaffrey 2002). If every row is
+a separate cluster, this is the usual s / sqrt(n) with n - 1 degrees of freedom.
 """
 
 import math
@@ -26,7 +26,7 @@ from rag_evals.errors import (
 from rag_evals.stats.distributions import student_t_quantile
 
 Keys = Sequence[Hashable | None] | None
-"""The cluster of each row, such as its document. None, for a row or for all, means independent."""
+"""The cluster of each row, such as its document; None if the row, or every row, is independent."""
 
 Weights = Sequence[float] | None
 """Number of rows that each row represents; None if all were equally likely to be drawn."""
@@ -93,7 +93,7 @@ class Interval:
 
 
 MOST_REPEATED = 0.05
-"""Rows are clustered by question or context if more than this share of rows repeats one."""
+"""Share of rows with a repeated question or context, above which rows are clustered by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class Clusters:
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field in which more than 5 % of rows share a value.
 
-    `shared` contains, for each field such as "question", the hash of its value in each row, or 0.
-    None if rows are independent, or all have the same value and say nothing about other values.
+    `shared` maps each field, such as "question", to the hash of its value in each row, or 0.
+    Return None if rows are independent, or if they would form a single cluster.
     """
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
@@ -141,7 +141,7 @@ def mean_interval(
     weights: Weights = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean score in the population of rows; even equal scores get an interval."""
+    """Estimate the mean score in the population of rows; even identical scores get an interval."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     if clusters is not None:
@@ -161,7 +161,7 @@ _MOST_DISTINCT = 2_000
 
 
 def equal_values(values: Sequence[float]) -> Iterable[tuple[float, int]]:
-    """Return distinct values with their counts; if there are too many, each value with 1."""
+    """Return distinct values with their counts; if there are too many, every value with count 1."""
     counts: Counter[float] = Counter()
     for begin in range(0, len(values), _MOST_DISTINCT):
         counts.update(values[begin : begin + _MOST_DISTINCT])
@@ -200,9 +200,9 @@ def no_spread_interval(
 ) -> Interval:
     """Return an interval for the mean when all independent units have the same value.
 
-    n equal values are likely only if at least a share of tail ** (1 / n) of the population has that
-    value; the rest may be at either bound. At a bound, this is the Clopper-Pearson limit (the "rule
-    of three").
+    n identical values are likely only if at least a share of tail ** (1 / n) of the population has
+    that value; the remainder may be at either bound. At a bound, this is the Clopper-Pearson limit
+    (the "rule of three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
     # Rounding must not move an end past the estimate.
@@ -223,7 +223,7 @@ def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, flo
 
 @dataclass(frozen=True, slots=True)
 class MeanError:
-    """A mean and its standard error; `units` counts clusters and independent rows."""
+    """A mean and its standard error; `units` is the number of clusters and independent rows."""
 
     mean: float
     standard_error: float
@@ -289,7 +289,7 @@ def count_interval(
 ) -> Interval:
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
-    Limits are never below `lowest`. A single cluster or equal values give an interval of width 0.
+    Limits are never below `lowest`. One cluster, or identical values, yield an interval of width 0.
     """
     require_scores("values", values, bounds=None)
     if count_units(len(values), clusters) < 2:
@@ -299,7 +299,7 @@ def count_interval(
 
 
 def interval_of_sums(rows: int, total: int, squares: int) -> Interval:
-    """Like `count_interval` for counts, but from the sums of them and of their squares."""
+    """Estimate like `count_interval`, from the sum of the counts and the sum of their squares."""
     if rows < 2:
         return count_interval([total], lowest=0.0)
     error = math.sqrt((squares * rows - total * total) / (rows - 1)) / rows
@@ -312,7 +312,7 @@ def effective_rows(
     """Return the effective number of independent yes/no rows, between 1 and the number of rows.
 
     It is the number of rows divided by Kish's design effect (1965), as Rao and Scott (1992) do for
-    tables. If all rows are equal, the design effect is unknown, so clusters are counted instead.
+    tables. If all rows are identical, the effect is undefined, so the number of clusters is used.
     """
     units = count_units(len(matches), clusters)
     alike = units < 2 or all(matches) or not any(matches)

@@ -46,7 +46,7 @@ _MOST_ROWS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class SignificanceTest:
-    """A two-sided p-value, above 0 and at most 1, and the test that it comes from."""
+    """A two-sided p-value, above 0 and at most 1, and the test that produced it."""
 
     p_value: float
     test: TestName
@@ -76,7 +76,7 @@ def sign_flip_test(
 
 
 def _exact_p(totals: list[float], limit: float) -> float:
-    """Return the share of sign patterns whose sum is as far from 0, by meeting in the middle."""
+    """Return the share of sign patterns with a sum as extreme, by meeting in the middle."""
     half = len(totals) // 2
     left, right = _signed_sums(totals[:half]), sorted(_signed_sums(totals[half:]))
     extreme = 0
@@ -126,7 +126,7 @@ class PairedComparison:
     Attributes:
         difference: Mean of candidate - baseline, -1 to 1. Its interval excludes 0 if and only if
             the p-value is at most 1 - its confidence.
-        significance: The larger of two two-sided p-values, and the test that it comes from.
+        significance: The larger of two two-sided p-values, and the test that produced it.
         clusters: Number of independent units.
         detectable: Smallest true difference that 80 of 100 such comparisons would detect; None
             if there is no variance.
@@ -156,7 +156,7 @@ class PairedComparison:
         size = abs(self.difference.estimate)
         if self.detectable is None or self.verdict != "not distinguishable" or size == 0:
             return None
-        # The interval narrows with the square root of the clusters, and with the Student quantiles.
+        # The width depends on the square root of the number of clusters and on Student quantiles.
         now = self.clusters - 1
         need, confidence = self.clusters * (self.detectable / size) ** 2, self.difference.confidence
         reach = partial(_reach, confidence=confidence)
@@ -218,7 +218,7 @@ def count_difference(
 ) -> Interval:
     """Estimate the difference in counts, such as words, for the same samples.
 
-    If there are few samples, the difference must also pass the sign-flip test.
+    With few samples, the difference must also pass the sign-flip test.
     """
     differences = [new - old for old, new in zip(baseline, candidate, strict=True)]
     found = count_interval(differences, clusters=clusters)

@@ -1,10 +1,10 @@
-"""The meaning of a judge's support, and when the judge can decide alone, learned from labels.
+"""Calibration of a judge's support with labels, and limits for verdicts by the judge alone.
 
 Platt's map has only two parameters, so a few labels are enough. It preserves the order of supports.
 
 The limits for deciding alone are found by "learn then test" (Angelopoulos et al. 2021): limits are
 tried from the strictest to the most lenient, each with an exact test of the errors on the labels,
-and the last one before the first failure is used. The test is the Clopper-Pearson test with the
+and the last limit before the first failure is used. The test is the Clopper-Pearson test with the
 effective number of independent rows (Kish 1965; Korn and Graubard 1998).
 """
 
@@ -42,7 +42,7 @@ _MOST_LIMITS = 60
 
 _SURE = 0.01
 LEFT_OPEN = -1.0
-"""Placeholder for a support that is missing because another verifier decided."""
+"""Placeholder for a support that is missing because another verifier judged the statement."""
 LEAST_SHIFT = 0.1
 """Smallest distance at which data count as different from the labelled data."""
 
@@ -61,7 +61,7 @@ class SupportMap:
 def fit_support_map(labels: Sequence[bool], supports: Sequence[float]) -> SupportMap:
     """Fit a map of supports (0 to 1) by Newton's method, as in Lin, Lin and Weng (2007).
 
-    Targets are smoothed by one extra label of each kind, so mapped supports are never 0 or 1.
+    Targets are smoothed by one extra label of each value, so mapped supports are never 0 or 1.
 
     Raises:
         TooFewLabelsError: All labels are the same.
@@ -169,8 +169,8 @@ def sure_side(
 ) -> SureSide | None:
     """Find the most lenient limit beyond which a judge can decide alone; None if there is none.
 
-    Beyond the limit, at most a share `max_error` of its verdicts is wrong. If each of two sides has
-    a confidence of 0.975, both hold with a confidence of 0.95.
+    Beyond the limit, at most a share `max_error` of the verdicts is wrong. If each side's limit has
+    a confidence of 0.975, both limits hold with a confidence of 0.95.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -187,7 +187,7 @@ def sure_side(
     found, errors, before = None, 0, 0
     step = max(1, len(ordered) // _MOST_LIMITS)
     for count in (*range(step, len(ordered), step), len(ordered)):
-        # A limit does not separate equal supports.
+        # A limit cannot separate equal supports.
         if count < len(ordered) and ordered[count] == ordered[count - 1]:
             continue
         # Labels may be numbers instead of booleans.
@@ -280,7 +280,7 @@ class SupportShift:
 
     Attributes:
         distance: Kolmogorov-Smirnov distance, 0 to 1.
-        p_value: Probability of such a distance if both come from the same distribution.
+        p_value: Probability of a distance this large if both have the same distribution.
         count: Number of compared statements or rows.
     """
 
