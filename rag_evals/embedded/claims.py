@@ -21,7 +21,7 @@ from rag_evals.embedded.sources import (
 from rag_evals.text import Span, split_sentences
 from rag_evals.text.lexicon import patterns_in
 
-_PATTERNS = patterns_in("patterns_claims")
+_PATTERNS = patterns_in("claims")
 
 # Parts of an answer that are not sentences: code, headings, tables and reference lists.
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from rag_evals.text.lexicon import lines_in, patterns_in
 
-_PATTERNS = patterns_in("patterns_sources")
+_PATTERNS = patterns_in("sources")
 _LONGEST = 400
 
 

@@ -1,4 +1,4 @@
-"""Functions that read the word lists in `_data/lexicon/`.
+"""Functions that read the word lists in `_data/lexicon/` and the patterns in `_data/patterns/`.
 
 The words are in lowercase, separated by whitespace; lines that begin with `#` are comments.
 """
@@ -7,15 +7,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-_FOLDER = Path(__file__).resolve().parents[1] / "_data" / "lexicon"
+_FOLDER = Path(__file__).resolve().parents[1] / "_data"
 
 
 def words_in(name: str) -> list[str]:
     return " ".join(lines_in(name)).split()
 
 
-def lines_in(name: str) -> list[str]:
-    text = (_FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+def lines_in(name: str, folder: str = "lexicon") -> list[str]:
+    text = (_FOLDER / folder / f"{name}.txt").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
@@ -56,13 +56,13 @@ def group_of_words(name: str) -> dict[str, str]:
 
 
 def patterns_in(name: str) -> dict[str, re.Pattern[str]]:
-    """Compile the named patterns in a list, ignoring case.
+    """Compile the named patterns in a file, ignoring case.
 
     A name is followed by indented lines, which are joined; `@name@` inserts an earlier pattern.
     """
     texts: dict[str, str] = {}
     label, parts = "", set()
-    for line in lines_in(name):
+    for line in lines_in(name, "patterns"):
         if line.startswith("    "):
             parts.update(re.findall(r"@(\w+)@", line))
             texts[label] += re.sub(r"@(\w+)@", lambda found: texts[found[1]], line[4:])

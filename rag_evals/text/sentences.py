@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from rag_evals.text.language import READ_WELL, has_russian, language_of
-from rag_evals.text.lexicon import words_in
+from rag_evals.text.lexicon import patterns_in, words_in
 
 
 class Span(NamedTuple):
@@ -179,42 +179,7 @@ Leaning = Literal["pronoun", "fragment", "yes_no"]
 """How a claim depends on its context: its subject is a pronoun ("It was completed in 1889."), it is a
 fragment ("In 1889."), or it is yes or no, alone or with an echo of the question ("No, it is not.")."""
 
-# "It was …", "These are …", "His wife …"; "It is known that …" and "It rains" are excluded below.
-_PRONOUN = re.compile(
-    r"(?:[\"'«“(*_]*)(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
-    r"(?:he|she|it|they|his|her|its|their|him|them|this|these|those|such|one of (?:them|these|those)|"
-    r"both of (?:them|these|those)|"
-    r"он|она|оно|они|его|её|ее|их|ему|ей|им|это|этот|эта|эти|тот|та|те|такой|такая|такие)\b",
-    re.IGNORECASE,
-)
-# "The latter was …", "Both were …", "Там он …" refer to the preceding text or to the question.
-_POINTS_BACK = re.compile(
-    r"[\"'«“(*_]*(?:(?:and|but|so|then|и|а|но)\s+)?(?:that|both|neither|either|one|another|"
-    r"the (?:latter|former|first|second|third|last|other|others)|then|there(?= (?:he|she|it|they|we)\b)|"
-    r"там|туда|оттуда|тут|здесь|тогда|оба|обе|один|одна|одно|другой|другая|другие|"
-    r"перв(?:ый|ая|ое)|втор(?:ой|ая|ое)|последн(?:ий|яя|ее))(?!\w)",
-    re.IGNORECASE,
-)
-_EMPTY_IT = re.compile(
-    r"(?:\w+,\s+)?(?:it(?: (?:should|must|can|may) be (?:noted|said|seen|argued)|(?:'s| is| was| has been) (?:\w+ly )?(?:known|said|reported|believed|estimated|thought|possible|"
-    r"important|recommended|likely|unlikely|clear|unclear|unknown|true|worth|necessary|common|"
-    r"rain\w*|snow\w*|cold|hot|advisable|best|better|essential|crucial))\b|it (?:takes|took|depends|seems|appears|looks|turns out)\b"
-    r"|(?:this|that|these|those|this) (?:is|are) (?:why|how|because)\b)",
-    re.IGNORECASE,
-)
-_YES_NO = re.compile(
-    r"(?:yes|no|nope|yeah|yep|correct|incorrect|true|false|not (?:at all|really|exactly)|indeed|"
-    r"да|нет|верно|неверно|правда|неправда|конечно|нисколько|именно так)\b(?P<rest>.*)",
-    re.IGNORECASE | re.DOTALL,
-)
-# "No, it is not." → "it is not"; "Yes, they do" → "they do"; "Нет, не является" → "не является".
-_ECHO = re.compile(
-    r"(?:(?:he|she|it|they|there|that|this|i|we|you) (?:is|are|was|were|does|do|did|has|have|had|can|could|"
-    r"will|would|should|may|might|must|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|hasn't|"
-    r"haven't|hadn't|can't|cannot|couldn't|won't|wouldn't|shouldn't)(?: not)?"
-    r"|(?:он|она|оно|они|это)?\s*(?:не\s+)?\w+(?:\s+(?:так|им|ею|ими))?)[.!]*",
-    re.IGNORECASE,
-)
+_PATTERNS = patterns_in("leaning")
 _PLAIN_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _VERBS = frozenset(words_in("verbs_english"))
 _RUSSIAN_VERB = re.compile(
@@ -234,10 +199,10 @@ _LONGEST_FRAGMENT = 7
 def leaning_of(text: str) -> Leaning | None:
     """Return how a claim depends on its context; None if no dependence is detected."""
     head = text.strip()[:400].replace("’", "'")
-    answer = _YES_NO.match(head)
+    answer = _PATTERNS["yes_no"].match(head)
     if answer is not None and _adds_nothing(answer["rest"]):
         return "yes_no"
-    if _PRONOUN.match(head) and not _EMPTY_IT.match(head):
+    if _PATTERNS["pronoun"].match(head) and not _PATTERNS["empty_it"].match(head):
         return "pronoun"
     return "fragment" if _is_fragment(head) else None
 
@@ -247,12 +212,12 @@ def stands_alone(text: str) -> bool:
 
     False if in doubt: "Both towers stand in Paris." begins like a claim that depends on context.
     """
-    return leaning_of(text) is None and _POINTS_BACK.match(text.strip()) is None
+    return leaning_of(text) is None and _PATTERNS["points_back"].match(text.strip()) is None
 
 
 def _adds_nothing(rest: str) -> bool:
     said = rest.strip(" \t\n,.;:!—–-")
-    return not said or (rest[:1] in ",.;:!—– " and _ECHO.fullmatch(said) is not None)
+    return not said or (rest[:1] in ",.;:!—– " and _PATTERNS["echo"].fullmatch(said) is not None)
 
 
 def _is_fragment(text: str) -> bool:

@@ -17,6 +17,17 @@ def test_every_list_is_plain_lower_case(path: Path) -> None:
     assert all(word == word.lower() for word in lexicon.words_in(path.stem))
 
 
+@pytest.mark.parametrize("name", ["claims", "leaning", "sources"])
+def test_every_pattern_compiles_and_has_something_to_match(name: str) -> None:
+    """An inserted name is always known, and no pattern matches the empty string by mistake."""
+    may_be_empty = {"empty_topic", "frame", "frame_ru", "item", "lead", "leads"}
+    patterns = lexicon.patterns_in(name)
+    assert patterns
+    assert [
+        key for key, one in patterns.items() if one.fullmatch("") and key not in may_be_empty
+    ] == []
+
+
 def test_the_lists_of_pairs_and_groups_are_well_formed() -> None:
     """Every line has the form that its reader checks, with words on both sides."""
     assert list(lexicon.pairs_in("opposites_english", "opposites_russian"))
