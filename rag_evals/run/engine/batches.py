@@ -1,8 +1,8 @@
 """Grading a data set in batches.
 
 Each round grades all unfinished rows with the replies collected so far and sends the requests that
-are still missing. Rounds repeat until no row is pending. Requests and results are stored in SQLite
-in the run folder. Each step is recorded before it is taken, so a killed process loses nothing.
+have no reply yet, until no row is pending. Requests and results are stored in an SQLite file in the
+run folder. Each step is recorded before it is taken, so nothing is lost if the process is killed.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from rag_evals.run.record.lines import PRIVATE
 from rag_evals.run.record.store import BATCH, MANIFEST, RunStore, read_manifest, require_same_run
 
 Tell = Callable[[str], object]
-"""Called with each line about the progress of the batches."""
+"""Called with each line of text about the progress of the batches."""
 
 _TRIES = 3
 _SHOWN_CHARS = 60
 _FILE = "batches.sqlite3"
-# AUTOINCREMENT, because numbers are used in file names and must not be reused.
+# AUTOINCREMENT, because part numbers are used in file names and must not be reused.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS parts (
     number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, endpoint TEXT NOT NULL,
@@ -59,16 +59,16 @@ _PARTS = """
 SELECT number, name, endpoint, model, (SELECT count(*) FROM requests WHERE part = number), ended,
     status, file, batch FROM parts ORDER BY number
 """
-# A SENDING part may or may not have reached the provider.
+# A part in the SENDING state may or may not have reached the provider.
 WRITTEN, SENDING = "written", "sending"
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPart:
-    """A file of requests for one endpoint and model, which becomes a batch once sent.
+    """A file of requests for one endpoint and model, which becomes a batch when it is sent.
 
     `status` is `written`, `sending`, `given` (for the user to run with vLLM) or the provider's
-    status. `ended` counts processed requests, and `file` and `batch` are the provider's ids.
+    status. `ended` is the number of processed requests; `file` and `batch` are the provider's ids.
     """
 
     number: int
@@ -90,7 +90,7 @@ class _OpenPart:
 
 
 class BatchTable:
-    """A run folder's batches, locked so that only one process uses them."""
+    """The batches in a run folder, locked so that only one process can use them."""
 
     def __init__(self, run: Path) -> None:
         self.run = run
@@ -121,7 +121,7 @@ class BatchTable:
 
     @property
     def command_file(self) -> Path:
-        """JSON file with the options of the command that started the batches."""
+        """JSON file that contains the options of the command that started the batches."""
         return self.run / BATCH / "command.json"
 
     def path_of(self, part: int, kind: str = "") -> Path:
@@ -139,7 +139,7 @@ class BatchTable:
             )
 
     def release(self, part: BatchPart) -> None:
-        """Delete a part, so that its requests can go into another one."""
+        """Delete a part, so that its requests can be added to another one."""
         with self._connection as connection:
             connection.execute("UPDATE requests SET part = NULL WHERE part = ?", (part.number,))
             connection.execute("DELETE FROM parts WHERE number = ?", (part.number,))
@@ -152,7 +152,7 @@ class BatchTable:
         *,
         must_be_complete: bool = False,
     ) -> str:
-        """Store the results of a part and describe them; if this raises, nothing is stored."""
+        """Store the results of a part and return a summary; store nothing if an error is raised."""
         lost = f"the batch is {state.status} and has no reply to this request"
         unreadable, shown = 0, ""
         with self._connection as connection:
@@ -175,7 +175,7 @@ class BatchTable:
                 "SELECT count(nullif(fault, ?)), count(reply) FROM requests WHERE part = ?",
                 (lost, part.number),
             ).fetchone()
-            # A reply lost in transit would be paid for twice, so download everything again.
+            # Resending a request whose reply was lost costs money, so download everything again.
             if must_be_complete and (unreadable or results < (state.replied or 0)):
                 raise JudgeUnavailableError("the results are incomplete")
             if not results and (shown or state.replied):
@@ -190,7 +190,7 @@ class BatchTable:
 
     @contextmanager
     def round(self) -> Iterator[None]:
-        """Collect missing requests in new parts; roll back if the block raises."""
+        """Write missing requests to new parts; roll back if the block raises."""
         with self._connection as connection, ExitStack() as self._files:
             unsent = f"(SELECT number FROM parts WHERE status = '{WRITTEN}')"
             connection.execute(f"UPDATE requests SET part = NULL WHERE part IN {unsent}")
@@ -199,7 +199,7 @@ class BatchTable:
             yield
 
     def attempt(self, key: str) -> BatchResult | None:
-        """Return the latest result of a request; None if it has none or is pending."""
+        """Return the latest result of a request, or None if there is none or it is pending."""
         row = self._connection.execute(
             "SELECT key, reply, status, fault, sent FROM requests "
             "WHERE key = ? AND part IS NULL AND sent > 0",
@@ -208,12 +208,12 @@ class BatchTable:
         return BatchResult(*row) if row else None
 
     def is_paid_here(self, key: str) -> bool:
-        """True if the current grading was the first to need the request."""
+        """True if the current grading was the first to make this request."""
         found = self._connection.execute("SELECT owner FROM requests WHERE key = ?", (key,))
         return found.fetchone() in (None, ("\n".join(grading_now.get()),))
 
     def note(self, missing: PendingError) -> None:
-        """Add a request to a part, unless it is already in one."""
+        """Add a request to a part, unless it already belongs to one."""
         waits = "SELECT 1 FROM requests WHERE key = ? AND part IS NOT NULL"
         if self._connection.execute(waits, (missing.key,)).fetchone():
             return
@@ -245,12 +245,12 @@ class BatchTable:
 
 
 def _has_batches(folder: Path) -> bool:
-    # Path.exists() raises if a name is too long; creating the folder reports that instead.
+    # Path.exists() raises if a name is too long; let the creation of the folder report that.
     return os.path.exists(folder / BATCH / _FILE)  # noqa: PTH110
 
 
 def parts_under_way(folder: Path) -> Sequence[BatchPart]:
-    """Return a run folder's parts that have been sent but do not have results yet."""
+    """Return the parts in a run folder that have been sent but do not have results yet."""
     if not _has_batches(folder):
         return ()
     with BatchTable(folder) as table:
@@ -269,7 +269,7 @@ def open_batches(folder: Path) -> BatchTable:
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """What to do with a run's batches after collecting finished results.
+    """The steps to take with a run's batches after collecting finished results.
 
     `send` sends missing requests, `wait` sends and collects until no row is pending, and `again`
     resends the requests of batches that the endpoint has deleted.
@@ -285,7 +285,7 @@ async def aexecute_batches(
 ) -> Run:
     """Grade in batches and return the run so far.
 
-    `command` contains the starting command's options as JSON; None keeps the stored ones.
+    `command` contains the options of the starting command as JSON; None keeps the stored options.
     """
     check_batch_judges(plan)
     out = plan.out
@@ -294,7 +294,7 @@ async def aexecute_batches(
         with RunStore(out, plan.manifest(), restart=True):
             pass
     elif (out / MANIFEST).exists():
-        # The folder may be the wrong one, so check before touching its batches.
+        # This may be the wrong folder, so check before changing its batches.
         require_same_run(out, plan.manifest())
     plan = replace(plan, batched=True, settings=replace(plan.settings, restart=False))
     with BatchTable(out) as table:
@@ -333,7 +333,7 @@ async def _wait_for_results(table: BatchTable, steps: BatchSteps, tell: Tell) ->
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
-    """Do the work; if waiting was requested, retry for as long as an outage lasts."""
+    """Do the work; if waiting was requested, retry until the outage is over."""
     for number in count(1):
         try:
             work()
@@ -350,7 +350,7 @@ def check_batch_judges(plan: Plan) -> None:
     asked = own + [endpoint for grader in plan.graders for endpoint in grader.endpoints]
     if not asked:
         raise ConfigurationError(
-            "this run has no judge to send a batch to; expected one such as --judge "
+            "this run has no judge to send a batch to; specify one, such as --judge "
             "openai/gpt-4o-mini"
         )
     for judge in asked:
@@ -374,7 +374,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
             tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
             continue
         again = part.status == SENDING
-        # If the process is killed, the next start looks for the part at the provider.
+        # If the process is killed now, the next start asks the provider whether it got the part.
         table.update(part, status=SENDING)
         with closing(BatchApi.open(part.endpoint)) as api:
             file = part.file or api.upload(path, part.name, again=again)
@@ -390,7 +390,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
 def collect_results(
     table: BatchTable, tell: Tell, *, again: bool = False, only_ask: bool = False
 ) -> None:
-    """Collect the results of finished batches; if `only_ask`, only refresh their status."""
+    """Collect the results of finished batches, or only refresh their status if `only_ask`."""
     for part in table.parts():
         if part.batch is None:
             path = table.path_of(part.number, ".out")
@@ -420,7 +420,7 @@ def _download_results(table: BatchTable, part: BatchPart, state: BatchState, api
     if state.status == "failed" and not state.results:
         table.release(part)
         raise ConfigurationError(
-            f"the provider rejected batch {state.name}: {state.message or 'it gives no reason'}; "
+            f"the provider rejected batch {state.name}: {state.message or 'no reason given'}; "
             f"fix that, and run `rag-evals batch collect {table.run} --send` to send its "
             f"{part.requests} requests again"
         )

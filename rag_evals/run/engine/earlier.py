@@ -21,9 +21,9 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 class EarlierOutcomes:
     """Outcomes from earlier starts, stored in the run folder.
 
-    If the data is unchanged byte for byte, the index records by position which rows are done; only
-    the last rows written before a start was killed are checked again. Otherwise each row is looked
-    up by its own fingerprint and its grader's, and `done` is 0.
+    If the data is byte-for-byte identical, the index records which positions are done; only the
+    last rows written before a start was killed are checked again. Otherwise, each row is looked up
+    by its fingerprint and the grader's, and `done` is 0.
     """
 
     def __init__(self, plan: Plan, store: RunStore) -> None:
@@ -32,7 +32,7 @@ class EarlierOutcomes:
         self._store = store
         self._plan = plan
         self._fingerprints = fingerprints = plan.fingerprints
-        # The run's graders have their result classes; other classes are looked up by name.
+        # Result classes of the run's graders; other classes are looked up by name.
         self._models: Mapping[str, type[BaseModel]] = {
             type_name(grader.result_model): grader.result_model for grader in plan.graders
         }
@@ -53,11 +53,11 @@ class EarlierOutcomes:
             self.forget_positions()
 
     def forget_positions(self) -> None:
-        """Make the next start look up every row, because the data has changed."""
+        """Make the next start look up every row; called if the data has changed."""
         self._store.index.trust_positions(None)
 
     def find(self, outcome: Outcome) -> Outcome | None:
-        """Return the last outcome that an earlier start stored for the same grading, if any."""
+        """Return the last outcome stored for the same grading by an earlier start, if any."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
         return None if found is None else found.outcome
 
@@ -77,19 +77,19 @@ class EarlierOutcomes:
         return self._plan.data.some(done.translate(_FLIP))
 
     def outcomes(self) -> Iterator[Outcome]:
-        """Yield the outcomes of done rows in log order."""
+        """Yield the outcomes of finished rows in log order."""
         if self._flags is not None:
             for place in self._store.index.ended_places(self._ended):
                 yield self._store.outcome_at(place, self._models)
 
     def is_done(self, row: NumberedSample, grader: str) -> bool:
-        """True if the row at this position is known to be graded."""
-        # A slice, because the file may have grown; the run checks that at the end.
+        """True if the row at this position is known to have been graded."""
+        # A slice, because the file may have grown, which the run checks at the end.
         here = slice(row.position, row.position + 1)
         return self._flags is not None and self._flags[grader][here] == b"\1"
 
     def take(self, row: NumberedSample, grader: str, *, results: bool) -> Outcome | None:
-        """Return a row's stored outcome; None if it failed, or the row or grader has changed."""
+        """Return a row's stored outcome, or None if it failed or the row or grader has changed."""
         if self._store.is_new:
             return None
         if self._flags is None:
@@ -116,7 +116,7 @@ class EarlierOutcomes:
         )
 
     def keep(self, row: NumberedSample) -> None:
-        """Store a row's sample, unless it is already stored."""
+        """Store a row's sample unless it is already stored."""
         sample = StoredSample.of_row(row)
         before = None if self._store.is_new else self._kept_line(row.name)
         if sample is None and before is not None:
@@ -125,7 +125,7 @@ class EarlierOutcomes:
             self._store.append_sample(sample.to_line(), before)
 
     def leave_out(self) -> int:
-        """Record rows that are no longer in the data, and return how many had outcomes."""
+        """Record the rows that are no longer in the data; return how many of them had outcomes."""
         index, gone = self._store.index, 0
         if self._flags is None and not self._store.is_new:
             for sample_id, was_graded in index.unmarked():
@@ -146,7 +146,7 @@ class EarlierOutcomes:
         return self._unfinished.get(stable_hash(sample_id))
 
     def _positions(self) -> dict[str, bytearray] | None:
-        """Return flags for done rows, by grader; None if positions cannot be trusted."""
+        """Return flags for finished rows by grader, or None if positions cannot be trusted."""
         index, rows = self._store.index, self._plan.rows
         if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
             return None
@@ -159,7 +159,7 @@ class EarlierOutcomes:
         return None
 
     def _flagged(self, rows: int) -> dict[str, bytearray] | None:
-        """Return flags for done rows, by grader; None if a row has two outcomes or was removed."""
+        """Return the flags for finished rows, or None if a row has two outcomes or was removed."""
         flags = {name: bytearray(rows) for name in self._fingerprints}
         for grader, done in flags.items():
             for position in self._store.index.ended(self._ended, grader):

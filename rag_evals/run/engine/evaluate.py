@@ -62,8 +62,8 @@ async def in_flight(
 ) -> AsyncGenerator[T | None]:
     """Yield results as they arrive; a slow consumer slows down the work.
 
-    For a None in `work`, wait until a running coroutine finishes. If a coroutine raises, the others
-    are cancelled before its exception propagates.
+    A None in `work` means to wait until a running coroutine finishes. If a coroutine raises, the
+    others are cancelled before its exception propagates.
     """
     running: set[asyncio.Task[T | None]] = set()
     ended: asyncio.Queue[asyncio.Task[T | None]] = asyncio.Queue()
@@ -85,13 +85,13 @@ async def in_flight(
             task = asyncio.create_task(piece)
             running.add(task)
             task.add_done_callback(ended.put_nowait)
-            # Also drain results that have arrived in the meantime.
+            # Also yield results that have arrived in the meantime.
             while len(running) >= most or not ended.empty():
                 yield await next_ended()
         while running:
             yield await next_ended()
     finally:
-        # After an exception, calls in flight must not continue to cost money.
+        # After an exception, calls in flight must not incur further costs.
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
@@ -99,7 +99,7 @@ async def in_flight(
 
 _read_failure = attrgetter("error", "attempts", "usage")
 REFUSALS_IN_A_ROW = 10
-"""A run stops after this many rejected gradings without a success in between."""
+"""A run stops after this many consecutive rejected gradings."""
 
 
 class Refusals:
@@ -110,7 +110,7 @@ class Refusals:
         self._in_a_row = 0
 
     def check(self, outcome: Outcome) -> None:
-        """Raise if the outcome shows that the endpoint cannot be used."""
+        """Raise an error if the outcome shows that the endpoint cannot be used."""
         if outcome.error is None:
             # An outcome without a call does not prove that the key works.
             if outcome.usage.calls > 0:
@@ -131,13 +131,13 @@ class Refusals:
         if self._in_a_row >= REFUSALS_IN_A_ROW:
             raise JudgeRejectedError(
                 f"the endpoint rejected {self._in_a_row} gradings in a row, so the run stopped; "
-                f"the same call resumes it; the last error: {message}"
+                f"run it again to resume; the last error: {message}"
             )
 
 
 _YOUNG_OBJECTS = 10_000
 
-# All threads share the collector: the first run freezes the heap, and the last one unfreezes it.
+# All threads share one garbage collector: the first run freezes the heap, the last unfreezes it.
 _lock = threading.Lock()
 _thresholds: list[tuple[int, int, int]] = []
 
@@ -146,13 +146,13 @@ _thresholds: list[tuple[int, int, int]] = []
 def settled_heap() -> Iterator[None]:
     """Freeze existing objects and collect garbage less often.
 
-    A run allocates so fast that scanning all loaded modules for garbage took a fifth of the CPU.
+    Runs allocate so fast that scanning all loaded modules for garbage took a fifth of the CPU time.
     """
     with _lock:
         young, *older = found = gc.get_threshold()
         _thresholds.append(found)
         gc.freeze()
-        # 0 means that the user has switched collection off.
+        # 0 means that the user has disabled garbage collection.
         gc.set_threshold(young and max(young, _YOUNG_OBJECTS), *older)
     try:
         yield
@@ -174,7 +174,7 @@ async def runner_of(
 ) -> "AsyncIterator[Runner]":
     """Open a plan's session, store and progress display."""
     async with AsyncExitStack() as stack:
-        # Open the session first, so that a judge that cannot be opened leaves no folder behind.
+        # Open the session first, so that no folder is created if a judge cannot be opened.
         session = await stack.enter_async_context(opened or session_of(plan))
         store = None
         if plan.out is not None:
@@ -195,9 +195,9 @@ class Runner:
     session: AsyncGradingSession
     store: RunStore | None
     report: Report
-    # Yield outcomes of earlier starts too.
+    # Whether to also yield outcomes from earlier starts.
     yields_earlier: bool
-    # Keep the outcomes in memory.
+    # Whether to keep the outcomes in memory.
     holds: bool
     # The policy's manifest entries.
     _notes: Mapping[str, Any] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class Runner:
     _done: int = 0
     _outcomes: list[Outcome] = field(default_factory=list)
     _samples: dict[str, StoredSample] = field(default_factory=dict)
-    # Outcomes that are in the summary but not yielded yet, by object id.
+    # Outcomes that are in the summary but have not been yielded yet, by object id.
     _counted: dict[int, Outcome] = field(default_factory=dict)
     _earlier: EarlierOutcomes | None = field(init=False)
     _refusals: Refusals = field(init=False)
@@ -248,7 +248,7 @@ class Runner:
                 self._complete()
                 self._check_failures(at_the_end=True)
         except TooManyFailuresError as error:
-            # Rows that finished at the same time are part of that run too.
+            # Rows that finished at the same time are also part of the run.
             for outcome in self._counted.values():
                 yield outcome
             error.run = self.finished()
@@ -278,7 +278,7 @@ class Runner:
         untuned = {name for grader in self.plan.graders for name in grader.untuned}
         self._summary.untuned = sorted(untuned)
         if self.store is not None:
-            # These include outcomes from earlier starts.
+            # Includes outcomes from earlier starts.
             self._summary.answered = self.store.index.answered()
             self._summary.versions = tuple(self.store.versions)
         models = [grader.result_model for grader in self.plan.graders]
@@ -304,7 +304,7 @@ class Runner:
                 self._summary.changed = self._earlier.changed
             elif self.holds and (sample := StoredSample.of_row(row)) is not None:
                 self._samples[row.name] = sample
-            # Count all outcomes first: the consumer may stop after any of them.
+            # Count all outcomes first, because the consumer may stop after any of them.
             for outcome in taken:
                 self._summary.count(outcome)
                 self._note(outcome)
@@ -325,7 +325,7 @@ class Runner:
         return left, taken
 
     async def _grade(self, row: NumberedSample, grader: Grader[Any]) -> Outcome | None:
-        """Return the outcome; None if it is pending."""
+        """Return the outcome, or None if it is pending."""
         try:
             outcome = await self.session.grade_row(row, grader)
         except PendingError:
@@ -337,7 +337,7 @@ class Runner:
         before = None
         if self._earlier is not None and self.plan.batched and outcome.error is not None:
             before = self._earlier.find(outcome)
-        # Each batch round grades a failed row again, with the same replies.
+        # Each batch round grades failed rows again with the same replies.
         is_known = before is not None and _read_failure(before) == _read_failure(outcome)
         if self.store is not None and not is_known:
             self.store.append(outcome)
@@ -410,7 +410,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
             task.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            # On Windows, loops have no signal handlers; Ctrl-C raises KeyboardInterrupt.
+            # Event loops on Windows lack signal handlers; Ctrl-C raises KeyboardInterrupt.
             with suppress(NotImplementedError):
                 asyncio.get_running_loop().add_signal_handler(number, stop, number)
         return await task
@@ -424,7 +424,7 @@ def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
 
 
 OnOutcome = Callable[[Outcome], object]
-"""Receives each outcome; may be an async function."""
+"""A function, which may be async, that receives each outcome."""
 
 
 def evaluate(
@@ -436,7 +436,7 @@ def evaluate(
     on_outcome: OnOutcome | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Grade a data set and return the run; works inside a running event loop too, as in Jupyter.
+    """Grade a data set and return the run; also works in a running event loop, as in Jupyter.
 
     Args:
         data: A path to a file of rows, a `DataFile`, a table (pandas, polars, Arrow, Hugging Face),
@@ -444,19 +444,19 @@ def evaluate(
         graders: One or more graders, or names of built-in ones.
         client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, or an instructor, OpenAI,
             Anthropic or Google client; by default `RAG_EVALS_JUDGE` or `"embedded"`.
-        out: Run folder; an existing run is resumed. None does not write files.
+        out: Run folder; an existing run is resumed. If None, no files are written.
         on_outcome: Called with each outcome after it is stored, including outcomes from earlier
             starts; an exception stops the run.
         options: See `RunOptions`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
-        DataError: A row of a file cannot be graded; nothing was sent.
+        DataError: A row in a file cannot be graded; nothing was sent.
         JudgeRejectedError: The endpoint rejected the key, model or schema before answering any row,
             or rejected ten gradings in a row.
         JudgeUnreachableError: The endpoint cannot be reached and has not answered any row.
-        TooManyFailuresError: More gradings failed than `max_failures` allows; the error's `run` is
-            the run so far.
+        TooManyFailuresError: More gradings failed than `max_failures` allows; the error's `run`
+            attribute is the run so far.
     """
     return execute(_planned("evaluate", data, graders, client, out, options), on_outcome)
 
@@ -470,7 +470,7 @@ async def aevaluate(
     on_outcome: OnOutcome | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Grade a data set in the running event loop; otherwise as `evaluate`."""
+    """Grade a data set in the running event loop; otherwise like `evaluate`."""
     return await aexecute(_planned("aevaluate", data, graders, client, out, options), on_outcome)
 
 
@@ -498,7 +498,7 @@ def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    # A running event loop cannot be entered again, so the run gets a loop of its own.
+    # A running event loop cannot be entered again, so start another one in a thread.
     with closing(LoopThread()) as loop:
         return loop.run(work)
 
@@ -506,7 +506,7 @@ def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
 async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
     run = await _carried_out(plan, on_outcome)
     if plan.free is not None:
-        # Run this second, so that a main judge that cannot be opened leaves no folder behind.
+        # Run this second, so that no folder is created if the main judge cannot be opened.
         run.beside(await _carried_out(plan.free, None))
     return run
 
@@ -527,12 +527,12 @@ def stream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Generator[Outcome]:
-    """Grade a data set and yield outcomes as they arrive; otherwise as `evaluate`.
+    """Grade a data set and yield outcomes as they arrive; otherwise like `evaluate`.
 
     Outcomes arrive in any order; `index` is the row's position. They are not kept in memory, and a
     slow consumer slows down grading. Grading starts with the first `next` and stops when you leave
-    the loop. With `out`, outcomes from earlier starts are yielded too. Progress is shown only with
-    `progress=True`.
+    the loop. With `out`, outcomes from earlier starts are also yielded. Progress is shown only if
+    `progress` is true.
     """
     return _in_a_thread(_outcomes(_planned("stream", data, graders, client, out, options)))
 
@@ -545,7 +545,7 @@ def astream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> AsyncGenerator[Outcome]:
-    """Grade a data set in the running event loop; otherwise as `stream`.
+    """Grade a data set in the running event loop; otherwise like `stream`.
 
     Use `contextlib.aclosing` to stop all grading as soon as you leave the loop.
     """

@@ -1,4 +1,4 @@
-"""Sessions, which grade individual rows and share connections, rate limits and a cache."""
+"""Sessions, which grade individual rows with shared connections, rate limits and a shared cache."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 grading_now: ContextVar[tuple[str, str]] = ContextVar("grading_now")
-"""Sample id and grader of the current task."""
+"""Sample id and grader name of the current task."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class RunJudges:
     stack: AsyncExitStack
     answers: ArrivedReplies | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # By endpoint; None is the key of a judge that no call can name.
+    # By endpoint; the key is None for a judge that calls cannot refer to by name.
     _opened: dict[str | None, JudgePipeline] = field(default_factory=dict)
 
     @property
@@ -55,7 +55,7 @@ class RunJudges:
 
     @property
     def lessons(self) -> dict[str, list[str]]:
-        """What the judges' endpoints revealed about models; see `JudgeHost`."""
+        """What the run learned about models from the judges' endpoints; see `JudgeHost`."""
         found: dict[str, set[str]] = {}
         for judge in self._opened.values():
             for what, models in judge.host.lessons.items():
@@ -69,7 +69,7 @@ class RunJudges:
             name = client if isinstance(client, str) and model is None else None
             judge = self._opened[name] = await self._open(client, model)
             for grader in self.plan.graders:
-                # The grader's own settings, such as `seed`.
+                # Settings of the grader, such as `seed`.
                 own = getattr(grader, "settings", {})
                 judge.host.check_settings(own, model or grader.model or model_of(client))
         for grader in self.plan.graders:
@@ -93,7 +93,7 @@ class RunJudges:
             opened = batch_session(client, model, settings.session.options, self.answers)
         judge = await self.stack.enter_async_context(opened)
         store: ReplyStore | None = None
-        # Open the cache last, so that a judge that cannot be opened leaves no cache file behind.
+        # Open the cache last, so that no cache file is created if the judge cannot be opened.
         if settings.cache is not None:
             store = CallCache(
                 self.stack.enter_context(closing(Database(settings.cache))),
@@ -116,10 +116,10 @@ def plan_words(plan: Plan) -> str:
 class AsyncGradingSession:
     """Grades rows as they arrive, in the event loop that opened it; see `open_session`.
 
-    Any number of tasks may grade at the same time; those beyond `concurrency` wait.
+    Any number of tasks may grade rows at the same time; up to `concurrency` rows are in progress.
 
     Attributes:
-        graders: Names of the graders, in the order given.
+        graders: Names of the graders, in the order in which they were passed.
         usage: Usage of all gradings so far.
         cost_usd: List price of the usage in US dollars; None if no price is known.
     """
@@ -145,11 +145,11 @@ class AsyncGradingSession:
         """Grade one row with one grader.
 
         Args:
-            sample: A `Sample`, a mapping or an object with fields, like a row passed to `evaluate`.
+            sample: A `Sample`, a mapping or an object with fields, as in the data for `evaluate`.
             grader: Name of one of the session's graders; optional if it has only one.
 
         Returns:
-            The outcome, even if the row or the reply is invalid.
+            The outcome, even if the row or the judge's reply is invalid.
 
         Raises:
             ConfigurationError: The session is closed or has no such grader.
@@ -157,7 +157,7 @@ class AsyncGradingSession:
         return await self.grade_row(self.read(sample), self._grader(grader))
 
     async def grade_all(self, sample: object) -> list[Outcome]:
-        """Grade one row with all graders concurrently, and return outcomes in grader order."""
+        """Grade one row with all graders concurrently; return the outcomes in grader order."""
         row = self.read(sample)
         graded = (self.grade_row(row, grader) for grader in self._plan.graders)
         return list(await asyncio.gather(*graded))
@@ -198,7 +198,7 @@ class AsyncGradingSession:
                     raise closed_too_soon() from None
                 ended = error
             finally:
-                # A cancelled row may have incurred costs too.
+                # A cancelled row may also have incurred costs.
                 cost = self._plan.cost_usd(grader, meter)
                 self.usage += meter.total
                 if cost is not None:
@@ -211,7 +211,7 @@ class AsyncGradingSession:
         self._is_open = False
 
     def read(self, sample: object) -> NumberedSample:
-        """Number a row and convert it to a sample; `grade` accepts the result."""
+        """Number a row and convert it to a sample that `grade` accepts."""
         if not self._is_open:
             raise ConfigurationError("the session is closed; call grade inside the with block")
         if asyncio.get_running_loop() is not self._loop:
@@ -243,7 +243,7 @@ class AsyncGradingSession:
 async def session_of(
     plan: Plan, answers: ArrivedReplies | None = None
 ) -> AsyncIterator[AsyncGradingSession]:
-    """Open a session in the running event loop; `answers` are replies from batches."""
+    """Open a session in the running event loop; `answers` contains replies from batches."""
     async with AsyncExitStack() as stack:
         judges = RunJudges(plan, stack, answers)
         session = AsyncGradingSession(plan, judges, await judges.open())
@@ -256,8 +256,8 @@ async def session_of(
 class GradingSession:
     """Grades rows as they arrive, from any number of threads; see `open_session`.
 
-    An event loop in its own thread does the work. `async with` opens an `AsyncGradingSession`
-    instead.
+    The work is done by an event loop in a separate thread. `async with` opens an
+    `AsyncGradingSession` instead.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -295,7 +295,7 @@ class GradingSession:
 
     @property
     def graders(self) -> list[str]:
-        """Names of the graders, in the order given."""
+        """Names of the graders, in the order in which they were passed."""
         return self._session.graders
 
     @property
@@ -319,9 +319,9 @@ class GradingSession:
     def begin_flat(
         self, row: Mapping[str, Any], keep: Sequence[str] = ()
     ) -> "Future[list[dict[str, Any]]]":
-        """Start grading a row; the future's result has an `Outcome.to_row` for each grader.
+        """Start grading a row; the future returns the `Outcome.to_row` of each grader.
 
-        Each also has the row's columns in `keep`.
+        The row's columns in `keep` are added to each of them.
         """
 
         async def graded() -> list[dict[str, Any]]:
@@ -344,13 +344,13 @@ def open_session(
 ) -> GradingSession:
     """Open a session that grades rows as they arrive, for example in a server or a test.
 
-    `with open_session(...)` opens a `GradingSession` for any thread, and `async with` an
-    `AsyncGradingSession` for the running event loop.
+    `with open_session(...)` opens a `GradingSession` for use in any thread, and `async with` opens
+    an `AsyncGradingSession` for the running event loop.
 
     Args:
         graders: As for `evaluate`.
         client: As for `evaluate`.
-        options: As for `evaluate`, except those for whole data sets, such as `limit`.
+        options: As for `evaluate`, except options for whole data sets, such as `limit`.
 
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
@@ -363,8 +363,8 @@ def open_session(
 class TableGrader:
     """Grades rows in Arrow tables and returns Arrow tables of outcomes, for engines such as Ray.
 
-    It opens one session per process. It can be pickled, but needs cloudpickle if `sessions` is a
-    lambda.
+    It opens one session per process. It can be pickled, but pickling requires cloudpickle if
+    `sessions` is a lambda.
 
     Args:
         sessions: Opens a session, as in `lambda: open_session("faithfulness", "openai/…")`; called
@@ -393,9 +393,9 @@ class TableGrader:
         return type(self), (self.sessions, self.keep)
 
     def __call__(self, table: Any) -> Any:
-        """Grade a `pyarrow.Table`, and return a table with a row for each sample and grader.
+        """Grade a `pyarrow.Table`; return a table with one row for each sample and grader.
 
-        The columns are those of `Outcome.to_row` and `keep`.
+        Its columns are those of `Outcome.to_row` and `keep`.
         """
         arrow = required_module("pyarrow", "data", "grade Arrow tables")
         missing = [name for name in self.keep if name not in table.column_names]
@@ -404,7 +404,7 @@ class TableGrader:
                 f"the table has no column {missing[0]!r}; it has {', '.join(table.column_names)}"
             )
         opened = self._open()
-        # Start all rows; the session limits how many are graded at a time.
+        # Start all rows; the session limits how many are graded at the same time.
         begun = [opened.begin_flat(row, self.keep) for row in table.to_pylist()]
         schema = outcome_schema()
         for name in self.keep:
@@ -417,11 +417,11 @@ class TableGrader:
         return arrow.Table.from_pylist(flat, schema=schema)
 
     async def grade_row(self, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Grade one row, and return an outcome row for each grader, as in the table."""
+        """Grade one row; return an outcome row for each grader, as in the table."""
         return await asyncio.wrap_future(self._open().begin_flat(row, self.keep))
 
     def close(self) -> None:
-        """Close the session; the next row opens a new one."""
+        """Close the session; grading another row opens a new one."""
         with self._opening:
             opened, self._opened = self._opened, None
         if opened is not None:

@@ -30,10 +30,10 @@ class Missed:
     """A rule that a run failed.
 
     Attributes:
-        grader: Name of the grader; empty if the rule applies to the whole run.
+        grader: The grader's name; empty if the rule applies to the whole run.
         rule: Name of the rule.
         asked: Required value.
-        found: Actual value, and how far off it is.
+        found: Actual value, and by how much it misses the required one.
         why: Number of rows without a score, by reason.
     """
 
@@ -54,9 +54,9 @@ class Missed:
         why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the failed rule if the share of rows with a score is below `least`.
+        """Return the rule in a list if the share of rows with a score is below `least`.
 
-        If `of_both` is true, a row must have a score in both runs of a comparison.
+        If `of_both` is true, rows must have a score in both runs of a comparison.
         """
         # Tolerate rounding errors: 0.55 * 100 is 55.00000000000001.
         if scored >= least * rows - 1e-9:
@@ -73,12 +73,12 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Return the rule that a run must not have pending gradings."""
+        """Return the failed rule that a run must not have pending gradings."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     @classmethod
     def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
-        """Return the rule that a candidate may be worse than its baseline by at most `margin`."""
+        """Return the failed rule that a candidate may be worse by at most `margin`."""
         found = Phrase.of(
             "gate.loss",
             estimate=f"{difference.estimate:+.4f}",
@@ -91,7 +91,7 @@ class Missed:
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
-        """Return the rule that a candidate must not make fewer supported statements per row."""
+        """Return the failed rule that rows must not have fewer supported statements."""
         found = Phrase.of(
             "gate.less",
             before=f"{baseline.estimate:.2f}",
@@ -101,7 +101,7 @@ class Missed:
         return cls(grader, "says-less", f"{margin:g}", found)
 
     def line(self, say: Phrases) -> str:
-        """Return the rule with its required and actual value in the reader's language."""
+        """Describe the rule and its required and actual values in the reader's language."""
         values = {name: say.written(text) for name, text in self.found.said_values(say).items()}
         told = say(self.found.key, grader=say.named("graders", self.grader), **values)
         why = reason_words(self.why, say)
@@ -123,7 +123,7 @@ class Gate:
         count: Scores to assign to rows without one, by reason, such as `{"empty_context": 0.0}`.
 
     Raises:
-        ConfigurationError: A number is not between 0 and 1, or a reason is unknown.
+        ConfigurationError: A value is not between 0 and 1, or a reason is not recognised.
     """
 
     fail_under: float | None = None
@@ -140,7 +140,7 @@ class Gate:
         require_counts(self.count)
 
     def asked(self) -> str:
-        """Return the rules, as in "fail-under 0.8, min-scored 0.9"."""
+        """Return the rules as text, such as "fail-under 0.8, min-scored 0.9"."""
         asked = {"fail-under": self.fail_under, "min-scored": self.min_scored}
         return ", ".join(f"{rule} {at:.4g}" for rule, at in asked.items() if at is not None)
 
@@ -176,7 +176,7 @@ _MOST_ROWS_TOLD = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraderDecision:
-    """The decision for one grader; `subject` is "mean" or "change"."""
+    """The gate decision for one grader; `subject` is "mean" or "change"."""
 
     grader: str
     test: GateTest | None
@@ -199,11 +199,11 @@ class GraderDecision:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The decision for a run.
+    """The gate decision for a run.
 
     Attributes:
         graders: The decision for each grader.
-        pending: Number of pending gradings; while there are any, the verdict is "not decided".
+        pending: Number of pending gradings; unless it is 0, the verdict is "not decided".
     """
 
     graders: tuple[GraderDecision, ...]
@@ -211,7 +211,7 @@ class GateDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """Failed if any grader fails, passed if all graders pass, otherwise not decided."""
+        """Verdict: "failed" if any grader fails, "passed" if all pass, otherwise "not decided"."""
         if self.pending:
             return "not decided"
         verdicts = {each.verdict for each in self.graders}
@@ -313,7 +313,7 @@ def _of_design(
         for score in design.scores(count):
             watch.add(score)
         return watch.test()
-    # An interval is two-sided, but a gate is a one-sided test.
+    # The interval is two-sided, but the gate is a one-sided test.
     above = design.interval(1 - 2 * error, count)
     below = design.interval(1 - 2 * fail_error, count)
     if above is None or below is None:

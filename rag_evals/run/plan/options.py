@@ -21,13 +21,13 @@ from rag_evals.judge.session import SessionSettings
 from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
-# Each grading in flight uses memory, and no endpoint serves more than this to one client.
+# Each grading in flight uses memory, and no endpoint serves more requests to one client at once.
 MAX_CONCURRENCY = 4096
 DEFAULT_ERROR = 0.05
 _FEWEST_FOR_A_SHARE = 20
 _MOST_ERROR = 0.5
 _ALL = 100
-# int() rejects thousands of digits.
+# Limits the number of digits, because int() rejects numbers with thousands of them.
 _LIMIT = re.compile(r"(\d{1,18})(%?)")
 
 
@@ -46,12 +46,12 @@ def parse_share(text: str) -> float:
 
 
 def require_share(name: str, share: object) -> None:
-    """Raise `ConfigurationError` unless a value is a number from 0 to 1."""
+    """Raise `ConfigurationError` unless the value is a number from 0 to 1."""
     require_fraction(name, share, otherwise="; 90 % is written 0.9")
 
 
 def require_counts(count: Mapping[str, float]) -> None:
-    """Raise `ConfigurationError` for an unknown reason or a score outside 0..1."""
+    """Raise `ConfigurationError` if a reason is not recognised or a score is not in 0..1."""
     for reason, value in count.items():
         if reason not in get_args(NotScorableReason):
             raise UnknownNameError.of(
@@ -71,7 +71,7 @@ def require_gate(name: str, gate: float, error: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FailureLimit:
-    """Limit on failed gradings: a number, or a percentage of the finished gradings."""
+    """Limit on failed gradings, as a number or as a percentage of the finished gradings."""
 
     number: int
     is_percentage: bool
@@ -101,8 +101,8 @@ class Sampling:
     """How to grade only some rows; set exactly one of `sample`, `budget` and `gate`.
 
     Attributes:
-        sample: Number of random rows that the judge grades. The embedded judge grades every row, so
-            that the mean and interval describe all rows.
+        sample: Number of random rows for the judge to grade. The embedded judge grades every row,
+            so the mean and its interval apply to all rows.
         budget: Amount in US dollars to spend on a random sample, such as `"5usd"` or 5.0.
         gate: Required mean, 0 to 1; rows are graded in random order until it is clear whether the
             mean over all rows reaches it.
@@ -111,7 +111,7 @@ class Sampling:
             requires `gate`.
 
     Raises:
-        ConfigurationError: The values are out of range or contradict each other.
+        ConfigurationError: A value is out of range, or the values contradict each other.
     """
 
     sample: int | None = None
@@ -181,7 +181,7 @@ def _check_sampling(name: str, value: object) -> None:
 
 
 class RunOptions(TypedDict, total=False):
-    """Options of `evaluate` and all other functions that grade rows; see `OPTIONS`."""
+    """Options of `evaluate` and every other function that grades rows; see `OPTIONS`."""
 
     model: Annotated[
         str | None,
@@ -274,7 +274,7 @@ class RunOptions(TypedDict, total=False):
 OPTIONS: Mapping[str, Option] = {
     name: kind.__metadata__[0] for name, kind in RunOptions.__annotations__.items()
 }
-"""The options of `RunOptions` by name."""
+"""The options in `RunOptions`, by name."""
 
 DATA_OPTIONS = ("progress", "limit", "sampling", "max_failures", "keep_replies", "restart")
 """Options that a session rejects."""
@@ -309,7 +309,7 @@ class RunSettings:
             option = OPTIONS[name]
             if option.check and not (value is None and option.default is None):
                 option.check(name, value)
-        # Any, because mypy cannot type values by name.
+        # Any, because mypy cannot infer the type of each value from its name.
         given: dict[str, Any] = {name: option.default for name, option in OPTIONS.items()}
         given |= options
         concurrency = min(given["concurrency"], MAX_CONCURRENCY)

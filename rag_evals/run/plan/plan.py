@@ -1,4 +1,4 @@
-"""Run plans, checked before the first call, and their estimated costs."""
+"""Run plans, which are checked before the first call, and their estimated costs."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -69,11 +69,11 @@ from rag_evals.verify import EMBEDDED, read_judge, read_tunings
 Graders = Grader[Any] | str | Sequence[Grader[Any] | str]
 """One or more graders, or names of built-in ones."""
 
-# Only one slash, because `Path` drops the second.
+# Matches only one slash, because `Path` drops the second.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 _RUNS_FOLDER = Path("runs")
 _STEM_CHARS = 50
-# Replies repeat the answer and add reasons; in our benchmarks, they are about three times as long.
+# Replies repeat the answer and add reasons; in our benchmarks, they were about three times as long.
 _REPLY_PER_ANSWER = 3
 
 
@@ -83,12 +83,12 @@ class Plan:
 
     Attributes:
         checked: The checked data file; None if the data is not a file.
-        client: None if a verifier decides alone.
-        model: None for the grader's or the client's own model.
-        identity: A run folder can be resumed only by a plan with the same identity.
-        drawn: Number of rows to grade in random order; None for all rows in file order.
+        client: None if only a verifier is used.
+        model: None to use the grader's or the client's model.
+        identity: Identifies the run; only a plan with the same identity can resume its folder.
+        drawn: Number of rows to grade in random order; None to grade all rows in file order.
         batched: True if requests are sent in batches, which cost less.
-        free: Plan for the embedded judge to grade all rows, if this plan draws a sample.
+        free: Plan in which the embedded judge grades all rows, if this plan draws a sample.
         budget: Budget in US dollars, if any.
     """
 
@@ -110,7 +110,7 @@ class Plan:
     def into(
         self, out: str | Path | None = None, *, progress: Report | bool | None = None
     ) -> "Plan":
-        """Return the plan with a run folder and a progress display; see `evaluate`."""
+        """Return a copy with a run folder and a progress display; see `evaluate`."""
         folder = None if out is None else Path(out)
         free = self.free
         if free is not None:
@@ -138,7 +138,7 @@ class Plan:
         # Collect rows by position, because a reader may group them by document.
         found = {row.position: row for row in self.data if row.position in wanted}
         for place in chosen:
-            # The file may have shrunk; the run checks that at the end.
+            # The file may have shrunk, which the run checks at the end.
             if place in found:
                 yield found.pop(place)
 
@@ -192,7 +192,7 @@ class Plan:
         }
 
     def default_folder(self) -> Path:
-        """Return a folder named after the data and settings, the same for equal runs."""
+        """Return a folder named after the data and settings; identical runs get the same folder."""
         path = self.data.path if isinstance(self.data, FileData) else Path("rows")
         return _RUNS_FOLDER / f"{_stem(path)}-{fingerprint(self.identity)[:8]}"
 
@@ -226,9 +226,9 @@ def make_plan(
     options: RunOptions | None = None,
     folders: Sequence[Path] = (),
 ) -> Plan:
-    """Plan a run, and check everything that can be checked without a judge; see `evaluate`.
+    """Plan a run and check everything that can be checked without a judge; see `evaluate`.
 
-    A file already checked by a run in `folders` is checked again only if it has changed.
+    A file that a run in `folders` has already checked is checked again only if it has changed.
     """
     given: RunOptions = options or {}
     settings, model, is_named = RunSettings.of(given), given.get("model"), client is not None
@@ -274,7 +274,7 @@ def make_plan(
 def _draw_rows(
     plan: Plan, client: Client, options: RunOptions, make_again: Callable[..., Plan]
 ) -> Plan:
-    """Return a plan that grades only the rows that the option `sampling` draws."""
+    """Return a plan that grades only the rows drawn by the `sampling` option."""
     sampling = options.get("sampling")
     if sampling is None:
         return plan
@@ -294,7 +294,7 @@ def _draw_rows(
         )
     whole: RunOptions = {**options, "sampling": None}
     if (dollars := sampling.dollars) is not None:
-        # A plan may be able to read its rows only once, so estimate the cost with a second plan.
+        # Some data can be read only once, so estimate the cost with a second plan.
         is_file = isinstance(plan.data, FileData)
         counted = plan if is_file else make_again(client, options=whole)
         drawn = _sample(plan, rows_for_budget(counted, dollars), dollars)
@@ -327,7 +327,7 @@ def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
 
 
 def _free_plan(options: RunOptions, make_again: Callable[..., Plan]) -> Plan:
-    """Plan for the embedded judge to grade all rows."""
+    """Return a plan in which the embedded judge grades all rows."""
     mine = {name: value for name, value in options.items() if name not in ASKING_OPTIONS}
     try:
         every = make_again(EMBEDDED, options=mine | {"tuned": None, "repeat": 1})
@@ -356,10 +356,10 @@ def rows_for_budget(plan: Plan, dollars: float) -> int:
 def _statement_cache(
     settings: RunSettings, options: RunOptions, client: Client, graders: Sequence[Grader[Any]]
 ) -> StatementCache | None:
-    """Open the verdict cache, which is in the same file as cached replies."""
+    """Open the verdict cache, which is stored in the same file as cached replies."""
     if settings.cache is None and options.get("cache") is not None:
         return None
-    # Check judges first, so that one that cannot be called leaves no cache file behind.
+    # Check judges first, so that no cache file is created if a judge cannot be opened.
     own = read_judge(client).endpoint if isinstance(client, str) else None
     for endpoint in [own, *(name for grader in graders for name in grader.endpoints)]:
         if endpoint is not None:
@@ -398,9 +398,9 @@ def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Number, tokens and list price of a run's first calls.
+    """The number, tokens and list price of a run's first calls.
 
-    If `at_least` is true, their replies lead to further calls.
+    If `at_least` is true, the replies lead to further calls.
     """
 
     rows: int
@@ -459,18 +459,18 @@ def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
     if isinstance(call, DecisionCall):
         return Usage(prompt_tokens=sent)
     schema = count(str(call.reply_model.model_json_schema()))
-    # The reply covers the answer, or the part of it that this call contains.
+    # The reply covers the answer, or the part of the answer in this call.
     parts = call.facts.get("statements") or call.facts.get("sentences") or ()
     judged = str(call.facts.get("answer") or " ".join(parts))
     return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
 
 
 def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
-    """Return the calls that a grader makes before it needs a reply."""
+    """Return the calls that a grader makes before it needs a judge's reply."""
     if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
     if sample.turns and grades_turns(grader):
-        # Assume that earlier replies are supported.
+        # Assume that all earlier replies are supported.
         replies = [turn.answer for turn in sample.turns]
         turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
         return [call for turn in turns for call in _first_calls(grader, turn)]
@@ -489,5 +489,5 @@ def _done_here(step: Step) -> Any:
     if isinstance(step, VerifyCall):
         return step.run()
     assert isinstance(step, LocalCall), "the caller filters out judge calls"
-    # Skip it, because a cache lookup may request embeddings from an endpoint.
+    # Skip local calls, because a cache lookup may request embeddings from an endpoint.
     return step.reply_when_skipped

@@ -21,11 +21,11 @@ class Progress:
 
     Attributes:
         done: Number of finished gradings, including those from earlier starts.
-        total: Number of all gradings; None if the length of the data is unknown.
+        total: Total number of gradings; None if the length of the data is unknown.
         failed: Number of failed gradings.
         seconds: Seconds since the run was started or resumed.
-        graded: Number of gradings finished in this start.
-        tokens: Tokens sent and received, including earlier starts.
+        graded: Number of gradings finished in that time.
+        tokens: Number of tokens sent and received, including earlier starts.
         cost_usd: List price of the tokens; None if unknown.
         waiting_seconds: Seconds until the endpoint accepts requests again.
     """
@@ -41,7 +41,7 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Gradings per second in this start."""
+        """Gradings per second since the run was started or resumed."""
         return self.graded / self.seconds if self.seconds else 0.0
 
     @property
@@ -52,7 +52,7 @@ class Progress:
         return (self.total - self.done) / self.rate
 
     def details(self, say: Phrases | None = None) -> str:
-        """Return failures, rate, tokens and cost as text; in English by default."""
+        """Return the failures, rate, tokens and cost as text, in English by default."""
         say = say or phrases()
         parts = [
             say("progress.failed", count=self.failed),
@@ -67,7 +67,7 @@ class Progress:
         return ", ".join(parts)
 
     def line(self, say: Phrases | None = None) -> str:
-        """Return the progress as one line of text; in English by default."""
+        """Return the progress as one line of text, in English by default."""
         say = say or phrases()
         left = self.seconds_left
         return say(
@@ -92,9 +92,9 @@ def silent(progress: Progress) -> None: ...
 def reporting(
     progress: Report | bool | None, stream: TextIO | None = None, *, language: str = "en"
 ) -> Iterator[Report]:
-    """Yield a function that shows progress on `stream`, by default standard error.
+    """Yield a function that shows progress on `stream`, which defaults to standard error.
 
-    If `progress` is None, it is shown only on a terminal or in a notebook.
+    If `progress` is None, progress is shown only on a terminal or in a notebook.
     """
     say = phrases(language)
     ipython: Any = sys.modules.get("IPython")
@@ -116,7 +116,7 @@ def reporting(
 
 @contextmanager
 def _notebook_bar(say: Phrases) -> Iterator[Report]:
-    """Update a bar in the notebook cell a few times a second; not shown for short runs."""
+    """Update a bar in the notebook cell a few times a second; short runs do not show it."""
     display: Any = import_module("IPython.display")
     handle: Any = None
     shown_at = time.monotonic()
@@ -126,7 +126,7 @@ def _notebook_bar(say: Phrases) -> Iterator[Report]:
         if time.monotonic() - shown_at < _SECONDS_IN_A_NOTEBOOK:
             return
         shown_at = time.monotonic()
-        # Without a value, the bar shows only that the run is active.
+        # Without a value, the bar only indicates that the run is active.
         known = progress.total is not None
         place = f' value="{progress.done}" max="{progress.total}"' if known else ""
         text = html_text(progress.line(say))
@@ -144,7 +144,7 @@ def _notebook_bar(say: Phrases) -> Iterator[Report]:
 
 
 def _lines(stream: TextIO, say: Phrases) -> Report:
-    """Write a line every few seconds, at the end, and when a wait begins."""
+    """Return a function that writes a line every few seconds, at the end and when a wait begins."""
     shown_at = time.monotonic()
     waited = False
 
@@ -168,7 +168,7 @@ def _bar(stream: TextIO, say: Phrases) -> Iterator[Report]:
     from rich.text import Text  # noqa: PLC0415 - as above
 
     details = Text(no_wrap=True, overflow="ellipsis")
-    # A narrow terminal may truncate the bar and details, but not the count and remaining time.
+    # A narrow terminal may truncate the bar and the details, but not the count and remaining time.
     whole = Column(no_wrap=True)
     columns = (
         bars.SpinnerColumn(table_column=whole),

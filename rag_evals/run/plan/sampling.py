@@ -1,7 +1,7 @@
 """Runs that grade only some rows, in random order.
 
-With a sample or a budget, the paid judge grades a sample and the free embedded judge grades all
-rows. PPI++ then estimates the mean, using the paid judge's scores in place of human labels.
+With a sample or a budget, the paid judge grades a sample and the free embedded judge grades every
+row. PPI++ then estimates the mean, using the paid judge's scores in place of human labels.
 """
 
 import random
@@ -23,7 +23,7 @@ from rag_evals.stats import (
 from rag_evals.stats.betting import GateVerdict, drawn_interval
 
 SEED = 0
-"""Seed for drawing rows; constant, so that the same command resumes the same draw."""
+"""Seed for drawing rows, which is constant so that a resumed run continues the same draw."""
 
 FREE_FOLDER = "every-row"
 """Subfolder for the embedded judge's run on all rows."""
@@ -32,14 +32,14 @@ FEWEST_SAMPLED = 20
 _LEAST_FACTOR = 1.1
 
 Admission = Literal["begin", "wait", "stop"]
-"""Start the row, wait until another grading finishes, or start no more rows."""
+"""Whether to start the row, wait until another grading finishes, or stop starting rows."""
 
 
 @dataclass(slots=True)
 class RunPolicy:
-    """Decides which rows of a run are graded: all of them, unless a subclass overrides this.
+    """Decides which rows of a run are graded; by default, every row.
 
-    `summary` has the run's totals so far, including earlier starts.
+    `summary` contains the run's totals so far, including earlier starts.
     """
 
     summary: Summary
@@ -53,7 +53,7 @@ class RunPolicy:
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome from this start or an earlier one; they arrive in any order."""
+        """Count an outcome from this or an earlier start; outcomes arrive in any order."""
         del outcome
 
     def finish(self) -> Mapping[str, Any]:
@@ -81,7 +81,7 @@ class DrawnRows:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return an interval for the mean over all rows, valid wherever the draw stopped."""
+        """Return an interval for the mean over all rows; it is valid wherever the draw stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
     @property
@@ -94,10 +94,10 @@ class DrawnRows:
 
 
 class EarlyStop(RunPolicy):
-    """Stops a run when all graders have passed the gate or one has failed it.
+    """Stops a run when every grader has passed the gate or any grader has failed it.
 
-    Rows start at most `ahead` positions after the first unfinished row. Without this limit,
-    hundreds of rows could be graded and paid for needlessly while one slow row delays the decision.
+    A row starts at most `ahead` positions after the first unfinished row. Without this limit,
+    hundreds of rows might be graded and paid for needlessly while a slow row delays the decision.
     """
 
     def __init__(
@@ -119,12 +119,12 @@ class EarlyStop(RunPolicy):
             grader: SequentialGate(rule.gate, population, error=error, fail_error=fail_error)
             for grader in graders
         }
-        # Scores of rows that finished before an earlier row in draw order.
+        # Scores of rows that finished before a row preceding them in draw order.
         self._early: dict[str, dict[int, float | None]] = {grader: {} for grader in graders}
         self._counted = dict.fromkeys(graders, 0)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        # Rows that were in flight when an earlier start stopped are part of the draw too.
+        # Rows in flight when an earlier start stopped are also part of the draw.
         if resumed:
             return "begin"
         verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}
@@ -151,9 +151,9 @@ class EarlyStop(RunPolicy):
 
 @dataclass(slots=True)
 class Budget(RunPolicy):
-    """Stops a run when its budget is spent, counting the expected cost of gradings in flight.
+    """Stops a run when its budget is spent, including the expected cost of gradings in flight.
 
-    The sample has `drawn` rows, each graded by all `graders`.
+    The sample consists of `drawn` rows, each graded by the given number of `graders`.
     """
 
     dollars: float
@@ -166,7 +166,7 @@ class Budget(RunPolicy):
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
         del position
-        # Cached outcomes cost nothing and must not lower the mean price.
+        # Cached outcomes are free and must not lower the mean cost.
         in_flight = self._cost_usd / max(1, self._paid) * (self._begun - self._ended)
         if not resumed and (self.summary.cost_usd or 0.0) + in_flight >= self.dollars:
             return "stop"
@@ -210,14 +210,14 @@ class SampledMean:
     def corrected(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> CorrectedMean | None:
-        """Return the PPI++ estimate; None if too few rows have scores from both judges."""
+        """Return the PPI++ estimate, or None if too few rows have scores from both judges."""
         count = count_as or {}
         sampled = {record["sample_id"]: score_of(record, count) for record in self.dear}
         pairs, others = [], []
         for record in self.free:
             if (guess := score_of(record, count)) is None:
                 continue
-            # The embedded judge's ranking scores are finer than its scores.
+            # The embedded judge's ranking scores are more fine-grained than its scores.
             finer = record.get("ranking_score")
             guess = guess if finer is None else float(finer)
             if (row := record["sample_id"]) not in sampled:
@@ -257,7 +257,7 @@ class SampledMean:
         return told + say("designs.worth", worth=say.number(alone / labels, 1), **counts)
 
     def _spending_words(self, say: Phrases) -> str:
-        """Say whether the budget stopped the run or could not be tracked."""
+        """Return a note if the budget stopped the run or could not be tracked."""
         if (spending := self.spending) is None:
             return ""
         graded, drawn, spent = spending["rows"], spending["drawn"], spending["spent_usd"]
@@ -269,7 +269,7 @@ class SampledMean:
 
 
 def _is_worth_it(corrected: CorrectedMean) -> bool:
-    """True if the embedded judge narrows the interval by more than chance would."""
+    """True if the embedded judge narrows the interval by more than chance."""
     return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
 
 
@@ -279,7 +279,7 @@ def choose_designs(
     manifest: Mapping[str, Any],
     free: Any,
 ) -> None:
-    """Set designs that extend a sample to all rows; `free` is the embedded judge's run, if any."""
+    """Set designs that extrapolate a sample to all rows; `free` is the embedded judge's run."""
     stopped = manifest.get("stopped")
     for name, numbers in summary.graders.items():
         if stopped is not None:
