@@ -18,6 +18,7 @@ from rag_evals.core import (
     Flow,
     JudgeModel,
     OptionalList,
+    Phrases,
     Quote,
     Reasoning,
     Sample,
@@ -26,6 +27,7 @@ from rag_evals.core import (
     StatementText,
     Tallies,
     facts_of,
+    phrases,
 )
 from rag_evals.core.result import is_last_attempt
 from rag_evals.grading import require_fields
@@ -65,22 +67,6 @@ _WISHES = {
     "short": f"quote at least {MIN_QUOTE_LETTERS} letters with a word that says something, or the "
     "whole chunk",
 }
-_ENGLISH = {
-    "absent": "the quote {quote!r} does not occur in chunk {chunk_id}",
-    "denial": "the quote {quote!r} leaves out {denial!r}, which reverses its meaning",
-    "short": "the quote {quote!r} is too short to show anything",
-    "none": "it quotes nothing",
-    "unverified": "the judge says {verdict}, but {fault}",
-}
-_RUSSIAN = {
-    "absent": "цитаты «{quote}» нет во фрагменте {chunk_id}",
-    "denial": "цитата «{quote}» пропускает слово «{denial}», и смысл меняется",
-    "short": "цитата «{quote}» слишком коротка и ничего не показывает",
-    "none": "не приводит цитаты",
-    "unverified": "судья отвечает «{verdict}», но {fault}",
-    "supported": "подтверждено",
-    "contradicted": "опровергнуто",
-}
 
 
 class ClaimedQuote(JudgeModel):
@@ -102,7 +88,7 @@ class ClaimedQuote(JudgeModel):
             others = [n for n, text in enumerate(chunks) if _quotable(text).find(self.quote)]
             elsewhere = fault.kind == "absent" and others
             hint = f"; it stands in chunk {others[0]}" if elsewhere else ""
-            raise ValueError(f"{fault.told(_ENGLISH)}{hint}; {_WISHES[fault.kind]}")
+            raise ValueError(f"{fault.told(phrases())}{hint}; {_WISHES[fault.kind]}")
         return self
 
 
@@ -258,8 +244,8 @@ class _Fault(NamedTuple):
     chunk_id: int
     denial: str | None = None
 
-    def told(self, words: dict[str, str]) -> str:
-        return words[self.kind].format_map(self._asdict())
+    def told(self, say: Phrases) -> str:
+        return say(f"audited.{self.kind}", **self._asdict())
 
 
 def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:
@@ -287,12 +273,12 @@ def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
     """Return why the verdict lacks evidence, in the statement's language; None if it has some."""
     if claim.verdict == "not_in_context":
         return None
-    words = _RUSSIAN if has_russian(claim.statement) else _ENGLISH
+    say = phrases("ru" if has_russian(claim.statement) else "en")
     faults = [fault for one in claim.evidence if (fault := _fault_of(one, chunks)) is not None]
     if claim.evidence and not faults:
         return None
-    told = faults[0].told(words) if faults else words["none"]
-    return words["unverified"].format(verdict=words.get(claim.verdict, claim.verdict), fault=told)
+    told = faults[0].told(say) if faults else say("audited.none")
+    return say("audited.unverified", verdict=say.named("audited", claim.verdict), fault=told)
 
 
 class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
