@@ -177,7 +177,7 @@ def _drawn_interval(
 
 
 def _weighted_counts(labels: Sequence[bool], verdicts: Sequence[bool], weights: Weights) -> _Counts:
-    """Return the weighted counts of the confusion, which add up to the number of rows."""
+    """Return the weighted confusion counts, which add up to the number of rows."""
     require_aligned("labels", labels, "verdicts", verdicts)
     each = [1.0] * len(labels) if weights is None else weights
     share = len(each) / (math.fsum(each) or 1.0)
@@ -253,7 +253,7 @@ def best_threshold(labels: Sequence[bool], scores: Sequence[float]) -> float:
 def auroc_interval(labels: Sequence[bool], scores: Sequence[float]) -> Interval:
     """Estimate how often a True row scores higher than a False one, by DeLong's method (1988).
 
-    Ties count half.
+    Ties count as half.
 
     Raises:
         TooFewLabelsError: Either label occurs fewer than twice.
@@ -262,7 +262,7 @@ def auroc_interval(labels: Sequence[bool], scores: Sequence[float]) -> Interval:
     positives, negatives = _split(labels, scores)
     fewest = min(len(positives), len(negatives))
     if fewest < 2:
-        raise TooFewLabelsError("one label occurs only once; an interval needs it twice")
+        raise TooFewLabelsError("one label occurs only once; an interval needs two of each")
     # For each row, the share of rows with the other label whose score is on the correct side.
     above = [_share_below(score, negatives) for score in positives]
     below = [1 - _share_below(score, positives) for score in negatives]
@@ -301,5 +301,5 @@ def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float]
 
 
 def _share_below(score: float, ordered: Sequence[float]) -> float:
-    """Return the share of `ordered` below the score; ties count half."""
+    """Return the share of `ordered` below the score; ties count as half."""
     return (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))

@@ -104,7 +104,7 @@ def band_of(score: float, *, bands: Sequence[Band] = DEFAULT_BANDS) -> Band:
 def count_bands(
     scores: Sequence[float], *, bands: Sequence[Band] = DEFAULT_BANDS
 ) -> dict[str, int]:
-    """Count the scores in each band, from highest to lowest; empty bands count 0."""
+    """Count the scores in each band, from highest to lowest, including empty bands."""
     counts = {band.name: 0 for band in bands}
     for score, times in equal_values(scores):
         counts[band_of(score, bands=bands).name] += times

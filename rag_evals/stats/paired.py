@@ -76,7 +76,7 @@ def sign_flip_test(
 
 
 def _exact_p(totals: list[float], limit: float) -> float:
-    """Return the share of sign patterns with a sum as extreme, by meeting in the middle."""
+    """Return the share of sign patterns at least as extreme, by meeting in the middle."""
     half = len(totals) // 2
     left, right = _signed_sums(totals[:half]), sorted(_signed_sums(totals[half:]))
     extreme = 0
@@ -87,7 +87,7 @@ def _exact_p(totals: list[float], limit: float) -> float:
 
 
 def _random_p(totals: list[float], limit: float) -> float:
-    """Return the share of random sign patterns as extreme, including the observed one.
+    """Return the share of random sign patterns at least as extreme, including the observed one.
 
     Each random byte selects one of 256 precomputed sums of eight totals, which is about thirty
     times faster than flipping each sign.
@@ -186,8 +186,8 @@ def compare_paired(
     flips = sign_flip_test(differences, clusters=clusters)
     test: TestName
     if error is None or error.standard_error < 1e-12:
-        # If there is no variance, only the number of equal differences matters. Their limit reaches
-        # 0 at the p-value for which tail ** (1 / units) equals 1 / (1 + |mean|).
+        # Without variance, only the number of identical differences matters. Their limit reaches 0
+        # at the p-value for which tail ** (1 / units) equals 1 / (1 + |mean|).
         mean, detectable = math.fsum(differences) / len(differences), None
         p_value, test = min(1.0, 2 * (1 + abs(mean)) ** -units), "limit for equal values"
         difference = no_spread_interval(mean, units, bounds=(-1.0, 1.0), confidence=confidence)

@@ -201,7 +201,7 @@ def test_statements_found_in_another_way_are_foreign(scripted: Start) -> None:
 
     with pytest.raises(ConfigurationError, match="extracted differently"):
         evaluate(rows(2), extracting, "openai/m", tuned=tuning)
-    with pytest.raises(ConfigurationError, match="has no verifier to use the tuned file"):
+    with pytest.raises(ConfigurationError, match="has no verifier that could use the tuned file"):
         evaluate(rows(2), "chunk_utility", "openai/m", tuned=tuning)
     with pytest.raises(ConfigurationError, match="two tuned files are for 'numbered'"):
         graded(rows(2), tuned=[tuning, tuning])
