@@ -1,5 +1,3 @@
-# Long patterns are easier to read on one line.
-# ruff: noqa: E501
 """Claims interpreted using the question and the preceding text.
 
 A short answer fills the gap in a simple question, "yes" and "no" turn the question into a
@@ -24,7 +22,7 @@ from rag_evals.text import (
     split_sentences,
     words,
 )
-from rag_evals.text.lexicon import named_groups_in, words_in
+from rag_evals.text.lexicon import named_groups_in, patterns_in, words_in
 
 # Sentences of these kinds claim nothing, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
@@ -68,50 +66,24 @@ class Asked(NamedTuple):
     is_yes_no: bool = False
 
 
+_PATTERNS = patterns_in("questions")
 _GROUPS = dict(named_groups_in("small_words"))
 _BE, _DO = frozenset("is are was were".split()), frozenset("do does did".split())
 _AUXILIARIES = (
     _BE | _DO | frozenset("has have had can could will would should must may might".split())
-)
-_WH = re.compile(
-    r"(?:(?:in|at|on|by|from|for|to|with|of|since) )?(?P<wh>who|whom|what|which|when|where|why|how)\b\s*(?P<rest>.*)",
-    re.IGNORECASE,
-)
-_TWO_QUESTIONS = re.compile(
-    r"\?.+\w|\b(?:and|or),? (?:when|where|(?:by |for |to |with )?whom?|whose|what|why|how|which)\b|\bor\b"
-    r"|,? (?:и|или) (?:когда|где|кто|что|почему|как|сколько)\b|\bили\b",
-    re.IGNORECASE,
 )
 _PARTICIPLES = frozenset(_GROUPS["participles"])
 _PREPOSITIONS = frozenset(_GROUPS["prepositions"])
 _DETERMINERS = frozenset(_GROUPS["determiners"])
 _PRONOUNS = frozenset("it he she they there you we i".split())
 _INSIDE_NAMES = frozenset("of and the de la von van".split())
-_RU_WH = re.compile(
-    r"(?:(?:в|во|на|с|со|из|от|до|для|к|ко|по|у|о|об|за|под|при)\s+)?"
-    r"(?:как(?:ой|ая|ое|ие|ого|ому|им|ом|ую|их|ими)\s+\w+|кто|что|кого|чего|кому|чему|кем|чем|"
-    r"каков|какова|каково|каковы|когда|где|куда|откуда|почему|зачем|сколько|как|чей|чья|чьё|чьи|насколько)\b[\s—–-]*(?P<rest>.+)",
-    re.IGNORECASE,
-)
-_RU_WHETHER = re.compile(
-    r"(?:это правда|правда ли|верно ли|правда),?\s+что\s+(?P<clause>.+)|(?P<first>\S+)\s+ли(?P<rest>\s+.+)",
-    re.IGNORECASE,
-)
-_RU_VERB = re.compile(
-    r"\w+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|ан|ана|ано|аны|ен|ена|ено|ены|ён)|есть|может|могут",
-    re.IGNORECASE,
-)
-# "Yes" and "no" may mean the same here: "Does it avoid plastic?", "Отказалась ли она?"
-_TURNS_ROUND = re.compile(
-    r"\b(?:avoid|prevent|forbid|reject|избе[гж]|предотвра|запре[тщ]|отказ)\w*", re.IGNORECASE
-)
 
 
 def read_question(question: str) -> Asked | None:
     """Parse a question; return None if it is not simple."""
     text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
     plain = text.rstrip("?!. ")
-    if not plain or _TWO_QUESTIONS.search(text.rstrip("? ")):
+    if not plain or _PATTERNS["two_questions"].search(text.rstrip("? ")):
         return None
     if has_russian(plain):
         return _read_russian(plain)
@@ -121,7 +93,7 @@ def read_question(question: str) -> Asked | None:
         verb = "" if first.lower() in _DO else first.lower()
         said = " ".join(filter(None, (subject, verb, predicate)))
         return Asked(subject, said, is_yes_no=True) if predicate else None
-    found = _WH.fullmatch(plain)
+    found = _PATTERNS["wh"].fullmatch(plain)
     return None if found is None else _read_wh(found["wh"].lower(), found["rest"].split())
 
 
@@ -179,15 +151,17 @@ def _split_subject(tokens: list[str]) -> tuple[str, str]:
 
 
 def _read_russian(text: str) -> Asked | None:
-    if whether := _RU_WHETHER.fullmatch(text):
+    if whether := _PATTERNS["ru_whether"].fullmatch(text):
         clause = whether["clause"] or f"{whether['first']}{whether['rest']}"
         return Asked(leading_subject(clause), clause, is_yes_no=True)
-    found = _RU_WH.fullmatch(text)
+    found = _PATTERNS["ru_wh"].fullmatch(text)
     if found is None:
         return Asked(leading_subject(text), text, is_yes_no=True) if " " in text else None
     # "пирамида Лувра" from "была построена пирамида Лувра".
     tokens = found["rest"].split()
-    nouns = [one for one in tokens if not _RU_VERB.fullmatch(one) and one.lower() != "был"]
+    nouns = [
+        one for one in tokens if not _PATTERNS["ru_verb"].fullmatch(one) and one.lower() != "был"
+    ]
     is_plain = 0 < len(nouns) <= 4 and len(nouns) < len(tokens)
     return Asked(" ".join(nouns) if is_plain else "", found["rest"])
 
@@ -219,26 +193,14 @@ def leading_subject(sentence: str) -> str:
 
 def _is_verb(token: str, is_russian: bool) -> bool:
     if is_russian:
-        return _RU_VERB.fullmatch(token.strip(".,;:—")) is not None
+        return _PATTERNS["ru_verb"].fullmatch(token.strip(".,;:—")) is not None
     return token.lower() in _VERBS or token.endswith("ed")
 
 
-_YES_NO = re.compile(
-    r"(?:yes|yeah|yep|correct|true|indeed|да|верно|правда|конечно|именно так"
-    r"|(?P<no>no|nope|incorrect|false|not (?:at all|really|exactly)|нет|неверно|неправда|нисколько))\b",
-    re.IGNORECASE,
-)
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
 # An English echo is a pronoun and an auxiliary; a Russian one also contains words from the question.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
-_HEAD = re.compile(
-    r"(?:(?:and|but|so|then|also|however|additionally|later|и|а|но|также|затем|потом|однако),?\s+)?"
-    r"(?P<word>he|she|it|they|his|her|its|their|он|она|оно|они|его|её|ее|их)\b(?=\s)",
-    re.IGNORECASE,
-)
 _NEVER_NAMES = frozenset(_GROUPS["never names"])
-# "How do I reset it?", "Как сбросить роутер?"
-_HOW_TO = re.compile(r"\W*(?:how (?:do|does|to|can|could|should|would)|как)\b", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
@@ -272,19 +234,24 @@ def stand_alone(claim: Claim) -> Reading:
     if filled := asked and _filled(claim, asked, question):
         return Reading(filled, gap=claim.text)
     # A step: "Open the settings."
-    is_step = _HOW_TO.match(question or "how to")
+    is_step = _PATTERNS["how_to"].match(question or "how to")
     return Reading(claim.text, unresolved=None if is_step else leaning)
 
 
 def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
     unclear = Reading(text, unresolved="yes_no")
-    answer = _YES_NO.match(text.strip())
-    if answer is None or asked is None or not asked.is_yes_no or _TURNS_ROUND.search(question):
+    answer = _PATTERNS["yes_no"].match(text.strip())
+    if (
+        answer is None
+        or asked is None
+        or not asked.is_yes_no
+        or _PATTERNS["turns_round"].search(question)
+    ):
         return unclear
     if any(word.marks & DENIES for word in words(question)):
         return unclear
     echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
-    if echo and not _YES_NO.fullmatch(echo):
+    if echo and not _PATTERNS["yes_no"].fullmatch(echo):
         # "Yes, it is not." contradicts itself; "Да, закрыт." adds a new word.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
@@ -304,7 +271,7 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
     content, said = _content(gap), _content(asked.before)
     if asked.is_yes_no:
         # "Yes, in 5 days."
-        answer = _YES_NO.match(claim.sentence or "")
+        answer = _PATTERNS["yes_no"].match(claim.sentence or "")
         is_yes = answer is not None and not answer["no"] and answer[0] != gap
         return _sentence(f"{asked.before} {gap}") if is_yes else ""
     if not gap or (content and content <= _content(question)):
@@ -323,7 +290,7 @@ def _filled(claim: Claim, asked: Asked, question: str) -> str:
 
 
 def _without_pronoun(claim: Claim) -> Reading:
-    head, subject = _HEAD.match(claim.text), _antecedent(claim)
+    head, subject = _PATTERNS["head"].match(claim.text), _antecedent(claim)
     word = head["word"].lower() if head else ""
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
         # "Is it private?" "It is." adds no subject, and "Её брат" is not "Анна брат".
