@@ -198,7 +198,7 @@ def _is_verb(token: str, is_russian: bool) -> bool:
 
 
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An English echo is a pronoun and an auxiliary; a Russian one also contains words from the question.
+# An English echo is a pronoun and an auxiliary; a Russian one also repeats words of the question.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _NEVER_NAMES = frozenset(_GROUPS["never names"])
 
