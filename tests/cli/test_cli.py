@@ -160,7 +160,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
             "--prompt",
             prompt_file("---\nresponse_model: faithfulness\n---\nx"),
         ],
-        "reads no prompt",
+        "judges statements without a prompt",
     ),
     "variable": (
         lambda: ["answers.jsonl", "--prompt", prompt_file("a\n{{ contxt }}")],
