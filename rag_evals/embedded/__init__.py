@@ -1,4 +1,4 @@
-"""The embedded verifier: decides statements offline, in milliseconds, without a model file."""
+"""The embedded verifier: judges statements offline, in milliseconds, without a model file."""
 
 from rag_evals import lazy_names
 

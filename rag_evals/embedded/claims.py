@@ -1,6 +1,6 @@
 # Long patterns are easier to read on one line.
 # ruff: noqa: E501
-"""An answer's claims, and the reasons why some of its sentences claim nothing.
+"""The claims in an answer, and the reasons why other sentences contain no claim.
 
 In languages other than English and Russian, nearly every sentence counts as a claim.
 """
@@ -32,7 +32,7 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
-# A quick check: a text with neither a year nor any of these words contains no entries.
+# For a quick check: text with neither a year nor any of these strings contains no entries.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LONGEST_HEADING = 200
@@ -42,7 +42,7 @@ _LONGEST_ENTRY = 400
 def reference_places(answer: str) -> list[tuple[int, int]]:
     """Return the offsets (start, end) of the entries in a reference list.
 
-    An entry is a line that looks like one, or a list item below a heading such as "References:".
+    An entry looks like a reference or is a list item below a heading such as "References:".
     """
     text = answer.lower()
     if not any(map(text.__contains__, _OF_ENTRIES)) and _YEAR.search(answer) is None:
@@ -64,7 +64,7 @@ def reference_places(answer: str) -> list[tuple[int, int]]:
 
 
 def is_heading(answer: str, span: Span) -> bool:
-    """True if a sentence is a heading or a table header row."""
+    """True if the sentence is a heading or a table header row."""
     if len(span.text) > _LONGEST_HEADING:
         return False
     line_start = max(answer.rfind("\n", 0, span.start), answer.rfind("\r", 0, span.start)) + 1
@@ -79,7 +79,7 @@ def is_heading(answer: str, span: Span) -> bool:
     if _BOLD_LINE.match(span.text):
         # "**It opened in 1907.**" is a sentence; "**Opening hours:**" is not.
         return not _ENDS_SENTENCE.search(span.text)
-    # A short line with every word capitalized and no full stop is a title.
+    # A short line without a full stop in which every word is capitalized is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
         is_line
@@ -92,7 +92,7 @@ def is_heading(answer: str, span: Span) -> bool:
 
 # Data in an answer: JSON, tables and lines such as "City: Paris" are read as key-value pairs.
 #
-# Sources need not contain the word that an answer uses as a key ("city").
+# The sources may not contain the word that the answer uses as a key ("city").
 
 _FENCED = re.compile(
     r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
@@ -107,21 +107,21 @@ _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
 # JSON keys for the answer's confidence and citations, whose values claim nothing.
 _BY_PRODUCTS = frozenset("confidence source sources citations references".split())
-# "City: Paris"; a longer value is a sentence that follows a title.
+# "City: Paris"; a longer value would be a sentence that follows a title.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
 _MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
 _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
 
 
 class DataClaim(NamedTuple):
-    """A JSON value or a table row, with its claim ("" if there is none)."""
+    """A JSON value or table row and its claim, which is "" if there is none."""
 
     span: Span
     claim: str
 
 
 def pair_of(claim: str) -> tuple[str, str] | None:
-    """Split a claim such as "city: Paris" into key and value; None for any other claim."""
+    """Split a claim such as "city: Paris" into key and value; return None for other claims."""
     found = _PAIR.fullmatch(claim.strip().rstrip(".,;"))
     if found is None:
         return None
@@ -131,7 +131,7 @@ def pair_of(claim: str) -> tuple[str, str] | None:
 
 
 def json_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the JSON values, if the answer or a fenced block in it is JSON."""
+    """Yield the values in the JSON if the answer, or a fenced block in it, is JSON."""
     bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
     for start, end in bodies or [(0, len(answer))]:
         body = answer[start:end]
@@ -145,7 +145,7 @@ def json_claims(answer: str) -> Iterator[DataClaim]:
 
 
 def _values(answer: str, start: int, end: int) -> Iterator[DataClaim]:
-    """Yield each value with its key and, in a list of objects, the first string in its object."""
+    """Yield each value with its key and, in a list of objects, the object's first string."""
     listed_under, owner = "", None
     for found in _VALUE.finditer(answer, start, end):
         key = found["key"]
@@ -179,7 +179,7 @@ def _small(key: str) -> str:
 
 
 def table_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield table rows, each with its column names."""
+    """Yield table rows, with column names."""
     head: list[str] | None = None
     before: re.Match[str] | None = None
     for line in _ROW.finditer(answer) if "|" in answer and "--" in answer else ():
@@ -205,7 +205,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
 
 
-# Prose inside a fenced block, and signs of an entry in a list of sources.
+# Prose inside a fenced block, and strings that indicate an entry in a list of sources.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
     r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE
@@ -218,21 +218,21 @@ _LONGEST_HEAD_WORDS = 12
 NoClaim = Literal[
     "question", "heading", "about_sources", "talk", "announcement", "references", "code", "no_words"
 ]
-"""Why a sentence claims nothing. "about_sources" is only about the passages ("See passage 2."), "talk"
-is politeness or advice to consult someone, "announcement" introduces a list or a step, "heading" is
-a title or a table header, "references" is an entry in a list of sources, and "code" is inside a
-fenced block."""
+"""Why a sentence contains no claim. "about_sources" is only about the passages ("See passage 2."),
+"talk" is a polite phrase or advice to consult someone, "announcement" introduces a list or a step,
+"heading" is a title or a table header, "references" is an entry in a list of sources, and "code" is
+inside a fenced block."""
 
 
 class PreparedStatement(NamedTuple):
-    """One sentence of an answer, ready to be verified.
+    """A sentence in an answer, ready to be verified.
 
     Attributes:
-        start: Index of its first character in the answer.
-        end: Index just past its last character; `answer[start:end] == text`.
+        start: Index of the first character in the answer.
+        end: Index after the last character; `answer[start:end] == text`.
         text: The sentence as written in the answer.
-        claim: The text without its lead, emphasis and citation marks.
-        no_claim: Why the sentence claims nothing; None if it makes a claim.
+        claim: The text without lead-in, emphasis and citation marks.
+        no_claim: Why the sentence contains no claim; None if it contains one.
     """
 
     start: int
@@ -243,7 +243,7 @@ class PreparedStatement(NamedTuple):
 
 
 def prepare_answer(answer: str) -> list[PreparedStatement]:
-    """Split an answer into sentences, list items and headings, each with its claim."""
+    """Split an answer into sentences, list items and headings with their claims."""
     data = [*json_claims(answer), *table_claims(answer)]
     prepared = [
         PreparedStatement(*span, strip_lead(claim), None if claim else "no_words")
@@ -274,7 +274,7 @@ def prepare_answer(answer: str) -> list[PreparedStatement]:
 
 
 def _is_said(claim: str) -> bool:
-    """True if a supposed title or entry in a list of sources is in fact a sentence."""
+    """True if a supposed title or list entry is in fact a sentence."""
     return "|" not in claim and not _OF_SOURCE.search(claim) and reads_as_sentence(claim)
 
 

@@ -1,6 +1,6 @@
 """Contradictions between a statement and a sentence.
 
-Examples have the form: statement | sentence → result.
+Examples are written as: statement | sentence → result.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,9 +31,9 @@ class Clash(NamedTuple):
     Attributes:
         kind: "number", "name", "opposite", "unit", "negation_added", "negation_dropped",
             "quantifier", "order" or "hedge".
-        ours: The statement's word; empty if there is none to show.
-        theirs: The word that the sentence contains instead.
-        keys: The statement's contradicting words; the clash counts in full if the others agree.
+        ours: The word in the statement; empty if there is none to show.
+        theirs: The word in the sentence that contradicts it.
+        keys: The contradicted words of the statement; the clash counts in full if the others agree.
     """
 
     kind: str
@@ -69,7 +69,7 @@ class StatementComparison:
     @property
     def clashes(self) -> list[Clash]:
         if self._clashes is None:
-            # A sentence that lacks more words than this is about something else.
+            # A sentence that lacks too many of the words is about something else.
             is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
             self._clashes = list(self._find_clashes(self.evidence.sentence)) if is_close else []
         return self._clashes
@@ -83,7 +83,7 @@ class StatementComparison:
         }
 
     def _find_replaced(self, theirs: Sentence) -> None:
-        """Find a synonym, another form or another unit for each missing word.
+        """Find a synonym, a related form or another unit for each missing word.
 
         "The tower's architecture" | "The tower's architects" → near {"architectur"}
         """
@@ -93,14 +93,14 @@ class StatementComparison:
             same = table.get(key)
             if same and not where.keys().isdisjoint(same):
                 replaced[key] = min(same & where.keys())
-            # "1894" is not another form of "1890".
+            # "1894" is not a related form of "1890".
             elif key[:4] in heads and not key[0].isdigit():
                 self.near.add(key)
         if any(key[0].isdigit() for key in self.lost):
             self._find_same_amounts(theirs)
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
-        """Accept "3.4 km" for "3,400 metres", and a total of 25 for "14 and 11"."""
+        """Treat "3.4 km" as equal to "3,400 metres", and a total of 25 to "14 and 11"."""
         ours = self.statement
         is_sum = not _ALTOGETHER.isdisjoint(word.low for word in ours.sequence)
         if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
@@ -173,7 +173,7 @@ def _align(ours: Sentence, theirs: Sentence, weights: Mapping[str, float]) -> li
 
 
 _SAME_AMOUNT = 4
-# The base unit and conversion factor of each unit.
+# The base unit and the conversion factor for each unit.
 _BASE = {
     "km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001),
     "t": ("g", 1e6), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
@@ -183,7 +183,7 @@ _BASE = {
 
 
 def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
-    """Yield the value, base unit ("" if it cannot be converted) and key of each number."""
+    """Yield the value, base unit ("" if there is none) and key of each number."""
     before, kind_before, last = 0.0, "", -_SAME_AMOUNT
     for position, unit in figures_in(sentence).items():
         key = sentence.keys[position]
@@ -207,7 +207,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
     mine, others = figures_in(ours), figures_in(theirs)
     if not mine or not others:
         return
-    # "House 2, street 2" | "House 2, street 3": each "2" pairs with only one other number.
+    # "House 2, street 2" | "House 2, street 3": each "2" is paired with only one number.
     said = theirs.keys
     free = [
         j for j in others
@@ -228,7 +228,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
 
 
 def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find shared numbers with a different unit: "It weighs 5 kg." | "It weighs 5 tons" → kg."""
+    """Find shared numbers with different units: "It weighs 5 kg." | "It weighs 5 tons" → kg."""
     ours = compared.statement
     for i, unit in figures_in(ours).items():
         key = ours.keys[i]
@@ -241,7 +241,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
 
 
 def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a different name in the place of a missing one, between the same shared words.
+    """Find a different name instead of a missing one between the same shared words.
 
     "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
     """
@@ -267,7 +267,7 @@ def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Cl
                 break
 
 
-# Opposites ("rise", "fall"), and converses, which agree if their sides are swapped ("buy", "sell").
+# Opposites ("rise", "fall"); converses ("buy", "sell") do not clash if their sides are swapped.
 
 
 def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozenset[str]]:
@@ -293,7 +293,7 @@ def converses() -> dict[str, frozenset[str]]:
 
 
 def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find opposites in the sentence, and converses whose sides are not swapped.
+    """Find opposites, and converses whose sides are not swapped.
 
     "Prices rose in May." | "Prices fell in May." → rose, fell
     """
@@ -320,7 +320,7 @@ def _opposites(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface
                 yield Clash("opposite", *shown, frozenset((key,)))
             continue
-        # Opposites contradict each other only if the same word is near both.
+        # Opposites are contradictory only if the same word occurs near both.
         if _around(ours.sequence, i, _OPPOSITE_REACH) & _around(
             theirs.sequence, j, 2 * _OPPOSITE_REACH
         ):
@@ -360,7 +360,7 @@ def _is_passive(sentence: Sentence, position: int) -> bool:
 
 
 def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find relations whose names are swapped, and swapped values.
+    """Find relations with swapped names, and swapped values.
 
     "Rome beat Carthage." | "Carthage beat Rome." and
     "A has 3 pages, B has 5." | "A has 5 pages, B has 3."
@@ -387,7 +387,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """True if both texts link a relation to its names the same way; "X is by Y" means "Y's X"."""
+    """True if both texts express a relation between its names the same way."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):
@@ -401,7 +401,7 @@ def _is_plain_relation(
         told.append((stops, {w.key for w in inside if w.kind != "stop"}))
     if told[0][0] != told[1][0] or not told[0][1] <= told[1][1]:
         return False
-    # Russian marks roles by case, so word order matters only if both cases look alike.
+    # Russian marks roles by case, so word order matters only if the cases look alike.
     return all(
         word.surface[0] < "А"
         or word.surface != theirs.sequence[theirs.where[word.key]].surface
@@ -418,7 +418,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
     """Find a value that the sentence assigns to something else.
 
     In the sentence, the words that surround the value in the statement are in another clause, next
-    to another value of the same kind: a number, a name or an opposite.
+    to another value of the same type: a number, a name or an opposite.
     """
     ours = compared.statement
     values = _values(ours, theirs)
@@ -435,7 +435,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
         there = reduce(or_, [places[other] for other in beside if not places[other] & here], 0)
         if not there or not all(places[other] & ~here for other in beside):
             continue
-        # Only clauses that share a word are compared.
+        # Compare only clauses that share a word.
         if clauses[-1] > 1 and not any(one & here and one & there for one in places.values()):
             continue
         at = [n for n, other in enumerate(theirs.keys) if other == key]
@@ -455,7 +455,7 @@ def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clas
 
 
 def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
-    """Return the shared values, each with all values of the same kind in the sentence."""
+    """Map each shared value to all values of the same type in the sentence."""
     table, named = opposites(), names_in(theirs)
     figures = {theirs.keys[j] for j in figures_in(theirs)}
     mine = {ours.keys[i] for i in figures_in(ours)}
@@ -475,7 +475,7 @@ def _values(ours: Sentence, theirs: Sentence) -> dict[str, Collection[str]]:
 def _beside_value(
     compared: StatementComparison, key: str, kind: Collection[str], places: Mapping[str, int]
 ) -> list[str]:
-    """Return the shared words in the statement's clause around the value, except the value."""
+    """Return the other shared words in the statement's clause that contains the value."""
     ours, clauses = compared.statement, clauses_in(compared.statement)
     at, figures = ours.where[key], figures_in(ours)
     return [
@@ -486,17 +486,17 @@ def _beside_value(
     ]
 
 
-# Negations, quantifiers and hedges found on only one side.
+# Negations, quantifiers and hedges that only one of the texts contains.
 
 _SCOPE = 4
 _TARGET_REACH = 3
 _HEDGE_REACH = 4
-# "Can" and "often" claim hardly more than "may".
+# "Can" and "often" are hardly stronger than "may".
 _HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
-# A purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
+# Expresses a purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
-# Quantifiers that each one contradicts: "many" implies "some", but not the other way around.
+# The quantifiers that contradict each quantifier. "Many" implies "some", but not vice versa.
 _RIVALS = {
     "all": _AMOUNTS - {"all"} | {"not all"},
     "most": frozenset(("half", "some", "few", "none")),
@@ -523,7 +523,7 @@ _IN_PHRASES = frozenset(map(stem, "than least most up менее более".spl
 def _denied(sentence: Sentence, language: str) -> list[str]:
     """Return the key of the next content word after each negation.
 
-    "Do not use a hose." also negates "hose": after "use", the next word counts too.
+    "Do not use a hose." also negates "hose": after "use", the following word is included.
     """
     targets: list[str] = []
     sequence = sentence.sequence
@@ -540,7 +540,7 @@ def _denied(sentence: Sentence, language: str) -> list[str]:
 
 
 def _is_denied(sentence: Sentence, key: str, language: str) -> bool:
-    # In "It belongs not to him, it belongs to her", "belongs" also occurs without a negation.
+    # "It belongs not to him, it belongs to her" also contains "belongs" without a negation.
     positions = [n for n, other in enumerate(sentence.keys) if other == key]
     denials = denials_in(sentence, language)
     return bool(positions) and all(any(-2 <= p - d <= _SCOPE for d in denials) for p in positions)
@@ -550,7 +550,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
     ours, language = compared.statement, compared.language
     denied, own = _denied(ours, language), denials_in(ours, language)
     if own and not any(key in ours.where for key in _denied(theirs, language)):
-        # "N'a pas": the word next to the negation may be part of it.
+        # "N'a pas": the word next to the negation may belong to it.
         reach = 0 if language in READ_WELL else 1
         words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
         for key in denied:
@@ -563,7 +563,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
         return
     for key in _denied(theirs, language):
         if key in ours.where and _is_denied(theirs, key, language):
-            # "A hose is effective." | "Do not use a hose.": "effective" contradicts too.
+            # "A hose is effective." | "Do not use a hose.": "effective" is also contradicted.
             at = ours.where[key]
             beside = ours.keys[max(0, at - _OPPOSITE_REACH) : at + _OPPOSITE_REACH + 1]
             own_words = [other for other in beside if other not in theirs.where]
@@ -572,7 +572,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return each quantifier's group and surface, and the key of the word after it."""
+    """Return the group and surface of each quantifier, and the key of the following word."""
     found: list[tuple[str, str, str]] = []
     if not sentence.marks & QUANTIFIES and _IN_PHRASES.isdisjoint(sentence.where):
         return found
@@ -621,7 +621,7 @@ def _dropped_hedge(ours: Sentence, theirs: Sentence) -> Iterator[Clash]:
             continue
         following = sequence[position + 1 : position + 1 + _HEDGE_REACH]
         opener = next((n for n, w in enumerate(following) if w.low in _CLAUSE_OPENERS), None)
-        # "They suspect in earnest that he left" also hedges the first word after "that".
+        # In "They suspect in earnest that he left", the first word after "that" is also hedged.
         heads = [following] if opener is None else [following, sequence[position + opener + 2 :]]
         doubted = [next((w.key for w in head if w.kind != "stop"), "") for head in heads]
         if any(key in ours.where for key in doubted):

@@ -1,4 +1,4 @@
-"""Verdicts: interpret a claim, find evidence, compare the two, and explain the result."""
+"""Verdicts: interpret a claim, find evidence, compare them and explain the result."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,8 +42,8 @@ def compare_with(
 ) -> Iterator[StatementComparison]:
     """Compare a statement with the sentences that share the most words with it, best first.
 
-    If all of them contradict it, the other chunks are searched too, so that a contradicting chunk
-    never hides a supporting one.
+    If all of them contradict the statement, the other chunks are also searched, so that a
+    contradicting chunk never hides a supporting one.
     """
     statement = read_statement(text)
     language = language_in(statement)
@@ -74,7 +74,7 @@ def compare_with(
 
 
 def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-    """Rank chunks by their best sentence, then by all their words, then by position."""
+    """Rank chunks by their best sentence, then by all shared words, then by position."""
     passages = [read_chunk(chunk) for chunk in chunks]
     orders = []
     for text in statements:
@@ -86,7 +86,7 @@ def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
-    """Drop sentences about other subjects if one differs from the statement in only one point.
+    """Drop sentences about other subjects if a sentence differs from the statement in one point.
 
     "The car is red." | "The house is red. The car is blue." → only the second
     """
@@ -100,7 +100,7 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
 
 
 def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequence[Passage]) -> str:
-    """Explain a verdict in one line: in Russian for a Cyrillic statement, otherwise in English."""
+    """Explain a verdict in one line, in Russian if the statement is Cyrillic, else in English."""
     text = compared.statement.span.text
     place = _say(text, "chunk", id=compared.evidence.chunk_id)
     findings = [] if is_supported else _findings(compared, place, chunks)
@@ -159,7 +159,7 @@ _LEAST_RIVAL = 0.8
 _LEAST_EQUAL = 0.8
 _LEAST_JOINING = 0.15
 _SURELY_SAID = "strict"
-# The support of an unclear claim is at most this share of the threshold.
+# An unclear claim's support is at most this share of the threshold.
 _UNSURE = 0.9
 _MENTIONED = 0.99
 _NEAR_COPY = 0.8
@@ -167,9 +167,9 @@ _LEAST_LEAD = 0.2
 _LONGEST_SHOWN = 120
 # Matches "The game", but not "The Eiffel Tower".
 _DEFINITE = re.compile(r"(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z'-]+)+")
-# The weight of the key in "city: Paris" is reduced, because sources seldom contain it.
+# Reduces the weight of the key in "city: Paris", because sources seldom contain it.
 _OF_KEY = 0.2
-# Multiplies the odds of a claim with an unresolved pronoun; set by hand.
+# Multiplies the odds of claims with an unresolved pronoun; set by hand.
 _PRONOUN_ODDS = 0.9
 _ALL_ELSE = 0.9
 
@@ -230,7 +230,7 @@ class _Decision:
         return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
-        """Decide a "no": supported if a sentence contradicts the question but agrees otherwise.
+        """Judge a "no": supported if a sentence contradicts the question but otherwise agrees.
 
         "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
         """
@@ -240,7 +240,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # The share of words that do not contradict replaces the first three features.
+                # The agreement on the other words replaces the first three features.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -257,10 +257,10 @@ class _Decision:
         return read_as(Verdict(best, True, ids, why, evidence), text)
 
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
-        """True if the evidence, or a sentence that it depends on, mentions the antecedent.
+        """True if the evidence, or the text that it depends on, mentions the antecedent.
 
-        "It" and "The game" depend on the preceding text, which is in the previous chunk if they
-        begin a chunk. A pronoun at the start of the first chunk may refer to anything.
+        "It" and "The game" depend on the preceding text. At the start of a chunk, that is the
+        previous chunk; a pronoun at the start of the first chunk may refer to anything.
         """
         wanted = _keys(antecedent)
         for place in verdict.evidence:
@@ -278,7 +278,7 @@ class _Decision:
 
     def _doubted(self, verdict: Verdict, reading: Reading, claim: Claim) -> Verdict:
         if reading.unresolved == "fragment" and self._is_copied(claim.text):
-            # A verbatim copy is supported, no matter what was asked.
+            # A verbatim copy is supported regardless of the question.
             return verdict
         support = min(verdict.support, _UNSURE * self.threshold)
         why = _say(claim.text, "unclear")
@@ -297,7 +297,7 @@ class _Decision:
         )
 
     def _is_copied(self, text: str) -> bool:
-        """True if a sentence in a chunk contains these words and hardly any others."""
+        """True if a sentence in a chunk contains nearly the same words as the text."""
         ours = read_statement(text).where.keys()
         return " " in text.strip() and any(
             2 * len(ours & theirs) >= _NEAR_COPY * (len(ours) + len(theirs))
@@ -313,11 +313,11 @@ class _Decision:
         support = said.support
         named = [word for word in words(topic) if word.kind == "word"]
         if named and all(word.is_capital for word in named):
-            # A chunk that contains the name mentions the topic.
+            # If a chunk contains the name, it mentions the topic.
             keys = {word.key for word in named}
             is_mentioned = any(keys <= one.masks.keys() for one in self.chunks)
             support = _MENTIONED if is_mentioned else 1 - _MENTIONED
-        # Chunks may contain a topic's words without covering the topic, so the claim reaches the
+        # Chunks may contain the words of a topic without covering it, so the claim reaches the
         # balanced threshold when the topic falls below the strict one.
         limits = [log_odds(thresholds[name]) for name in ("balanced", _SURELY_SAID)]
         support = probability(sum(limits) - log_odds(support))
@@ -325,17 +325,17 @@ class _Decision:
         place = _say(text, "chunk", id=said.evidence[0].chunk_id) if said.evidence else ""
         name = "left_out" if is_supported else "not_left_out"
         why = _say(text, name, topic=topic, place=place)
-        # No chunk can be cited for an absence.
+        # The absence of a topic cannot be cited.
         return Verdict(support, is_supported, (), why, () if is_supported else said.evidence)
 
     def _verdict(self, text: str, threshold: float) -> Verdict:
         model, found = self.model, list[StatementComparison]()
         supports: list[float] = []
-        # A contradicted statement never scores lower than one without any evidence.
+        # A contradicted statement never scores lower than a statement without any evidence.
         support = silence = model.support(())
         for one in compare_with(model, text, self.chunks):
             shared = shared_features(one)
-            # Clashes only lower the support: skip sentences that cannot be cited even without them.
+            # Clashes only lower the support, so skip sentences that are too weak without them.
             if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
                 continue
             found.append(one)
@@ -373,14 +373,14 @@ def _keys(text: str) -> set[str]:
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:
-    """Return the chunks from the best comparison, then those with nearly the same support."""
+    """Return the chunks from the best comparison, followed by those with nearly equal support."""
     best, highest = max(readings, key=lambda reading: reading[1])
     others = [ids[0] for ids, support in readings if ids and support >= _LEAST_EQUAL * highest]
     return tuple(dict.fromkeys([*best, *others]))
 
 
 def evidence_for(compared: StatementComparison) -> list[Place]:
-    """Return the compared sentence, and others that contain many of the words it lacks."""
+    """Return the compared sentence and any others that contain many of the words it lacks."""
     weights, lost = compared.weights, compared.lost
     least = _LEAST_JOINING * sum(weights.values())
     places = [compared.evidence]

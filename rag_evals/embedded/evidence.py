@@ -1,4 +1,4 @@
-"""Passages where a reader can check a finding, looked up for display and not during grading."""
+"""Passages where a reader can check a finding, which are looked up only for display."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from rag_evals.embedded.verifier import EmbeddedVerifier
 from rag_evals.text import split_sentences
 
 _WITH_TEXT = ("statement", "reference", "citation")
-# Only this many sentences of a context are compared.
+# Maximum number of sentences in a context to compare.
 _MOST_COMPARED = 2_000
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
     """Find the passages where a reader can check a finding, best first.
 
-    These are the judge's quotes. If there are none, the embedded judge selects sentences from the
-    cited chunks, or from all chunks if none are cited.
+    If the judge did not quote any, the embedded judge selects sentences from the cited chunks, or
+    from all chunks if none are cited.
     """
     quoted = quoted_passages(finding, chunks)
     if quoted or finding.about not in _WITH_TEXT or not any(map(str.strip, chunks)):
@@ -27,7 +27,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
         cited = []
     places = cited or range(len(chunks))
     (verdict,) = _verifier().verify([finding.text], [chunks[one] for one in places])
-    # The reason contains chunk ids, which are correct only if all chunks were compared.
+    # The chunk ids in the reason are correct only if all chunks were compared.
     is_said = finding.verdict or verdict.is_supported or verdict.reason == finding.reasoning
     differs = "" if cited or is_said else verdict.reason
     found = verdict.evidence[:3] or _most_similar(finding.text, [chunks[one] for one in places])
@@ -40,7 +40,7 @@ def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePass
 
 
 def _most_similar(text: str, chunks: Sequence[str]) -> list[Evidence]:
-    """Return the sentence with the largest share of matching character trigrams (Dice)."""
+    """Return the sentence with the largest share of matching character trigrams (Dice), if any."""
     own = _trigrams(text)
     sentences = [
         Evidence(place, one.start, one.end, one.text)
@@ -63,11 +63,11 @@ def _trigrams(text: str) -> Counter[str]:
 def evidence_words(
     finding: Finding, chunks: Sequence[str], say: Phrases | None = None, most: int = 300
 ) -> list[str]:
-    """Return at most two lines: the passage for a finding, and how the two differ.
+    """Return at most two lines: the passage for a finding, and how it differs from the finding.
 
     Args:
         finding: A finding from any grader.
-        chunks: The texts of the context chunks.
+        chunks: Text of each context chunk.
         say: Phrases in the reader's language; None means English.
         most: Maximum length of the passage in characters.
     """

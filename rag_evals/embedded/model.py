@@ -1,4 +1,4 @@
-"""The model: a logistic regression over seven features, its weights file, and answer support."""
+"""The model: a logistic regression over seven features, its weights file and answer support."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from rag_evals.text.language import denials, small_words
 from rag_evals.text.lexicon import words_in
 from rag_evals.text.word_forms import stem
 
-# Features of a comparison, in a fixed order.
+# The features of a comparison, in a fixed order.
 
 MEANINGS = {
     "cover": "share of the statement's weight found in the sentence, squared",
@@ -28,12 +28,12 @@ MEANINGS = {
     "names_nowhere": "names in none of these chunks, up to 3",
     "clash": "1 if the sentence contradicts but otherwise agrees; falls fast with agreement",
 }
-"""Each feature and its meaning. Shares are between 0 and 1; a word's weight is its rarity."""
+"""What each feature means. Shares are between 0 and 1; the weight of a word is its rarity."""
 
 FEATURES = tuple(MEANINGS)
 
 # Higher values of these never lower the support; higher values of the others never raise it. The
-# fit enforces this; otherwise, weights of correlated features cancel out and do not generalize.
+# fit enforces this; otherwise, weights of correlated features cancel out and fail to generalize.
 FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
 _SHARPNESS = 6
@@ -56,7 +56,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
         cover * cover,
-        # Summed in the statement's order, because set order varies between processes.
+        # Summed in the statement's order, because the order of a set varies between processes.
         sum([weight for key, weight in weights.items() if key in wide]) / total,
         found.pairs,
         sum(reworded) / total,
@@ -66,12 +66,12 @@ def shared_features(compared: StatementComparison) -> list[float]:
 
 
 def clash_feature(compared: StatementComparison) -> float:
-    """Return the last feature: 1 if the sentence contradicts but contains all other words."""
+    """Return the last feature: 1 if the sentence clashes but contains all other words."""
     return agreement(compared) ** _SHARPNESS if compared.clashes else 0.0
 
 
 def agreement(compared: StatementComparison) -> float:
-    """Return the share of the statement found in the sentence, ignoring contradicting words."""
+    """Return the share of the statement found in the sentence, ignoring contradicted words."""
     strange = frozenset[str]().union(*[clash.keys for clash in compared.clashes])
     where, replaced = compared.evidence.sentence.where, compared.replaced.keys() | compared.near
     total = held = 0.0
@@ -83,11 +83,11 @@ def agreement(compared: StatementComparison) -> float:
     return held / total if total else 1.0
 
 
-# English words that say little in any text.
+# English words that carry little meaning in any text.
 #
 # Answers present facts with phrases such as "additionally", "various factors" and "the article
-# discusses". They are rare in sources, so by rarity alone they would weigh as much as facts. The
-# lists come from general knowledge.
+# discusses". These are rare in sources, so by rarity alone they would weigh as much as facts. The
+# word lists are based on general knowledge.
 
 _FRAME_FACTOR, _GENERAL_FACTOR = 0.2, 0.5
 
@@ -109,7 +109,7 @@ class Model:
     digest: str
 
     def key_weights(self, statement: Sentence, language: str) -> dict[str, float]:
-        """Weight a statement's content words by their rarity."""
+        """Map the content words of a statement to weights, according to their rarity."""
         idf = self.idf
         weights: dict[str, float] = {}
         small: frozenset[str] = frozenset()
@@ -128,7 +128,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Return the log odds; without the last value (its weight is negative), an upper bound."""
+        """Return the log odds; without the last value, whose weight is negative, an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
@@ -149,7 +149,7 @@ def log_odds(chance: float) -> float:
 
 
 def load(path: Path) -> Model:
-    """Read a weights file, which is cached until it changes."""
+    """Read a weights file; the result is cached until the file changes."""
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
@@ -170,7 +170,7 @@ def _load(place: Path, changed: int) -> Model:
 def parse(data: Mapping[str, Any], digest: str) -> Model:
     """Build a model from the contents of a weights file."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ConfigurationError(f"weights of format {FORMAT} expected")
+        raise ConfigurationError(f"expected weights in format {FORMAT}")
     try:
         named = data["coefficients"]
         idf, unseen = read_idf(data["background"])
@@ -179,15 +179,15 @@ def parse(data: Mapping[str, Any], digest: str) -> Model:
         limit = float(data["answer_limit"])
         thresholds = {name: float(value) for name, value in data["thresholds"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ConfigurationError(f"weights file lacks or misstates {error}") from error
+        raise ConfigurationError(f"weights file: missing or invalid value: {error}") from error
     return Model(coefficients, intercept, thresholds, idf, unseen, limit, digest)
 
 
 def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the idf of each key, and of unseen keys in each language.
+    """Return the idf of each key, and the idf of unseen keys in each language.
 
-    For each language, "chunks" is the number of chunks that were counted, and "words" maps a number
-    of chunks to the keys that occur in that many.
+    For each language, "chunks" is the total number of chunks, and "words" maps numbers of chunks to
+    the keys that occur in exactly that many.
     """
     idf: dict[str, float] = {}
     unseen: dict[str, float] = {}
@@ -207,12 +207,12 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
 
 # The support of a whole answer, derived from the support of its statements.
 #
-# The weakest statement decides, with a lower limit than for a single statement. With a sum, long
-# answers would fail by chance; with a mean, true sentences would hide a false one. On either side
-# of the limit, answers are ranked by all their statements.
+# The weakest statement is compared with a limit, which is lower than for a single statement. With a
+# sum, long answers would fail by chance; with a mean, true sentences would hide a false one. On
+# either side of the limit, answers are ranked by all their statements.
 
 LEAST_ANSWER_SUPPORT = 0.5
-"""Minimum support for an answer to count as supported, however many statements it contains."""
+"""Minimum support of a supported answer, regardless of its number of statements."""
 
 # Tuned on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0
@@ -223,10 +223,10 @@ calibration error over all answer sources."""
 
 
 def answer_support(supports: Sequence[float], limit: float) -> float:
-    """Return the probability that all statements of an answer are supported.
+    """Return the probability that all statements in an answer are supported.
 
     It is between 0.55 and 0.8 if the weakest statement reaches the limit, otherwise between 0.1 and
-    0.4. Additional statements never raise it, so padding cannot make an answer pass.
+    0.4. Additional statements never raise it, so an answer cannot pass by padding.
     """
     chances = sum(-log1p(exp(-(_SLOPE * log_odds(support) + _OFFSET))) for support in supports)
     # Statements in the same answer tend to be wrong together, so the product alone is too low.

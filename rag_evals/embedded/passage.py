@@ -52,7 +52,7 @@ class Sentence:
 
 
 class Passage:
-    """A chunk: its sentences, and for each content word a bit mask of those that contain it."""
+    """A chunk's sentences, and a bit mask of the sentences that contain each content word."""
 
     __slots__ = ("_ends", "_known", "_words", "masks", "spans", "text")
 
@@ -72,7 +72,7 @@ class Passage:
             for span in _pieces(text, place) if is_long else [place]:
                 sequence = read_words(span.text)
                 if is_row:
-                    # A row is read together with its table header.
+                    # A table row is read together with the table header.
                     sequence = [*head, *sequence]
                     head = head or [word for word in sequence if word.kind == "word"]
                 self.spans.append(span)
@@ -83,7 +83,7 @@ class Passage:
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
-        # Most sentences are never compared.
+        # Created on demand, because most sentences are never compared.
         known = self._known.get(number)
         if known is None:
             sequence = self._words[self._ends[number - 1] if number else 0 : self._ends[number]]
@@ -92,7 +92,7 @@ class Passage:
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
-    # Texts without full stops, such as transcripts, would produce very long evidence.
+    # Text without full stops, such as a transcript, would otherwise produce very long evidence.
     if len(read_words(span.text)) <= _LONGEST_SENTENCE:
         return [span]
     pieces: list[Span] = []
@@ -119,8 +119,8 @@ _kept = lru_cache(maxsize=_KEPT_CHUNKS)(Passage)
 
 
 def read_statement(text: str) -> Sentence:
-    """Read a statement as one sentence, even if it contains several."""
-    # Limited, because longer statements are slower to compare.
+    """Read a statement as a single sentence, even if it contains several."""
+    # Truncated, because longer statements are slower to compare.
     sequence = read_words(text[:_LONGEST_STATEMENT_TEXT])[:_LONGEST_STATEMENT]
     return Sentence(Span(0, len(text), text), sequence)
 
@@ -132,7 +132,7 @@ def heads_in(sentence: Sentence) -> set[str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def names_in(sentence: Sentence) -> dict[str, str]:
-    """Map the keys of words that look like names to their surfaces."""
+    """Map the key of each word that looks like a name to its surface form."""
     sequence = sentence.sequence
     return {
         word.key: word.surface
@@ -154,7 +154,7 @@ def figures_in(sentence: Sentence) -> dict[int, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def clauses_in(sentence: Sentence) -> list[int]:
-    """Return each word's clause number, starting from 0."""
+    """Return the clause number of each word, starting from 0."""
     text, place, clause = sentence.span.text, 0, 0
     found: list[int] = []
     for word in sentence.sequence:
@@ -168,7 +168,7 @@ def clauses_in(sentence: Sentence) -> list[int]:
 
 
 def language_in(sentence: Sentence) -> str:
-    """Return the sentence's language, or English if it cannot be recognized."""
+    """Return the language of the sentence, or English if it is not recognised."""
     return language_of(sentence.span.text) or "en"
 
 
@@ -185,18 +185,18 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """Evidence for a statement."""
 
-    # The sentences with the most of its words, best first, without those far behind.
+    # The sentences that contain most of its words, best first, omitting those far behind the best.
     best: list[Place]
-    # Its keys found in the chunk with the most of them, or in one with nearly as many.
+    # The keys found in the chunk that contains most of them, or in chunks with nearly as many.
     wide: set[str]
     # The share of its pairs of adjacent words that also occur in the best sentences.
     pairs: float
 
 
-# Weight of the shared words, negative length, two texts to break ties, chunk and sentence.
+# Weight of the shared words, negative length, two texts to break ties, chunk id, sentence number.
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 3
-# A sentence with far fewer shared words than the best one cannot contradict the statement.
+# A sentence that shares far fewer words than the best one cannot contradict the statement.
 _LEAST_OF_CHUNK = 0.8
 _LEAST_OF_BEST = 0.6
 _LEAST_WIDE, _LEAST_OF_WIDEST = 0.3, 0.5
@@ -225,7 +225,7 @@ def find_evidence(
         for bit, cover in covers.items():
             if cover >= _LEAST_OF_CHUNK * highest:
                 number = bit.bit_length() - 1
-                # Texts break ties, so the order of the chunks does not matter.
+                # Text breaks ties, so that the order of the chunks does not matter.
                 text = chunk.spans[number].text
                 ranked.append((round(cover, 6), -len(text), text, chunk.text, chunk_id, number))
     if not ranked:
@@ -237,7 +237,7 @@ def find_evidence(
         for cover, _, _, _, chunk_id, number in ranked[:_MOST_SENTENCES]
         if cover >= least
     ]
-    # Keeps out unrelated chunks that share a few words by chance.
+    # Exclude unrelated chunks that share a few words by chance.
     widest = max(whole for whole, *_ in held)
     bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
     wide = set[str]().union(*[shared for whole, shared, _ in held if whole >= bar])
@@ -247,7 +247,7 @@ def find_evidence(
 
 
 def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float]:
-    """Return the weight of the shared words in a chunk's best sentence, and in the whole chunk."""
+    """Return the weight of the shared words in the chunk's best sentence and in the whole chunk."""
     shared = _shared(weights, chunk)
     best = max(_covers(weights, shared, chunk).values(), default=0.0)
     return round(best, 6), sum(weights[key] for key in shared)
@@ -258,7 +258,7 @@ def _shared(weights: Mapping[str, float], chunk: Passage) -> list[str]:
 
 
 def _covers(weights: Mapping[str, float], shared: list[str], chunk: Passage) -> dict[int, float]:
-    """Map the bit of each sentence to the weight of the shared words that it contains."""
+    """Map the bit of each sentence to the weight of the shared words in it."""
     covers: dict[int, float] = {}
     for key in shared:
         weight, mask = weights[key], chunk.masks[key]
@@ -278,7 +278,7 @@ def denials_in(sentence: Sentence, language: str) -> list[int]:
         own = denials(language)
         return [position for position, word in enumerate(sequence) if word.low in own]
     found = [position for position, word in enumerate(sequence) if word.marks & DENIES]
-    # In "No, he did.", "no" answers someone and does not negate what follows.
+    # In "No, he did.", "no" is an answer and does not negate the following words.
     if found[:1] == [0] and _ANSWERS_NO.match(sentence.span.text):
         del found[0]
     return [
@@ -288,6 +288,6 @@ def denials_in(sentence: Sentence, language: str) -> list[int]:
     ]
 
 
-# "Not only", "not all" and "не только" do not negate what follows.
+# "Not only", "not all" and "не только" do not negate the following words.
 _ANSWERS_NO = re.compile(r"\W*(?:no|нет)\s*,", re.IGNORECASE)
 _NOT_ONLY = frozenset("only just merely all every everyone только лишь все".split())

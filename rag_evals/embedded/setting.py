@@ -1,8 +1,8 @@
-"""Claims interpreted using the question and the preceding text.
+"""Interprets claims using the question and the preceding text.
 
 A short answer fills the gap in a simple question, "yes" and "no" turn the question into a
 statement, and a leading pronoun is replaced with the preceding subject. The rules cover English and
-Russian. Any other claim stays unchanged, and the reason is recorded.
+Russian. Any other claim remains unchanged, and the reason is recorded.
 """
 
 import re
@@ -24,14 +24,14 @@ from rag_evals.text import (
 )
 from rag_evals.text.lexicon import named_groups_in, patterns_in, words_in
 
-# Sentences of these kinds claim nothing, but later pronouns may refer to them.
+# These sentences contain no claim, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
 
 
 def claims_in_setting(
     prepared: Sequence[PreparedStatement], question: str | None
 ) -> list[Claim | None]:
-    """Return the claim of each sentence in an answer; None if it claims nothing."""
+    """Return the claim in each sentence of an answer, or None for a sentence without a claim."""
     found: list[Claim] = []
     claims: list[Claim | None] = []
     fragments = [
@@ -47,7 +47,7 @@ def claims_in_setting(
             continue
         # "No, it is not." must keep its "No".
         text = one.text if leaning_of(one.text) == "yes_no" else one.claim
-        # Data and list fragments do not answer the question by themselves.
+        # A data value or list fragment alone does not answer the question.
         is_data = len(fragments) > 1 or one.claim.lower() not in one.text.lower()
         asked = None if is_data and one.claim in fragments else question
         found.append(Claim(text, one.text, text_before(found), asked))
@@ -58,11 +58,11 @@ def claims_in_setting(
 class Asked(NamedTuple):
     """A simple question, rephrased as a statement with a gap for the answer."""
 
-    # Such as "the Louvre Pyramid"; empty if the answer is the subject.
+    # For example "the Louvre Pyramid"; empty if the answer is the subject.
     subject: str
     before: str
     after: str = ""
-    # True if the answer is yes or no, so that there is no gap.
+    # True if the answer is yes or no; the statement then has no gap.
     is_yes_no: bool = False
 
 
@@ -80,7 +80,7 @@ _INSIDE_NAMES = frozenset("of and the de la von van".split())
 
 
 def read_question(question: str) -> Asked | None:
-    """Parse a question; return None if it is not simple."""
+    """Parse a question, or return None if it is not simple."""
     text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
     plain = text.rstrip("?!. ")
     if not plain or _PATTERNS["two_questions"].search(text.rstrip("? ")):
@@ -105,7 +105,7 @@ def _read_wh(word: str, tokens: list[str]) -> Asked | None:
         if len(tokens) < 2 or tokens[0] == "to" or not (verb or word in ("who", "what")):
             return None
         return Asked("", "", " ".join(tokens[verb:]))
-    # The statement keeps "storeys" from "how many storeys", and "tall" from "how tall".
+    # The statement includes "storeys" from "how many storeys" and "tall" from "how tall".
     asked_for = tokens[:place] if word == "how" else []
     if asked_for and asked_for[0].lower() in ("many", "much", "often", "far", "long"):
         asked_for = asked_for[1:]
@@ -129,7 +129,7 @@ def _is_past(token: str) -> bool:
 
 
 def _split_subject(tokens: list[str]) -> tuple[str, str]:
-    """Split "the Louvre Pyramid completed in 1989" after the subject; the rest may be empty."""
+    """Split "the Louvre Pyramid completed in 1989" after the subject; the predicate may be empty."""
     low = [token.lower() for token in tokens]
     begin = 1 if low[0] in _DETERMINERS else 0
     end = begin
@@ -157,7 +157,7 @@ def _read_russian(text: str) -> Asked | None:
     found = _PATTERNS["ru_wh"].fullmatch(text)
     if found is None:
         return Asked(leading_subject(text), text, is_yes_no=True) if " " in text else None
-    # "пирамида Лувра" from "была построена пирамида Лувра".
+    # Extract "пирамида Лувра" from "была построена пирамида Лувра".
     tokens = found["rest"].split()
     nouns = [
         one for one in tokens if not _PATTERNS["ru_verb"].fullmatch(one) and one.lower() != "был"
@@ -198,23 +198,23 @@ def _is_verb(token: str, is_russian: bool) -> bool:
 
 
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An English echo is a pronoun and an auxiliary; a Russian one also repeats words of the question.
+# An English echo is a pronoun and an auxiliary; a Russian one also repeats the question's words.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _NEVER_NAMES = frozenset(_GROUPS["never names"])
 
 
 class Reading(NamedTuple):
-    """An interpretation of a claim, with its text as rewritten."""
+    """An interpretation of a claim; `text` is the rewritten claim."""
 
     text: str
     # The text that replaced a pronoun.
     antecedent: str = ""
-    # The answer within `text`, if its other words come from the question.
+    # The answer within `text` if the other words come from the question.
     gap: str = ""
-    # The subject of a question answered with "no": the claim is supported if the chunks contradict
-    # other words of `text`.
+    # The subject of a question that was answered with "no"; the claim is supported if the chunks
+    # contradict other words in `text`.
     denied: str | None = None
-    # How the text still depends on its context.
+    # How the text still depends on its context, if at all.
     unresolved: Leaning | None = None
 
 
@@ -229,7 +229,7 @@ def stand_alone(claim: Claim) -> Reading:
     if leaning == "yes_no":
         return _yes_or_no(claim.text, asked, question)
     if claim.before or language_of(question) not in (None, *READ_WELL):
-        # A list item does not answer the question by itself.
+        # A list item alone does not answer the question.
         return Reading(claim.text)
     if filled := asked and _filled(claim, asked, question):
         return Reading(filled, gap=claim.text)
@@ -252,7 +252,7 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
         return unclear
     echo = text.strip()[answer.end() :].strip(" ,.;:!—–-")
     if echo and not _PATTERNS["yes_no"].fullmatch(echo):
-        # "Yes, it is not." contradicts itself; "Да, закрыт." adds a new word.
+        # "Yes, it is not." is contradictory; "Да, закрыт." adds a new word.
         own = {word.key for word in words(echo) if word.low not in _ECHOED}
         is_echo = (" " in echo and echo.isascii()) or own <= {word.key for word in words(question)}
         if not is_echo or bool(answer["no"]) != (_DENIAL.search(echo) is not None):
@@ -265,7 +265,7 @@ def _content(text: str) -> set[str]:
 
 
 def _filled(claim: Claim, asked: Asked, question: str) -> str:
-    """Complete the question's statement with the answer; return "" if that is impossible."""
+    """Fill the answer into the statement made from the question, or return "" if impossible."""
     text = claim.text
     gap = text.strip().rstrip(".!")
     content, said = _content(gap), _content(asked.before)
@@ -303,7 +303,7 @@ def _without_pronoun(claim: Claim) -> Reading:
 
 
 def _antecedent(claim: Claim) -> str:
-    """Return the subject that a leading pronoun most likely refers to, or an empty string."""
+    """Return the subject to which a leading pronoun most likely refers, or an empty string."""
     if claim.before:
         first = split_sentences(claim.before)
         return leading_subject(first[0].text) if first else ""

@@ -1,7 +1,7 @@
-"""Parts of a sentence that claim nothing: comments on the sources, leads and remarks.
+"""Parts of a sentence that contain no claim: comments on the sources, lead-ins and remarks.
 
 "Passage 2 is about tea." makes no claim that a source could support. "Passage 3 does not say how to
-fold a quilt." does: it is wrong if the source says how. The rules cover English and Russian.
+fold a quilt." does: it is wrong if the source explains how. The rules cover English and Russian.
 """
 
 import re
@@ -14,7 +14,7 @@ _LONGEST = 400
 
 
 def reads_as_sentence(line: str) -> bool:
-    """True if a line contains a subject and a verb, or the number of something.
+    """True if the line contains a subject and a verb, or a quantity.
 
     Other lines without a full stop are titles, such as "Documents required for travel".
     """
@@ -22,7 +22,7 @@ def reads_as_sentence(line: str) -> bool:
     return any(_PATTERNS[name].match(text) for name in ("verb", "past", "past_ru", "counts"))
 
 
-# Substrings, because a regular expression with many alternatives is slow if none matches.
+# Substrings, because a regular expression with many alternatives is slow when nothing matches.
 _SOURCES = lines_in("mentions_sources")
 _UNANSWERED = lines_in("mentions_no_answer")
 _TOPIC_WORD = re.compile(r"[^\W\d_]{3,}")
@@ -35,7 +35,7 @@ def names_source(text: str) -> bool:
 # Cached, because it is called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> str | None:
-    """Return the topic that, according to a sentence, the sources leave out; None if unclear."""
+    """Return the topic that the sources do not cover, according to a sentence; None if unclear."""
     if not _may_speak(sentence):
         return None
     head = sentence.replace("’", "'")
@@ -55,7 +55,7 @@ def absence_of(sentence: str) -> str | None:
 
 
 def speaks_of_sources(sentence: str) -> bool:
-    """True if a sentence is only about the sources, or about what cannot be answered."""
+    """True if the sentence is only about the sources or about a question without an answer."""
     if not _may_speak(sentence):
         return False
     head = sentence.replace("’", "'")
@@ -72,19 +72,19 @@ def _may_speak(sentence: str) -> bool:
 
 
 _EMPHASIS = re.compile(r"\*\*|__|`")
-# Every citation or emphasis contains one of these characters.
+# Every citation mark and every emphasis mark contains one of these characters.
 _SIGNS = "[(【*_`<"
 _MOST_LEADS = 3
 LONGEST_MATCHED = 600
-"""Number of characters that patterns search, which bounds their running time."""
+"""Maximum number of characters to match with patterns, to limit the running time."""
 
 
 def strip_lead(sentence: str) -> str:
-    """Remove the parts of a sentence that do not belong to its claim, unless nothing would remain.
+    """Remove the parts of a sentence that do not belong to its claim, unless nothing would be left.
 
     "The text does not say when it opened, but it stands in Paris." → "It stands in Paris."
     """
-    # Cached, because claims are stripped when they are prepared and again when they are decided.
+    # Cached, because claims are stripped when they are prepared and again when they are verified.
     return _kept(sentence) if len(sentence) <= LONGEST_MATCHED else _stripped(sentence)
 
 

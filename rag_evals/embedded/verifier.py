@@ -1,6 +1,6 @@
 """The embedded verifier and its settings.
 
-The engine is imported for the first verdict, because most programs use a model instead.
+The engine is imported when it is first used, because most programs use a model instead.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,29 +30,29 @@ if TYPE_CHECKING:
     from rag_evals.embedded.model import Model
 
 THRESHOLDS = ("balanced", "screen", "strict")
-"""Names of the thresholds in every weights file."""
+"""The names of the thresholds in a weights file."""
 
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
-# Increase this if the same weights may give a different verdict.
+# Increase this when the same weights may lead to a different verdict.
 _ENGINE = 14
-# Number of leading characters used to detect a text's script.
+# Number of leading characters used to detect the script of a text.
 _SCRIPT_READ = 300
 
 
 class EmbeddedVerifier:
-    """A trained groundedness screen: no key, no network, no model to download.
+    """A trained groundedness screen that needs no key, network or model download.
 
     It checks whether chunks contain a statement, and detects changed numbers, dates, names,
-    negations and opposites. It does not reason: see the model card in the documentation.
+    negations and opposites. It does not reason; see the model card in the documentation.
 
     Args:
-        threshold: Minimum support for a statement to count as supported, between 0 and 1, or a
-            name: `"balanced"` gives both kinds of error equal weight; `"screen"` accepts about one
-            unsupported statement in ten, `"strict"` one in thirty. None means `"balanced"`.
+        threshold: Minimum support of a supported statement, between 0 and 1, or a name:
+            `"balanced"` gives both types of error equal weight; `"screen"` accepts about one in ten
+            unsupported statements, and `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
         languages: Codes of languages besides English and Russian in which verdicts count, such as
-            `["de"]`; `["any"]` means all languages.
+            `["de"]`; `["any"]` means every language.
 
     Raises:
         ConfigurationError: The threshold, the weights file or a language is invalid.
@@ -79,7 +79,7 @@ class EmbeddedVerifier:
 
     @property
     def threshold(self) -> float:
-        """Minimum support for a statement to count as supported, between 0 and 1."""
+        """Minimum support of a supported statement, between 0 and 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
         return self._model().thresholds[self._threshold]
@@ -96,7 +96,7 @@ class EmbeddedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> Self:
-        """Return the verifier itself, because no changes apply to it."""
+        """Return the verifier itself, because the changes do not affect it."""
         del changes
         return self
 
@@ -109,7 +109,7 @@ class EmbeddedVerifier:
         It is above 0.5 if the weakest statement reaches the limit for answers. Additional
         statements never raise it.
         """
-        # Imported here for the same reason as below.
+        # Imported lazily for the same reason as in `verify`.
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415
 
         return answer_support(list(supports), self._model().answer_limit)
@@ -126,12 +126,12 @@ class EmbeddedVerifier:
             One verdict per statement, in order. Verdicts refer to chunks by index.
 
         Raises:
-            ConfigurationError: An argument is a single text instead of a list.
+            ConfigurationError: An argument is a single string instead of a list.
         """
         for name, texts in (("statements", statements), ("chunks", chunks)):
             if isinstance(texts, str):
-                # A string is a sequence too: every character would get a verdict.
-                raise ConfigurationError(f"{name} is one text; expected a list, as in [{name}]")
+                # A string is also a sequence, so each character would get a verdict.
+                raise ConfigurationError(f"{name} is a string; expected a list, as in [{name}]")
         # Loading the word lists would slow down every import of the package.
         from rag_evals.embedded.decide import decide  # noqa: PLC0415
 
@@ -144,7 +144,7 @@ class EmbeddedVerifier:
         return [_quoting(verdict, chunks, typed, offsets) for verdict in verdicts]
 
     def rank(self, statements: Sequence[str], chunks: Sequence[str]) -> list[list[int]]:
-        """Rank the indices of all chunks for each statement by the words they share."""
+        """For each statement, return the indices of all chunks, ranked by the words they share."""
         from rag_evals.embedded.decide import rank  # noqa: PLC0415 - as above
 
         return rank(self._model(), statements, chunks)
@@ -152,15 +152,15 @@ class EmbeddedVerifier:
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
     ) -> list[tuple[str, Verdict]]:
-        """Decide each sentence of an answer that makes a claim.
+        """Verify each sentence in an answer that contains a claim.
 
         Args:
             answer: The whole answer.
-            chunks: Texts, as for `verify`.
+            chunks: A list of strings, as for `verify`.
             question: Needed for answers such as "In 1889." or "No.", and for pronouns.
 
         Returns:
-            Pairs of a sentence and its verdict, in order; empty if the answer claims nothing.
+            Each sentence and its verdict, in order; empty if the answer contains no claims.
         """
         # Imported here for the same reason as above.
         from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
@@ -175,7 +175,7 @@ class EmbeddedVerifier:
         ]
 
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
-        """Decide claims in one local step."""
+        """Verify the claims in one local step."""
         call = VerifyCall(self, claims, chunks)
         (reply,) = yield [call]
         verdicts = call.read(reply)
@@ -185,7 +185,7 @@ class EmbeddedVerifier:
         return [replace(one, is_sure=False) for one in verdicts]
 
     def reads(self, language: str | None) -> bool:
-        """True if verdicts count in a language, as returned by `language_in`."""
+        """True if verdicts count in this language, as returned by `language_in`."""
         return self.languages is None or language in self.languages
 
     def _warnings(self, texts: VerifiedTexts) -> list[str]:
@@ -232,7 +232,7 @@ _ANY = "any"
 
 
 def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
-    """Return the codes of all languages in which verdicts count; None for every language."""
+    """Return the codes of the languages in which verdicts count, or None for every language."""
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:
         if code != _ANY and code not in LANGUAGE_CODES:
@@ -245,7 +245,7 @@ def unread_words(language: str | None) -> str:
     if language is None:
         named = "the texts are too short to tell their language"
     elif language == UNKNOWN_LANGUAGE:
-        named = "the answer is in no language that is recognised"
+        named = "the language of the answer was not recognised"
     allowed = language if language in LANGUAGE_CODES else _ANY
     return (
         f"{named}; the embedded judge was built for English and Russian and makes more errors in "
@@ -260,8 +260,8 @@ def _script_warnings(texts: VerifiedTexts) -> Iterator[str]:
         other = next((one for one in scripts if None not in (own, one) and one != own), None)
         if own is not None and other is not None:
             yield (
-                f"the {name} is in {SCRIPT_NAMES[own]} letters and chunk "
-                f"{scripts.index(other)} in {SCRIPT_NAMES[other]} ones; the embedded judge "
-                "compares words as they are written, and finds nothing across scripts"
+                f"the {name} is in {SCRIPT_NAMES[own]} letters, but chunk {scripts.index(other)} "
+                f"is in {SCRIPT_NAMES[other]} letters; the embedded judge compares words as they "
+                "are written, so it cannot match words across scripts"
             )
             return

@@ -209,9 +209,9 @@ def test_a_huge_answer_takes_work_in_proportion() -> None:
 
 def test_one_text_is_no_list() -> None:
     """Its letters would be judged one by one."""
-    with pytest.raises(ConfigurationError, match="statements is one text; expected a list"):
+    with pytest.raises(ConfigurationError, match="statements is a string; expected a list"):
         EmbeddedVerifier().verify("abc", CHUNKS)
-    with pytest.raises(ConfigurationError, match="chunks is one text; expected a list"):
+    with pytest.raises(ConfigurationError, match="chunks is a string; expected a list"):
         EmbeddedVerifier().verify(["abc"], "It is so.")
 
 
@@ -260,8 +260,8 @@ def test_weights_of_ones_own(tmp_path: Path) -> None:
     [
         (None, "no weights file"),
         ("{", "is not a JSON weights file"),
-        ("[]", "weights of format 2 expected"),
-        ('{"format": 2}', "lacks or misstates 'coefficients'"),
+        ("[]", "expected weights in format 2"),
+        ('{"format": 2}', "missing or invalid value: 'coefficients'"),
     ],
 )
 def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: str) -> None:
