@@ -129,7 +129,7 @@ def _is_past(token: str) -> bool:
 
 
 def _split_subject(tokens: list[str]) -> tuple[str, str]:
-    """Split "the Louvre Pyramid completed in 1989" after the subject; the predicate may be empty."""
+    """Split "the Louvre Pyramid completed in 1989" after the subject; the second part may be ""."""
     low = [token.lower() for token in tokens]
     begin = 1 if low[0] in _DETERMINERS else 0
     end = begin
