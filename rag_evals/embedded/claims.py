@@ -79,7 +79,7 @@ def is_heading(answer: str, span: Span) -> bool:
     if _BOLD_LINE.match(span.text):
         # "**It opened in 1907.**" is a sentence; "**Opening hours:**" is not.
         return not _ENDS_SENTENCE.search(span.text)
-    # A short line without a full stop in which every word is capitalized is a title.
+    # A short line without a full stop in which every word is capitalised is a title.
     is_line = answer[span.end : span.end + 1] in ("\n", "\r")
     return (
         is_line
@@ -131,7 +131,7 @@ def pair_of(claim: str) -> tuple[str, str] | None:
 
 
 def json_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield the values in the JSON if the answer, or a fenced block in it, is JSON."""
+    """Yield the values in an answer that is JSON, or in its fenced JSON blocks."""
     bodies = [found.span("body") for found in _FENCED.finditer(answer)] if "```" in answer else []
     for start, end in bodies or [(0, len(answer))]:
         body = answer[start:end]
@@ -179,7 +179,7 @@ def _small(key: str) -> str:
 
 
 def table_claims(answer: str) -> Iterator[DataClaim]:
-    """Yield table rows, with column names."""
+    """Yield table rows with the column names."""
     head: list[str] | None = None
     before: re.Match[str] | None = None
     for line in _ROW.finditer(answer) if "|" in answer and "--" in answer else ():

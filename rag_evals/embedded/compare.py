@@ -33,7 +33,7 @@ class Clash(NamedTuple):
             "quantifier", "order" or "hedge".
         ours: The word in the statement; empty if there is none to show.
         theirs: The word in the sentence that contradicts it.
-        keys: The contradicted words of the statement; the clash counts in full if the others agree.
+        keys: The contradicted words of the statement; a clash counts in full if all others agree.
     """
 
     kind: str
@@ -241,7 +241,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
 
 
 def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a different name instead of a missing one between the same shared words.
+    """Find a name that replaces a missing one between the same shared words.
 
     "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
     """
@@ -387,7 +387,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """True if both texts express a relation between its names the same way."""
+    """True if both texts express a relation between its names in the same way."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):

@@ -1,4 +1,4 @@
-"""Passages where a reader can check a finding, which are looked up only for display."""
+"""Passages against which a reader can check a finding; looked up only for display."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _MOST_COMPARED = 2_000
 
 
 def find_passages(finding: Finding, chunks: Sequence[str]) -> tuple[EvidencePassage, ...]:
-    """Find the passages where a reader can check a finding, best first.
+    """Find the passages against which a reader can check a finding, best first.
 
     If the judge did not quote any, the embedded judge selects sentences from the cited chunks, or
     from all chunks if none are cited.

@@ -21,19 +21,19 @@ from rag_evals.text.word_forms import stem
 
 MEANINGS = {
     "cover": "share of the statement's weight found in the sentence, squared",
-    "wide": "share found in the chunk with the most of it, or in one with nearly as much",
-    "pairs": "share of its pairs of adjacent words that also occur in the best sentences",
-    "reworded": "share missing but replaced by a synonym, or half for the same beginning",
+    "wide": "share found in the best chunk, or in any chunk that contains nearly as much",
+    "pairs": "share of its adjacent word pairs that also occur in the best sentences",
+    "reworded": "share replaced by a synonym, plus half the share replaced by a related form",
     "numbers_nowhere": "numbers in none of these chunks, up to 3",
     "names_nowhere": "names in none of these chunks, up to 3",
-    "clash": "1 if the sentence contradicts but otherwise agrees; falls fast with agreement",
+    "clash": "1 if the sentence clashes but otherwise agrees; drops fast as agreement falls",
 }
 """What each feature means. Shares are between 0 and 1; the weight of a word is its rarity."""
 
 FEATURES = tuple(MEANINGS)
 
 # Higher values of these never lower the support; higher values of the others never raise it. The
-# fit enforces this; otherwise, weights of correlated features cancel out and fail to generalize.
+# fit enforces this; otherwise, weights of correlated features cancel out and fail to generalise.
 FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
 _SHARPNESS = 6
@@ -212,13 +212,13 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
 # either side of the limit, answers are ranked by all their statements.
 
 LEAST_ANSWER_SUPPORT = 0.5
-"""Minimum support of a supported answer, regardless of its number of statements."""
+"""Minimum support at which an answer counts as supported, whatever its number of statements."""
 
 # Tuned on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0
 _SHARED_FAULTS = 0.4
 PASSED_SUPPORT, FAILED_SUPPORT = (0.55, 0.80), (0.10, 0.40)
-"""Lowest and highest support of answers on either side of the limit, chosen to minimize the mean
+"""Lowest and highest support of answers on either side of the limit, chosen to minimise the mean
 calibration error over all answer sources."""
 
 

@@ -185,11 +185,11 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """Evidence for a statement."""
 
-    # The sentences that contain most of its words, best first, omitting those far behind the best.
+    # The sentences that share the most words with it, best first, omitting those far behind.
     best: list[Place]
-    # The keys found in the chunk that contains most of them, or in chunks with nearly as many.
+    # The keys found in the chunk that contains the most of them, or in chunks with nearly as many.
     wide: set[str]
-    # The share of its pairs of adjacent words that also occur in the best sentences.
+    # The share of adjacent word pairs that also occur in the best sentences.
     pairs: float
 
 

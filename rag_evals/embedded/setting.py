@@ -144,7 +144,7 @@ def _split_subject(tokens: list[str]) -> tuple[str, str]:
         end = next(
             (n for n in stops if low[n - 1] not in _INSIDE_NAMES), max(begin + 1, len(low) - 1)
         )
-        # "the first Super Bowl": a name ends with its last capitalized word.
+        # "the first Super Bowl": a name ends with its last capitalised word.
         while end < len(tokens) and tokens[end] != low[end]:
             end += 1
     return " ".join(tokens[:end]), " ".join(tokens[end:])

@@ -47,9 +47,9 @@ class EmbeddedVerifier:
     negations and opposites. It does not reason; see the model card in the documentation.
 
     Args:
-        threshold: Minimum support of a supported statement, between 0 and 1, or a name:
-            `"balanced"` gives both types of error equal weight; `"screen"` accepts about one in ten
-            unsupported statements, and `"strict"` one in thirty. None means `"balanced"`.
+        threshold: Minimum support at which a statement counts as supported, between 0 and 1, or a
+            name: `"balanced"` gives both types of error equal weight; `"screen"` accepts about one
+            in ten unsupported statements, and `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
         languages: Codes of languages besides English and Russian in which verdicts count, such as
             `["de"]`; `["any"]` means every language.
@@ -79,7 +79,7 @@ class EmbeddedVerifier:
 
     @property
     def threshold(self) -> float:
-        """Minimum support of a supported statement, between 0 and 1."""
+        """Minimum support at which a statement counts as supported, between 0 and 1."""
         if not isinstance(self._threshold, str):
             return float(self._threshold)
         return self._model().thresholds[self._threshold]
@@ -96,7 +96,7 @@ class EmbeddedVerifier:
         )
 
     def adapt(self, changes: VerifierChanges) -> Self:
-        """Return the verifier itself, because the changes do not affect it."""
+        """Return the verifier itself, because no change applies to it."""
         del changes
         return self
 
@@ -152,7 +152,7 @@ class EmbeddedVerifier:
     def verify_answer(
         self, answer: str, chunks: Sequence[str], question: str | None = None
     ) -> list[tuple[str, Verdict]]:
-        """Verify each sentence in an answer that contains a claim.
+        """Verify each claim-bearing sentence of an answer.
 
         Args:
             answer: The whole answer.
@@ -243,7 +243,7 @@ def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
 def unread_words(language: str | None) -> str:
     named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
     if language is None:
-        named = "the texts are too short to tell their language"
+        named = "the texts are too short to detect their language"
     elif language == UNKNOWN_LANGUAGE:
         named = "the language of the answer was not recognised"
     allowed = language if language in LANGUAGE_CODES else _ANY

@@ -97,7 +97,7 @@ class SentenceExtractor(Extractor):
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
                 )
-        # Make the function a generator, because every flow is one.
+        # Makes the function a generator, as every flow must be.
         yield from ()
         return Extraction(tuple(statements), tuple(passed_over))
 

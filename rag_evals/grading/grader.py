@@ -116,7 +116,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
     Attributes:
         name: Name in results.
-        description: What the grader measures, in one line; may be empty.
+        description: One line that describes what the grader measures; may be empty.
         requires: Fields that must not be empty for a sample to be scorable.
         result_model: Class of the result.
         model: Default for the `model` argument of `grade`, or None.
@@ -188,7 +188,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Yield the steps for one sample and return the result; see `rag_evals.core.Flow`."""
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return a grader that uses a verifier; raise `ConfigurationError` if it cannot."""
+        """Return a grader with the verifier; raise `ConfigurationError` if it needs a model."""
         raise ConfigurationError(
             f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
             "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
@@ -213,7 +213,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return a copy with tuned verifiers; raise `ConfigurationError` if one does not fit."""
+        """Return a copy with tuned verifiers; raise `ConfigurationError` if one is unusable."""
         raise ConfigurationError(
             f"grader {self.name!r} has no verifier that could use the tuned file for "
             f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"

@@ -311,7 +311,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of function words in an English or Russian text; high for short texts."""
+    """Return the share of English and Russian function words; a high constant if text is short."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -319,7 +319,7 @@ def _stops(text: str) -> float:
 
 
 def _names(text: str) -> list[tuple[str, set[str]]]:
-    """Return the names in the text, which are runs of capitalized words, with their keys."""
+    """Return the names in the text, which are runs of capitalised words, with their keys."""
     sequence = words(text)
     names: list[tuple[str, set[str]]] = []
     last = -2
@@ -415,7 +415,7 @@ class GuardedReply(Generic[M]):
 
 
 def ask_guarded(asked: Sequence[GuardedCall[M]]) -> Flow[list[GuardedReply[M]]]:
-    """Make calls in parallel; repeat each call whose reply has faults once."""
+    """Make calls in parallel; if a reply has faults, repeat its call once."""
     answered = yield [one.call for one in asked]
     found = [one.examine(one.call.read(reply)) for one, reply in zip(asked, answered, strict=True)]
     faulty = [place for place, one in enumerate(found) if one.wrong]

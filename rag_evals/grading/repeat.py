@@ -28,7 +28,7 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# No grader takes this many samples per row. The first repeat shares replies with a plain run.
+# No grader draws this many samples per row. The first repeat shares replies with a plain run.
 _CALLS_APART = 1000
 
 

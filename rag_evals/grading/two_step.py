@@ -135,7 +135,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         verifier: Judges each statement; None uses the judge, or the verifier that replaces it.
         cache: Stores and reuses verdicts; None disables caching.
         name: Name in results; must be unique within a run.
-        description: One line that says what it measures.
+        description: One line that describes what the grader measures.
         language: Language of samples that do not specify one, such as `ru`; None means English.
         prompts: Prompts for the default extractor and verifier, keyed by the file stem of the
             shipped prompt: `extract_statements` or `verify_statements`.
@@ -242,7 +242,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             check()
 
     def flow(self, sample: Sample) -> Flow[VerifiedFaithfulnessResult]:
-        """Extract the statements, then verify them; nothing is verified if there are none."""
+        """Extract the statements from the answer, then verify them."""
         require_fields(sample, self.requires)
         extraction = yield from self.extractor.flow(sample)
         faults: dict[str, Any] = {

@@ -208,7 +208,7 @@ class BatchTable:
         return BatchResult(*row) if row else None
 
     def is_paid_here(self, key: str) -> bool:
-        """True if the current grading was the first to make this request."""
+        """True if the current grading was the first to need this request."""
         found = self._connection.execute("SELECT owner FROM requests WHERE key = ?", (key,))
         return found.fetchone() in (None, ("\n".join(grading_now.get()),))
 
@@ -245,7 +245,7 @@ class BatchTable:
 
 
 def _has_batches(folder: Path) -> bool:
-    # Path.exists() raises if a name is too long; let the creation of the folder report that.
+    # Path.exists() raises an error if a name is too long; creating the folder will report it.
     return os.path.exists(folder / BATCH / _FILE)  # noqa: PTH110
 
 

@@ -1,4 +1,4 @@
-"""Sessions, which grade individual rows with shared connections, rate limits and a shared cache."""
+"""Sessions, which grade individual rows and share connections, rate limits and a cache."""
 
 import asyncio
 import threading
@@ -46,7 +46,7 @@ class RunJudges:
     stack: AsyncExitStack
     answers: ArrivedReplies | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # By endpoint; the key is None for a judge that calls cannot refer to by name.
+    # By endpoint; the key is None for a judge that calls cannot specify by name.
     _opened: dict[str | None, JudgePipeline] = field(default_factory=dict)
 
     @property
@@ -114,7 +114,7 @@ def plan_words(plan: Plan) -> str:
 
 
 class AsyncGradingSession:
-    """Grades rows as they arrive, in the event loop that opened it; see `open_session`.
+    """Grades rows as they arrive, in the event loop that opened the session; see `open_session`.
 
     Any number of tasks may grade rows at the same time; up to `concurrency` rows are in progress.
 
@@ -356,7 +356,7 @@ def open_session(
         ConfigurationError: A setting is invalid; nothing was sent.
     """
     require_known("open_session", options, list(OPTIONS))
-    refuse_idle(options, *DATA_OPTIONS, where="in a session, which has no data of its own")
+    refuse_idle(options, *DATA_OPTIONS, where="in a session, which has no data set")
     return GradingSession(make_plan((), graders, client, options=options))
 
 

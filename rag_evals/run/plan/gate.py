@@ -33,7 +33,7 @@ class Missed:
         grader: The grader's name; empty if the rule applies to the whole run.
         rule: Name of the rule.
         asked: Required value.
-        found: Actual value, and by how much it misses the required one.
+        found: Actual value and its distance from the required value.
         why: Number of rows without a score, by reason.
     """
 
@@ -54,7 +54,7 @@ class Missed:
         why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return the rule in a list if the share of rows with a score is below `least`.
+        """Return a list with the rule if the share of rows with a score is below `least`.
 
         If `of_both` is true, rows must have a score in both runs of a comparison.
         """
@@ -91,7 +91,7 @@ class Missed:
     def less_said(
         cls, grader: str, baseline: Interval, change: Interval, margin: float
     ) -> "Missed":
-        """Return the failed rule that rows must not have fewer supported statements."""
+        """Return the failed rule that rows must not contain fewer supported statements."""
         found = Phrase.of(
             "gate.less",
             before=f"{baseline.estimate:.2f}",
@@ -186,7 +186,7 @@ class GraderDecision:
 
     @property
     def verdict(self) -> GateVerdict:
-        """The test's verdict, or "failed" if a rule was missed."""
+        """The test's verdict, or "failed" if a rule was not met."""
         if self.missed or self.test is None:
             return "failed"
         return self.test.verdict

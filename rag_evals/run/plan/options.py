@@ -126,7 +126,7 @@ class Sampling:
         if not chosen:
             raise ConfigurationError("Sampling needs sample, budget or gate")
         if len(chosen) > 1:
-            raise ConfigurationError(f"{chosen[0]} and {chosen[1]} both choose the rows; use one")
+            raise ConfigurationError(f"{chosen[0]} and {chosen[1]} cannot be combined; use one")
         if self.gate is None and (self.error, self.count) != (None, None):
             idle = "count" if self.error is None else "error"
             raise ConfigurationError(f"{idle} does nothing without gate")
@@ -140,7 +140,7 @@ class Sampling:
 
     @property
     def dollars(self) -> float | None:
-        """The budget as a number."""
+        """The budget in US dollars."""
         return None if self.budget is None else _read_dollars(self.budget)
 
     @property
@@ -177,7 +177,7 @@ def _check_model(name: str, value: object) -> None:
 
 def _check_sampling(name: str, value: object) -> None:
     if not isinstance(value, Sampling):
-        raise ConfigurationError(f"{name} is {value!r}; expected one such as Sampling(sample=200)")
+        raise ConfigurationError(f"{name} is {value!r}; expected, for example, Sampling(sample=20)")
 
 
 class RunOptions(TypedDict, total=False):

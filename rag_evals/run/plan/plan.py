@@ -207,14 +207,14 @@ def folders_of(out: str | Path | None) -> list[Path]:
 
 
 def default_folders(path: Path) -> list[Path]:
-    """Return the default folders of earlier runs on a data file."""
+    """Return the default folders of earlier runs with a data file."""
     begin = f"{_stem(path)}-"
     there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
     return sorted(folder for folder in there if folder.name.startswith(begin))
 
 
 def _stem(path: Path) -> str:
-    # A folder name can have at most 255 bytes, and a character takes up to four.
+    # A folder name can have at most 255 bytes, and a character up to four.
     return path.name.split(".")[0][:_STEM_CHARS]
 
 
@@ -315,8 +315,8 @@ def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
     if rows < min(FEWEST_SAMPLED, total):
         bought = "" if dollars is None else f"the budget of ${dollars:g} pays for {rows} rows, and "
         raise ConfigurationError(
-            f"{bought}a sample of {rows} rows is too small; fewer than {FEWEST_SAMPLED} cannot "
-            "show how far off the cheap judge is"
+            f"{bought}a sample of {rows} rows is too small; at least {FEWEST_SAMPLED} are needed "
+            "to measure the error of the cheap judge"
         )
     note = {"rows": rows, "of": total, "probability": rows / max(total, 1), "seed": SEED}
     drawn = replace(plan, drawn=rows, identity={**plan.identity, "sample": note})
@@ -337,8 +337,8 @@ def _free_plan(options: RunOptions, make_again: Callable[..., Plan]) -> Plan:
         ) from None
     if asked := [name for grader in every.graders for name in grader.endpoints]:
         raise ConfigurationError(
-            f"a grader calls {asked[0]!r} for every row; a sample needs graders for which the "
-            "embedded judge can decide alone"
+            f"a grader calls {asked[0]!r} for every row; a sample needs graders that can use the "
+            "embedded judge alone"
         )
     return every
 

@@ -116,7 +116,7 @@ def reporting(
 
 @contextmanager
 def _notebook_bar(say: Phrases) -> Iterator[Report]:
-    """Update a bar in the notebook cell a few times a second; short runs do not show it."""
+    """Update a bar in the notebook cell a few times a second; not shown for very short runs."""
     display: Any = import_module("IPython.display")
     handle: Any = None
     shown_at = time.monotonic()

@@ -26,7 +26,7 @@ SEED = 0
 """Seed for drawing rows, which is constant so that a resumed run continues the same draw."""
 
 FREE_FOLDER = "every-row"
-"""Subfolder for the embedded judge's run on all rows."""
+"""Subfolder for the run in which the embedded judge grades all rows."""
 
 FEWEST_SAMPLED = 20
 _LEAST_FACTOR = 1.1
@@ -279,7 +279,7 @@ def choose_designs(
     manifest: Mapping[str, Any],
     free: Any,
 ) -> None:
-    """Set designs that extrapolate a sample to all rows; `free` is the embedded judge's run."""
+    """Set the design of each grader's mean; `free` is the embedded judge's run, if any."""
     stopped = manifest.get("stopped")
     for name, numbers in summary.graders.items():
         if stopped is not None:
