@@ -1,4 +1,4 @@
-"""Files of a run folder besides its log: the judge's replies, and people's labels."""
+"""Additional files in a run folder: logged judge replies and human labels."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ REPLIES = "replies.jsonl"
 
 
 class ReplyLog:
-    """Logs each judge reply in the run folder, on its way to or from another store.
+    """Wraps a reply store, and also logs every judge reply in the run folder.
 
     Args:
         folder: The run folder; it must exist before the first reply.
@@ -59,7 +59,7 @@ class ReplyLog:
 
 
 def read_replies(folder: Path, sample_id: str | None = None) -> Iterator[Mapping[str, Any]]:
-    """Yield the logged messages and replies of one row, or of all rows."""
+    """Yield the logged messages and replies for one row, or for every row."""
     path = folder / REPLIES
     if not path.exists():
         return
@@ -78,7 +78,7 @@ def label_files(folder: Path | None) -> list[Path]:
 
 
 LabelLines = Mapping[tuple[str, str, int], Sequence[Mapping[str, Any]]]
-"""Label lines by sample id, grader and number of the finding."""
+"""Label lines by sample id, grader and index of the finding."""
 
 
 def labels_by_finding(folder: Path | None) -> LabelLines:

@@ -1,4 +1,4 @@
-"""Facts about a row besides its score.
+"""Row metadata besides the score, used for clustering and answer length.
 
 Rows that share a question or a context are not independent, and a shorter answer has fewer
 statements that can be wrong. Intervals and comparisons account for both.
@@ -26,14 +26,14 @@ NOT_CLUSTERED = "none"
 
 @dataclass(frozen=True, slots=True)
 class RowFacts:
-    """Facts about one row.
+    """Metadata of one row: hashes for clustering, and answer length.
 
     Attributes:
-        question: Hash of the question, ignoring case and whitespace; None if there is none.
-        context: Hash of the chunks' texts, in any order; None if there are none.
+        question: Hash of the question, ignoring case and whitespace; None without a question.
+        context: Hash of the chunk texts, regardless of order; None without chunks.
         words: Number of words in the answer; None if the row could not be read.
-        statements: Number of statements with a verdict; None if the grader has no statements.
-        supported: Number of supported statements; None if the grader does not decide support.
+        statements: Number of statements with a verdict; None if the grader does not use statements.
+        supported: Number of supported statements; None if the grader does not judge support.
     """
 
     question: int | None = None
@@ -56,7 +56,7 @@ class RowFacts:
     def with_findings(
         self, findings: Sequence[Finding], reason: NotScorableReason | None
     ) -> "RowFacts":
-        """Return a copy with the numbers of statements and supported statements."""
+        """Return a copy that also counts all statements and the supported ones."""
         verdicts = [one.verdict for one in findings if one.about == "statement"]
         decided = [verdict for verdict in verdicts if verdict is not None]
         # Ignore verdicts on a row without a score, because only part of it may have been read.
@@ -68,7 +68,7 @@ class RowFacts:
         return replace(self, statements=len(decided), supported=supported)
 
     def size(self, name: str) -> int:
-        """Return one of `SIZES`; -1 if unknown."""
+        """Return the value of one of `SIZES`; -1 if unknown."""
         if name == "unsupported":
             known = self.statements is not None and self.supported is not None
             return (self.statements or 0) - (self.supported or 0) if known else -1
@@ -96,7 +96,7 @@ def read_facts(stored: Mapping[str, Any] | None) -> RowFacts:
 
 
 class Size(NamedTuple):
-    """The mean size of answers, such as words per row, over the rows that have it."""
+    """Mean size of the answers, such as words per row, over the rows where it is known."""
 
     name: str
     mean: Interval
@@ -110,9 +110,9 @@ class Shared(NamedTuple):
     """How many rows share a question or a context with another row.
 
     Attributes:
-        rows: All rows.
-        within: Rows that share theirs.
-        repeated: Distinct values that several rows share.
+        rows: Total number of rows.
+        within: Number of rows that share their value with another row.
+        repeated: Number of distinct values shared by several rows.
     """
 
     rows: int
@@ -128,12 +128,12 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StoredFacts:
-    """Facts about a grader's rows, queried from an index when needed.
+    """Metadata of a grader's rows, queried from an index when needed.
 
     Attributes:
         read: Runs a query.
-        lines: The end of each query, which selects the lines.
-        shared: Rows that share a question or a context; empty if unknown.
+        lines: FROM and WHERE clauses that select the lines, appended to each query.
+        shared: Number of rows that share a question or a context; empty if unknown.
     """
 
     read: Callable[[str], Iterator[tuple[Any, ...]]]
@@ -142,17 +142,17 @@ class StoredFacts:
 
     @property
     def is_independent(self) -> bool:
-        """True if rows are known to share neither question nor context."""
+        """True if sharing was counted and too few rows share a question or a context."""
         return bool(self.shared) and all(one.is_independent for one in self.shared.values())
 
     def rows(self) -> Iterator[tuple[RowFacts, str | None]]:
-        """Yield the facts of each row, and why it has no score."""
+        """Yield each row's metadata, and the reason if it has no score."""
         reason = "(SELECT text FROM word WHERE number = o.reason)"
         found = self.read(f"SELECT {reason}, {', '.join(FACTS)} {self.lines}")
         return ((RowFacts(*facts), reason) for reason, *facts in found)
 
     def sums(self) -> dict[str, tuple[int, int, int]]:
-        """Return the number of rows, the sum and the sum of squares for each of `SIZES`."""
+        """Return the row count, sum and sum of squares for each of `SIZES`."""
         each = "COUNT({0}), SUM({0}), SUM(({0}) * ({0}))"
         parts = (each.format(_EXPRESSIONS[name]) for name in SIZES)
         found = [value or 0 for value in next(self.read(f"SELECT {', '.join(parts)} {self.lines}"))]
@@ -161,25 +161,25 @@ class StoredFacts:
 
 
 class RowTable:
-    """Facts about a grader's rows that did not fail, stored in a few bytes per row.
+    """Metadata of a grader's rows, except failed ones, stored in a few bytes per row.
 
     Attributes:
-        by: What to cluster rows by. None chooses question or context, "none" means no clustering;
-            otherwise a column, whose hash replaces the question's.
-        stored: Facts of rows in an index, read when needed.
+        by: What to cluster rows by: a column, whose hash then replaces that of the question;
+            "none" for no clustering; or None to choose between question and context.
+        stored: Metadata stored in an index, read when needed.
     """
 
     def __init__(self, by: str | None = None, stored: StoredFacts | None = None) -> None:
         self.by = by
         self._stored = stored
         self._columns = {name: array("q" if name in HASHES else "i") for name in FACTS}
-        # 0 for a row with a score.
+        # Reason codes; 0 for a row with a score.
         self._reasons = array("i")
         self._names: dict[int, str] = {}
         self._found: tuple[int, Clusters | None] | None = None
 
     def add(self, facts: RowFacts, reason: str | None) -> None:
-        """Add a row; `reason` is why it has no score, if it has none."""
+        """Add a row; `reason` says why it has no score, and is None for a scored row."""
         self._load()
         for name, column in self._columns.items():
             value = getattr(facts, name)
@@ -187,7 +187,7 @@ class RowTable:
         self._reasons.append(0 if reason is None else self._code(reason))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Read what is still in the index, which cannot be pickled."""
+        """Load the remaining rows from the index first, because it cannot be pickled."""
         self._load()
         return self.__dict__
 
@@ -203,10 +203,10 @@ class RowTable:
         return code
 
     def clusters(self, count_as: Iterable[str] = ()) -> Clusters | None:
-        """Cluster the rows with a score, then those with each reason; None if independent.
+        """Cluster the scored rows, followed by the rows for each reason; None if independent.
 
         Args:
-            count_as: Reasons whose rows count as a number, in the order of the numbers.
+            count_as: Reasons whose rows are assigned a score, in the order of those scores.
         """
         if (whole := self.whole()) is None:
             return None
@@ -232,7 +232,7 @@ class RowTable:
         return self._found[1]
 
     def sizes(self) -> list[Size]:
-        """Return the mean size of the answers with intervals; empty if no size is known."""
+        """Return the mean sizes of the answers with their intervals; empty if none is known."""
         whole = self.whole()
         if self._stored is not None:
             sums = self._stored.sums()

@@ -1,8 +1,8 @@
-"""The index of a run: one SQLite row for each line of its logs.
+"""The index of a run: a SQLite database with one row for each line of the run's logs.
 
-`index.sqlite` may be deleted at any time: it is rebuilt from `results.jsonl` and `samples.jsonl`.
-It stores a hash of the lines that it covers, and a file next to it stores a hash of the index. If
-either does not match, the index is rebuilt.
+`index.sqlite` may be deleted at any time, because it can be rebuilt from `results.jsonl` and
+`samples.jsonl`. It stores a hash of the lines it covers, and a file next to it stores a hash of
+the index. If either hash does not match, the index is rebuilt.
 """
 
 import sqlite3
@@ -38,7 +38,7 @@ from rag_evals.run.record.summary import GraderSummary, Summary, models_in
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
 POSITIONS = "positions"
-"""Name of the note with the hash of the data to which the positions in the index belong."""
+"""Name of the note that stores the hash of the data that the index's positions refer to."""
 LOCK = ".lock"
 _SEAL = f"{INDEX}-seal"
 _DOUBTED = "doubted"
@@ -74,9 +74,9 @@ CREATE TABLE stale (place INTEGER PRIMARY KEY);
 CREATE TABLE shared (grader INTEGER, fact TEXT, rows INTEGER, within INTEGER, repeated INTEGER);
 PRAGMA user_version = {_VERSION};
 """
-# A line counts if it is the last one for its sample and grader, and the sample has not changed
-# since. A sample without a line in `samples.jsonl` cannot have changed. In most runs, all lines
-# count.
+# A line is current if it is the last one for its sample and grader, and the sample has not changed
+# since. Samples without a line in `samples.jsonl` are treated as unchanged. In most runs, every
+# line is current.
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS outcome_row ON outcome (sample, grader, content);
 CREATE INDEX IF NOT EXISTS sample_row ON sample (sample, content, in_data);
@@ -156,11 +156,11 @@ class Spent(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Selects lines of earlier starts that did not fail.
+    """Selects lines that did not fail, except those whose samples are doubted.
 
     Attributes:
-        fingerprints: The fingerprint of each grader; other graders are excluded.
-        only_current: Exclude rows that changed or are no longer in the data.
+        fingerprints: Fingerprints of the selected graders by name.
+        only_current: Whether to exclude rows that changed or are no longer in the data.
     """
 
     fingerprints: Mapping[str, str]
@@ -170,8 +170,8 @@ class Ended(NamedTuple):
 class RunIndex:
     """The index of one run folder.
 
-    A writer holds the folder's lock and adds each line as it is written. `RunIndex.read` first
-    brings the index up to date.
+    The writing process locks the folder and adds each line as it is logged. `RunIndex.read`
+    updates the index before returning it.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
@@ -191,7 +191,7 @@ class RunIndex:
 
     @classmethod
     def write(cls, folder: Path, hash_file: Callable[[Path, int], str] = hash_beginning) -> Self:
-        """Open the index, and bring it up to date; the caller holds the folder's lock.
+        """Open the index, and bring it up to date; the caller must have locked the folder.
 
         Raises:
             DataError: A line of the log is broken.
@@ -218,7 +218,7 @@ class RunIndex:
         try:
             index._catch_up(hash_file)
         except BaseException:
-            # An open transaction would make the next reader wait for five seconds and fail.
+            # With an open transaction, the next reader would wait for five seconds and then fail.
             database.close()
             raise
         return index
@@ -227,7 +227,7 @@ class RunIndex:
     def read(cls, folder: Path) -> Self:
         """Open the index for reading, and bring it up to date.
 
-        If the folder is locked or read-only, this reads a private copy.
+        If the folder is locked or read-only, a temporary copy of the index is used instead.
 
         Raises:
             DataError: A line of the log is broken.
@@ -262,7 +262,7 @@ class RunIndex:
         """Open a settled index without hashing the log; takes a second for a million rows.
 
         Returns:
-            None if there is no index, or if it covers files of another size.
+            None if there is no index, or if the size of a log has changed since.
         """
         try:
             path = (folder / INDEX).absolute().as_uri()
@@ -315,7 +315,7 @@ class RunIndex:
         self._database.commit()
 
     def note(self, name: str, value: str | None = None) -> None:
-        """Store a note about the run; it is lost when the index is rebuilt."""
+        """Store a note about the run, which is lost when the index is rebuilt."""
         self._break_seal()
         self._database.execute("INSERT OR REPLACE INTO note VALUES (?, ?)", (name, value))
         self._database.commit()
@@ -325,14 +325,14 @@ class RunIndex:
         return None if found is None else found[0]
 
     def doubted(self) -> frozenset[int]:
-        """Return hashes of the samples that a killed start wrote after its last commit.
+        """Return the hashes of samples that a killed process wrote after its last commit.
 
-        Their positions may differ from those in the data.
+        The positions stored with them may not match the data.
         """
         return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
 
     def trust_positions(self, key: str | None) -> None:
-        """Record which data the positions of lines belong to; None if unknown."""
+        """Record which data the positions in the index refer to; None if unknown."""
         self.note(POSITIONS, key)
         self.note(_DOUBTED)
 
@@ -344,7 +344,7 @@ class RunIndex:
         return Spent(Usage(*used), cost, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
-        """Yield the position in the data of each selected line of a grader."""
+        """Yield the data position of each of a grader's selected lines."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
             f"AND grader = {self._find_word(grader)}"
@@ -356,16 +356,16 @@ class RunIndex:
         return self._column(f"SELECT o.place FROM outcome o WHERE {where} ORDER BY o.place")
 
     def kept_without_outcome(self) -> Iterator[tuple[int, int]]:
-        """Yield the hashes of the id and line of each sample whose gradings all failed."""
+        """Yield the id and line hashes of stored samples whose outcomes, if any, all failed."""
         return self._rows(
             "SELECT sample, line FROM main.sample WHERE sample NOT IN (SELECT sample FROM outcome "
             f"WHERE status > 0 AND sample NOT IN ({self._doubted_numbers()})) ORDER BY place"
         )
 
     def fill(self, summary: Summary, chosen: Ended | None = None) -> None:
-        """Count the selected lines of each grader; if None, those that count."""
+        """Add each grader's selected lines to the summary; None selects the current lines."""
         self._is_lent = True
-        # Facts are read later, when the index may contain lines of this start.
+        # Row metadata is read later, when the index may already contain lines of this process.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(self._shown):
             number = self._find_word(name)
@@ -414,7 +414,7 @@ class RunIndex:
         return f"{where} AND {_COUNTS}"
 
     def find(self, key: tuple[str, str, str, str]) -> IndexedLine | None:
-        """Return a grading's last line from before this start."""
+        """Return a grading's last line, ignoring lines that this process wrote."""
         sample_id, grader, sample_print, grader_print = key
         found = self._read(
             f"SELECT {_COLUMNS} FROM {_JOINED} WHERE o.sample = ? AND o.grader = ? "
@@ -430,7 +430,7 @@ class RunIndex:
         return next(found, None)
 
     def was_graded(self, sample_id: str, grader: str) -> bool:
-        """True if any version of a grader has an outcome for a row."""
+        """True if the row has an outcome from any version of the grader."""
         found = self._rows(
             "SELECT 1 FROM outcome WHERE sample = ? AND grader = ? AND place < ? LIMIT 1",
             stable_hash(sample_id),
@@ -440,7 +440,7 @@ class RunIndex:
         return next(found, None) is not None
 
     def kept_line(self, sample_id: str) -> int | None:
-        """Return the hash of a sample's last line, or None."""
+        """Return the hash of a sample's last line; None if the sample is not stored."""
         self._look_back()
         found = self._rows(
             "SELECT line FROM main.sample WHERE sample = ? ORDER BY place DESC LIMIT 1",
@@ -449,14 +449,14 @@ class RunIndex:
         return next((int(line) for (line,) in found), None)
 
     def mark(self, sample_id: str) -> None:
-        """Record that a row is in the data."""
+        """Record that a row still occurs in the data."""
         self._look_back()
         self._marked.append((stable_hash(sample_id),))
         if len(self._marked) >= _COMMIT_ROWS:
             self._flush()
 
     def unmarked(self) -> list[tuple[str, bool]]:
-        """Return the id of each row that was not marked, and whether it was graded."""
+        """Return the id of each unmarked row, and whether the row was graded."""
         self._look_back()
         rows = self._rows(
             "SELECT sample_id, MAX(graded) FROM (SELECT sample, sample_id, 1 AS graded "
@@ -467,14 +467,14 @@ class RunIndex:
 
     @property
     def is_settled(self) -> bool:
-        """True if `settle` has seen all lines."""
+        """True if `settle` has processed every committed line."""
         return self.noted(_SETTLED) == self._extent()
 
     def _extent(self) -> str:
         return str(self._database.execute("SELECT size FROM covered ORDER BY file").fetchall())
 
     def settle(self) -> None:
-        """Find the lines that count, and count the rows that share a question or a context."""
+        """Find outdated lines, and count the rows that share a question or a context."""
         self._flush()
         if self.is_settled:
             return
@@ -492,7 +492,7 @@ class RunIndex:
         self.note(_SETTLED, self._extent())
 
     def _look_back(self) -> int:
-        """Prepare lookups, and return the offset at which this start's lines begin."""
+        """Prepare lookups, and return the offset of the first line that this process wrote."""
         if not self._looks_back:
             self._flush()
             self._break_seal()
@@ -505,7 +505,7 @@ class RunIndex:
     def _doubted_numbers(self) -> str:
         return ", ".join(map(str, sorted(self.doubted())))
 
-    # The methods below read only the lines that count, in the order of the data.
+    # The methods below read only current lines, in the order of the data.
 
     def show(self, graders: Sequence[str]) -> None:
         """Set the order of graders within a row."""
@@ -514,7 +514,7 @@ class RunIndex:
         self._rank = f"CASE o.grader {' '.join(ranks)} END" if graders else "0"
 
     def graders(self, named: Sequence[str]) -> list[str]:
-        """Return the graders: first `named`, then those found only in the log."""
+        """Return the names in `named`, followed by graders found only in the log."""
         self._flush()
         source = "shared" if self.is_settled else "outcome"
         found = self._column(
@@ -528,12 +528,12 @@ class RunIndex:
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
     ) -> Iterator[IndexedLine]:
-        """Read the lines that count, by row and then by grader."""
+        """Read the current lines, ordered by row and then by grader."""
         order = f"o.position, {self._rank}"
         return self._ordered(order, self._where_counts(grader), most=most, begin=begin)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
-        """Read a grader's lines that count, in the order of the data."""
+        """Read a grader's current lines, in the order of the data."""
         words = dict(self._database.execute("SELECT number, text FROM word"))
         rows = self._rows(
             "SELECT sample_id, status, score, COALESCE(reason, error), "
@@ -552,7 +552,7 @@ class RunIndex:
         return {one for (text,) in said for one in text.split(_BETWEEN)}
 
     def lowest(self, most: int, begin: int = 0) -> list[IndexedLine]:
-        """Return failed rows first, then low scores, then rows that are not scorable."""
+        """Return failed rows, then scored rows by ascending score, then unscorable rows."""
         order = f"o.status, o.score, o.position, {self._rank}"
         return list(self._ordered(order, _COUNTS, most=most, begin=begin))
 
@@ -566,7 +566,7 @@ class RunIndex:
     def _ordered(
         self, order: str, where: str, *values: object, most: int = -1, begin: int = 0
     ) -> Iterator[IndexedLine]:
-        """Read lines in some order; SQLite sorts only their offsets, not whole rows."""
+        """Read lines in the given order; SQLite sorts only their offsets, not whole rows."""
         return self._read(
             f"SELECT {_COLUMNS} FROM (SELECT o.place AS n FROM outcome o WHERE {where} "
             f"ORDER BY {order} LIMIT ? OFFSET ?) c CROSS JOIN {_JOINED} WHERE o.place = c.n",
@@ -576,14 +576,14 @@ class RunIndex:
         )
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens, cost and seconds of the lines that count, omitting zeros."""
+        """Return the calls, tokens, cost and seconds of current lines, omitting zeros."""
         names = (*_USAGE, "cost_usd", "seconds")
         sums = ", ".join(f"SUM({name})" for name in names)
         found = next(self._rows(f"SELECT {sums} FROM outcome o WHERE {_COUNTS}"))
         return {name: value for name, value in zip(names, found, strict=True) if value}
 
     def left_out(self) -> int:
-        """Count graded rows without a line that counts."""
+        """Count the graded rows that lack a current line for some grader."""
         return self._number(
             "SELECT COUNT(DISTINCT o.sample) FROM stale JOIN outcome o ON o.place = stale.place "
             "WHERE NOT EXISTS (SELECT 1 FROM outcome c WHERE c.sample = o.sample "
@@ -610,7 +610,7 @@ class RunIndex:
         return self._number(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}")
 
     def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
-        """Count each grader's rows by the models that answered; empty if they are all the same."""
+        """Count each grader's rows by the models that answered; empty if those never vary."""
         pairs = f"SELECT o.grader, o.judge, COUNT(*) AS count FROM outcome o WHERE {_COUNTS}"
         said = "JOIN word g ON g.number = c.grader JOIN word j ON j.number = c.judge"
         every = self._rows(
@@ -629,7 +629,7 @@ class RunIndex:
         return found
 
     def _catch_up(self, hash_file: Callable[[Path, int], str]) -> None:
-        """Index the lines since the last commit, or all if the index does not match the log."""
+        """Index new lines, or every line if the index does not match the logs."""
         sizes = self._fitting(hash_file)
         covered = dict(sizes)
         readers: dict[str, Callable[[bytes], Any]] = {
@@ -655,7 +655,7 @@ class RunIndex:
             self.commit(results, samples)
 
     def _doubt(self, covered: Mapping[str, int]) -> None:
-        """Mark the samples of new lines as doubted; with too many, distrust all positions."""
+        """Mark the samples of new lines as doubted; if there are too many, doubt all positions."""
         if self.noted(POSITIONS) is None:
             return
         new = self._rows(
@@ -671,7 +671,7 @@ class RunIndex:
             self.trust_positions(None)
 
     def _fitting(self, hash_file: Callable[[Path, int], str]) -> dict[str, int]:
-        """Return how much of each file is indexed; empty the index if a hash differs."""
+        """Return the indexed size of each file; clear the index if a hash differs."""
         sizes = {RESULTS: 0, SAMPLES: 0}
         for name, size, digest in self._rows("SELECT * FROM covered"):
             if hash_file(self.folder / name, size) != digest:
@@ -716,7 +716,7 @@ class RunIndex:
         )
 
     def _find_word(self, text: str) -> int:
-        """Return the number of a word, or -1."""
+        """Return the number of a word; -1 if it is not in the index."""
         found = self._database.execute("SELECT number FROM word WHERE text = ?", (text,)).fetchone()
         return -1 if found is None else int(found[0])
 
@@ -754,7 +754,7 @@ class RunIndex:
         while rows := cursor.fetchmany(_FETCHED):
             yield from rows
 
-    # `Any` depends on the query.
+    # The type of the values depends on the query.
     def _column(self, query: str) -> Iterator[Any]:
         """Read one column without running Python for each row."""
         self._flush()
@@ -808,7 +808,7 @@ def remove_index(folder: Path) -> None:
 
 
 def _fits_seal(folder: Path) -> bool:
-    """True if the index matches its seal, or has none, as after a killed start."""
+    """True if the index matches its seal, or is unsealed (for example, after a kill)."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()
@@ -822,11 +822,11 @@ def _fits_seal(folder: Path) -> bool:
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
     try:
         database.execute("PRAGMA journal_mode = WAL")
-        # After a power failure the index may lack lines that the log has.
+        # After a power failure, the log may contain lines that the index lacks.
         database.execute("PRAGMA synchronous = NORMAL")
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
-            # Fails, as intended, if there are tables of another version.
+            # If the database already contains another version's tables, this fails, as intended.
             database.executescript(_SCHEMA)
     except BaseException:
         database.close()

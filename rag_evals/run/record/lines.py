@@ -1,4 +1,4 @@
-"""JSON Lines files, appended line by line and repaired after a kill."""
+"""JSON Lines files that are appended to line by line and repaired after a kill."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from rag_evals.errors import DataError
 
 PRIVATE = 0o600
-"""Only the owner may read a run's files, because they contain user data."""
+"""File mode: only the owner may read a run's files, because they contain user data."""
 
 _MAX_LINE_BYTES = 256 * 2**20
 _BLOCK_BYTES = 1 << 20
@@ -24,14 +24,14 @@ T = TypeVar("T")
 
 
 class Written(NamedTuple):
-    """The size of a file, and the hash of its content."""
+    """Size of a file, and hash of its content."""
 
     size: int
     content: str
 
 
 class LineLog:
-    """A file to which one process appends lines; a kill tears at most the last one."""
+    """A file to which a single process appends lines; a kill tears at most the last line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,7 +62,7 @@ class LineLog:
         begins = self._size
         self._size += len(line)
         self._digest.update(line)
-        # A single write, so that a kill leaves a complete line or a torn last line.
+        # Usually a single write; a kill leaves either a complete line or a torn last line.
         while line:
             line = line[os.write(self._file, line) :]
         return begins
@@ -93,15 +93,15 @@ class LineLog:
 def placed_lines(
     path: Path, read: Callable[[bytes], T], begins: int = 0
 ) -> Iterator[tuple[int, int, T]]:
-    """Yield each line with its start and end; skip blank ones and an incomplete last one.
+    """Yield the start, end and parsed value of each line; skip blank and incomplete lines.
 
     Args:
-        path: The file; a missing file has no lines.
-        read: Parses one line; raises `ValueError` if it is invalid.
+        path: The file; nothing is yielded if it is missing.
+        read: Parses one line; raises `ValueError` if the line is invalid.
         begins: Offset of the first line to read.
 
     Raises:
-        DataError: A line is invalid; the message has its number.
+        DataError: The file cannot be read, or a line is invalid; the message has its line number.
     """
     if not path.exists():
         return
@@ -120,7 +120,7 @@ def placed_lines(
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
-    """Replace a file atomically: a kill leaves either the old or the new one."""
+    """Replace a file atomically: after a kill, it has either the old or the new content."""
     temporary = path.with_suffix(".tmp")
     temporary.touch(PRIVATE)
     with temporary.open("wb") as file:
@@ -141,7 +141,7 @@ def fault_of(error: ValueError) -> str:
 
 
 def hash_beginning(path: Path, size: int) -> str:
-    """Hash the first `size` bytes of a file, or all of a shorter one."""
+    """Hash the first `size` bytes of a file, or the whole file if it is shorter."""
     digest = hashlib.sha256()
     if size and path.exists():
         with path.open("rb", buffering=0) as file:
@@ -150,7 +150,7 @@ def hash_beginning(path: Path, size: int) -> str:
 
 
 class LogReader:
-    """Reads lines at their offsets; opens the file when a line is first read."""
+    """Reads lines at given offsets; opens the file on the first read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -162,7 +162,7 @@ class LogReader:
         return file
 
     def read_at(self, begins: int) -> Any:
-        """Parse a line that the index has validated."""
+        """Parse the line at an offset; the index has already validated it."""
         self._file.seek(begins)
         try:
             return from_json(self._file.readline(_MAX_LINE_BYTES))
@@ -196,7 +196,7 @@ def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
 
 
 def _end_of_last_line(file: IO[bytes], size: int) -> int:
-    """Return the offset after the last line end, or 0 if there is none."""
+    """Return the offset after the last newline; 0 without a newline."""
     if not size:
         return 0
     with mmap(file.fileno(), size, access=ACCESS_READ) as content:
