@@ -1,1 +1,1 @@
-"""The files of a run folder: logs of outcomes and samples, and the index of both."""
+"""The files of a run folder: logs of outcomes and samples, and an index of these logs."""

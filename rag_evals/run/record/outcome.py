@@ -46,7 +46,7 @@ from rag_evals.text import shortened
 
 
 class StoredResult(Result):
-    """The stored result of a class that no longer exists."""
+    """A stored result whose class can no longer be found."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -87,27 +87,27 @@ class StoredResult(Result):
 
 
 def type_name(model: type) -> str:
-    """Return the stored name of a class, such as `my_graders:Strict`."""
+    """Return the name under which a class is stored, such as `my_graders:Strict`."""
     return f"{model.__module__}:{model.__qualname__}"
 
 
 def _find_class(name: str) -> type[BaseModel] | None:
-    """Find a class of this package or of a loaded module; import nothing else."""
+    """Find a class in this package or in a loaded module; other modules are never imported."""
     module_name, _, qualified = name.partition(":")
     if module_name.startswith("rag_evals."):
         with suppress(ImportError):
             import_module(module_name)
     found: Any = sys.modules.get(module_name)
     for part in qualified.split("."):
-        # No `getattr`, because a module's `__getattr__` may run arbitrary code.
+        # `getattr` is avoided because a module's `__getattr__` may run arbitrary code.
         found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
     return found if isinstance(found, type) and issubclass(found, BaseModel) else None
 
 
-# Nested values become JSON, because their structure differs between graders.
+# Nested values are stored as JSON, because their structure differs between graders.
 _AS_JSON = ("result", "findings", "tallies", "further_scores", "repeats", "settings")
 _COUNTS = tuple(Usage.__dataclass_fields__)
-# In a table, `question` would look like the question's text.
+# In a table, a column named `question` would seem to contain the question's text.
 _FACTS = dict(
     zip(FACTS, ("question_hash", "context_hash", "answer_words", *FACTS[3:]), strict=True)
 )
@@ -156,10 +156,10 @@ def flat_row(record: Mapping[str, Any], sample: bytes | None) -> dict[str, Any]:
 
 
 def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Convert a row of `flat_row` back; ignore columns that it does not have.
+    """Convert a row from `flat_row` back to a record; unrecognised columns are ignored.
 
     Raises:
-        DataError: The row is not an outcome.
+        DataError: The row lacks a required column, or a column contains invalid JSON.
     """
     missing = [name for name in ("sample_id", "grader", "status") if row.get(name) is None]
     if missing:
@@ -184,7 +184,7 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def outcome_schema() -> Any:
-    """Return the Arrow schema of outcome rows, as `Outcome.to_row` writes them.
+    """Return the Arrow schema of the rows returned by `Outcome.to_row`.
 
     Raises:
         ConfigurationError: pyarrow is not installed.
@@ -208,7 +208,7 @@ _NO_SCORE = "no score"
 
 
 Record = Mapping[str, Any]
-"""One outcome as in `results.jsonl`; `result` is a mapping or None."""
+"""One outcome, as parsed from `results.jsonl`; `result` is a mapping or None."""
 
 
 class _StoredError(TypedDict):
@@ -225,7 +225,7 @@ class _StoredFacts(TypedDict, total=False):
 
 
 class _StoredOutcome(TypedDict):
-    # Fields of newer versions are kept.
+    # Preserves fields written by newer versions.
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
 
     index: Annotated[int, Field(ge=0)]
@@ -281,29 +281,29 @@ class Outcome(Generic[R_co]):
         grader: The grader's name.
         status: `scored`, `not_scorable` or `failed`.
         score: 0 to 1 if scored, otherwise None; never NaN.
-        ranking_score: 0 to 1, for ranking rows more finely than by score; None if the result has
-            none.
+        ranking_score: 0 to 1, for ranking rows more finely than by score; None if the result does
+            not define it.
         reason: Why the row is not scorable, or None.
         result: The grader's result; None if it failed.
-        result_type: Name of the result's class, for loading it again.
-        findings: The result's findings, which pages and tables show.
+        result_type: Name of the result's class, used to load the result.
+        findings: The result's findings, as shown in reports and tables.
         error: Why the grading failed, or None.
         attempts: Number of replies requested; 0 if no judge was needed.
         seconds: Duration of the grading.
-        usage: Tokens and calls.
-        cost_usd: List price of the usage in US dollars; None if the model's price is not known.
-        warnings: Oddities in the result.
+        usage: Number of calls and tokens.
+        cost_usd: List price of the usage in US dollars; None if the model's price is unknown.
+        warnings: Warnings about the result.
         tallies: The result's other counts by name, each as a part and its total.
-        further_scores: The result's other numbers by name, 0 to 1.
+        further_scores: The result's additional scores by name, 0 to 1.
         repeats: The score of each repeat, or None; empty for a row graded once.
-        answered_by: Models that the judge's replies name, with the provider's system fingerprint
-            if there is one.
-        facts: What the row shares with other rows, and the length of its answer.
+        answered_by: Models named in the judge's replies, each with the provider's system
+            fingerprint if available.
+        facts: Row metadata: hashes of question and context, and the length of the answer.
         sample_fingerprint: Hash of the sample; empty for a row that could not be read.
         grader_fingerprint: Beginning of the grader's fingerprint.
-        judge: The judge, as the run names it; empty in outcomes of earlier versions.
-        settings: Settings of the judge's requests, such as `{"temperature": 0}`, including its
-            `address` and a grader's own `model`; None if no endpoint is asked.
+        judge: The judge's name in the run; empty in outcomes from earlier versions.
+        settings: Request settings for the judge, such as `{"temperature": 0}`, including its
+            `address` and a grader-specific `model`; None if no endpoint is called.
     """
 
     index: int
@@ -337,7 +337,7 @@ class Outcome(Generic[R_co]):
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The key of the grading: sample and grader, each with its fingerprint."""
+        """Key that identifies the grading: sample id, grader, and the fingerprint of each."""
         return self.sample_id, self.grader, self.sample_fingerprint, self.grader_fingerprint
 
     def words(self, say: Phrases | None = None) -> str:
@@ -353,16 +353,16 @@ class Outcome(Generic[R_co]):
         return f"Outcome({shortened(self.sample_id, 60)!r}, {self.grader}: {self.words()})"
 
     def to_line(self) -> bytes:
-        """Return one line of JSON, including its line end."""
+        """Return the outcome as one line of JSON, including the newline."""
         return to_json(self) + b"\n"
 
     def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
-        """Return a flat row for a table, with texts, numbers and lists of texts.
+        """Return a flat table row of strings, numbers and lists of strings.
 
-        Its Arrow schema is `rag_evals.run.outcome_schema()`; `merge` creates a run from such rows.
+        Its Arrow schema is `rag_evals.run.outcome_schema()`; `merge` combines such rows into a run.
 
         Args:
-            sample: The graded sample; include it if a merged run should be able to show it.
+            sample: The graded sample; include it if a merged run should be able to display it.
         """
         if isinstance(sample, Sample):
             sample = NumberedSample(
@@ -381,8 +381,8 @@ class Outcome(Generic[R_co]):
 
         Args:
             record: The parsed line.
-            known: Result classes by `result_type`; others are looked up. None omits results and
-                findings, and imports nothing.
+            known: Result classes by `result_type`; other classes are looked up. None omits results
+                and findings, and does not import any class.
 
         Raises:
             DataError: The stored result or its findings cannot be read.
@@ -407,16 +407,16 @@ class Outcome(Generic[R_co]):
 
 
 def short_fingerprint(fingerprint: str) -> str:
-    """Return the part of a fingerprint stored in outcomes; the manifest contains all of it."""
+    """Return the prefix of a fingerprint that outcomes store; the manifest has the full value."""
     return fingerprint[:16]
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
-    """Return the score of a stored outcome, or the value of its reason, or None.
+    """Return the score of a stored outcome, or else the score assigned to its reason, if any.
 
     Args:
         record: A parsed line of `results.jsonl`.
-        count: Values of rows without a score, by reason.
+        count: Scores assigned to unscored rows, by reason.
     """
     score: float | None = record["score"]
     return score if score is not None else count.get(record.get("reason") or "")
@@ -434,7 +434,7 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Return the findings of a parsed outcome; empty if it failed.
 
     Raises:
-        DataError: An earlier version did not store findings, or they cannot be read.
+        DataError: The findings cannot be read, or were not stored by an earlier version.
     """
     stored = record.get("findings")
     if stored is None and record.get("result") is None:
@@ -452,7 +452,7 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
 
 
 def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> BaseModel:
-    """Parse a stored result into its class, or a `StoredResult` if the class is unknown."""
+    """Parse a stored result into its class, or into `StoredResult` if the class is not found."""
     name = values.get("result_type")
     model = None if name is None else known.get(name) or _find_class(name)
     if model is None:
@@ -461,7 +461,7 @@ def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> 
         return model.model_validate(values["result"])
     except ValidationError as error:
         if not model.__module__.startswith("rag_evals."):
-            # The fields of a user's class may have changed.
+            # The fields of a user-defined class may have changed.
             return StoredResult.of(values)
         where = f"row {values['sample_id']!r}, grader {values['grader']!r}"
         raise DataError(f"{where}: the result is no {name}: {fault_of(error)}") from error
@@ -475,7 +475,7 @@ def outcome_of(
     cost_usd: float | None = None,
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
-    """Complete an outcome with the result or the error of its grading."""
+    """Complete an outcome with the result or error from its grading."""
     grading = replace(grading, seconds=seconds, cost_usd=cost_usd, answered_by=answered_by)
     counted = replace(grading, status="failed", attempts=usage.calls, usage=usage)
     if not isinstance(ended, Exception):

@@ -1,7 +1,7 @@
 """The outcomes and samples of a run, read on demand.
 
-A run may have a million rows. Most queries are answered from the index; a line of the log is only
-read for fields that the index does not have, such as findings.
+A run may have a million rows. Most queries need only the index; a log line is read only for fields
+that the index does not contain, such as findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ _IN_INDEX = frozenset(
 
 
 ReadRecord = Callable[[int], Record]
-"""Reads a line by its `place` in the index."""
+"""Reads a log line, given its `place` in the index."""
 
 
 class IndexedRecord(Mapping[str, Any]):
-    """An outcome from the index; its line is read for fields that the index does not have."""
+    """An outcome from the index; fields missing from the index are read from the log."""
 
     __slots__ = ("_fields", "_line", "_read")
 
@@ -65,7 +65,7 @@ class IndexedRecord(Mapping[str, Any]):
 
 
 class IndexedRecords(Sequence[Record]):
-    """The records of a run, read one at a time."""
+    """The records of a run in the order of the data, each read when needed."""
 
     def __init__(self, index: RunIndex, read: ReadRecord, grader: str | None) -> None:
         self._index = index
@@ -95,7 +95,7 @@ class IndexedRecords(Sequence[Record]):
 
 
 class IndexedSamples(Mapping[str, StoredSample]):
-    """The samples of a folder by id, read one at a time."""
+    """The samples of a run folder by id, each read when needed."""
 
     def __init__(self, index: RunIndex, log: LogReader) -> None:
         self._index = index
@@ -132,10 +132,10 @@ class RunRecords:
 
     @classmethod
     def of_folder(cls, folder: Path, *, unchecked: bool) -> Self:
-        """Open the index of a folder; `unchecked` skips the comparison of hashes if possible.
+        """Open the index of a run folder; `unchecked` skips hash verification if possible.
 
         Raises:
-            DataError: The manifest or a line of the log is broken.
+            DataError: The manifest or a log line is invalid.
         """
         manifest = read_manifest(folder)
         index = (RunIndex.open_unchecked(folder) if unchecked else None) or RunIndex.read(folder)

@@ -1,4 +1,4 @@
-"""Stores each graded sample in `samples.jsonl`, so that a report needs only the run folder."""
+"""Samples stored in `samples.jsonl`; with them, a report needs only the run folder."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ SAMPLES = "samples.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class StoredSample:
-    """One sample as a run stores it.
+    """A sample in its stored form.
 
     Attributes:
-        metadata: Metadata of each chunk, aligned with `chunks`; may be empty.
+        metadata: Metadata of the chunks, aligned with `chunks`; may be empty.
         columns: The row's other columns.
-        fingerprint: Hash of the sample, as in outcomes; may be empty.
+        fingerprint: Hash of the sample, identical to the one in its outcomes; may be empty.
         in_data: False if the row is no longer in the data.
     """
 
@@ -41,7 +41,7 @@ class StoredSample:
 
     @classmethod
     def of_row(cls, row: NumberedSample) -> "StoredSample | None":
-        """Return a row as a run stores it; None if it could not be read."""
+        """Return a row in its stored form; None if it could not be read and has no columns."""
         sample = row.sample
         if not isinstance(sample, Sample):
             return cls(row.name, columns=row.columns) if row.columns else None
@@ -59,7 +59,7 @@ class StoredSample:
 
     @classmethod
     def of_line(cls, line: Mapping[str, Any]) -> "StoredSample":
-        """Return the sample in a parsed line of `samples.jsonl`."""
+        """Create a sample from a parsed line of `samples.jsonl`."""
         known = {name: line[name] for name in cls.__dataclass_fields__ if name in line}
         context = line.get("context", ())
         chunks: list[Mapping[str, Any]] = [
@@ -72,7 +72,7 @@ class StoredSample:
         )
 
     def to_line(self) -> bytes:
-        """Return one line of `samples.jsonl`, including its line end."""
+        """Return the sample as one line of `samples.jsonl`, including the newline."""
         fields = {
             "sample_id": self.sample_id,
             "fingerprint": self.fingerprint or None,
@@ -88,7 +88,7 @@ class StoredSample:
             "in_data": None if self.in_data else False,
         }
         known = {name: value for name, value in fields.items() if value not in (None, {}, [])}
-        # Columns and metadata may contain arbitrary objects, but a report needs text.
+        # Arbitrary objects in columns and metadata are stored as text, which a report can show.
         text = json.dumps(known, ensure_ascii=False, default=str, skipkeys=True)
         return text.encode("utf-8", "replace") + b"\n"
 
@@ -114,7 +114,7 @@ _read_line = TypeAdapter(_Line).validate_json
 
 
 class SampleKey(NamedTuple):
-    """The indexed fields of a stored sample.
+    """The fields of a stored sample that are indexed.
 
     Attributes:
         fingerprint: Hash of the sample; empty if it could not be read.
@@ -140,18 +140,18 @@ def read_sample_key(line: bytes) -> SampleKey:
 
 
 GROUPING_FIELDS = ("language", "question", "context")
-"""Fields of a sample by which rows can be grouped or clustered, like columns."""
+"""Sample fields by which rows can be grouped or clustered, just as by columns."""
 
 
 def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | None:
-    """Return a row's column as text; None if the row does not have it.
+    """Return a row's value in a column as text; None if the row does not have the column.
 
     Raises:
         DataError: The value is a list or an object.
     """
     value: Any = sample.columns
     if name in GROUPING_FIELDS and name not in sample.columns:
-        # Normalized as for automatic clustering.
+        # Normalised in the same way as for automatic clustering.
         same = {
             "language": sample.language,
             "question": " ".join((sample.question or "").casefold().split()),

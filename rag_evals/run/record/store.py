@@ -1,7 +1,7 @@
 """A run folder: its manifest, and its logs of outcomes and samples.
 
-Each outcome is one line, written when its grading ends. If a key (sample and grader, with their
-fingerprints) has several lines, the last one counts.
+Each outcome is one line, written when its grading finishes. If several lines have the same key
+(sample and grader, with their fingerprints), the last line is used.
 """
 
 import json
@@ -28,7 +28,7 @@ DATA_CHECK = ".data-check.json"
 BATCH = "batch"
 """Subfolder of a run folder with the files of its batches."""
 FORMAT = 2
-"""Format version of a run's files; earlier versions can still be read."""
+"""Format version of a run's files; earlier formats can still be read."""
 
 
 class _StoredSampling(TypedDict):
@@ -135,11 +135,12 @@ class RunStore:
         self._finished: str | None = None
 
     def __enter__(self) -> Self:
-        """Lock the folder, and open the run in it or create one.
+        """Lock the folder, and open the existing run or create a new one.
 
         Raises:
-            ConfigurationError: Another process uses the folder, or it has a different run.
-            DataError: The run in it is broken.
+            ConfigurationError: Another process is using the folder, the folder cannot be used, or
+                it contains a different run.
+            DataError: The existing run is damaged.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -177,7 +178,7 @@ class RunStore:
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
     def append_sample(self, line: bytes, before: int | None = None) -> None:
-        """Store a sample, unless its last line has the hash `before`."""
+        """Store a sample unless it is unchanged: `before` is the hash of its last line."""
         key = read_sample_key(line)
         if key.line != before:
             self.index.add_sample(key, self._samples.append(line))
@@ -187,8 +188,8 @@ class RunStore:
         return Outcome.from_record(self._reader.read_at(place), known)
 
     def keep_check(self, check: KeptCheck) -> None:
-        """Store that the data was checked, so that the next start can skip the check."""
-        # Without the file, the next start checks the data again.
+        """Record that the data was checked, which lets the next run skip the check."""
+        # If this fails, the next run simply checks the data again.
         with suppress(OSError):
             replace_file(self.folder / DATA_CHECK, check.model_dump_json().encode(), sync=False)
 
@@ -198,7 +199,7 @@ class RunStore:
 
     @property
     def versions(self) -> list[str]:
-        """The versions of rag_evals that graded rows of this run, oldest first."""
+        """The versions of rag_evals that graded rows in this run, in order of first use."""
         versions: list[str] = self._manifest["versions"]
         return versions
 
@@ -217,17 +218,17 @@ class RunStore:
         stopped: Mapping[str, Any] | None = None,
         budget: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record that every row has an outcome."""
+        """Record that the run is finished, and how many rows it graded if it stopped early."""
         self._manifest |= {"stopped": stopped} | ({} if budget is None else {"budget": budget})
-        # A finished run without new outcomes keeps its finish time.
-        # Milliseconds, because several runs may end in one second.
+        # A finished run without new outcomes retains its finish time. The time includes
+        # milliseconds, because several runs may finish within one second.
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._manifest["finished"] = self._finished or now
         self._manifest.pop("pending", None)
         self._write_manifest()
 
     def wait(self, pending: int) -> None:
-        """Record how many gradings wait for replies."""
+        """Record how many gradings are still waiting for replies."""
         self._manifest["pending"] = pending
         self._write_manifest()
 
@@ -237,11 +238,11 @@ class RunStore:
                 raise ConfigurationError(f"{str(self.folder)!r} has results but no {MANIFEST}")
         else:
             stored = require_same_run(self.folder, self._manifest)
-            # Still valid until this command replaces it.
+            # The stored value remains valid until this command replaces it.
             self._manifest |= {name: stored[name] for name in ("pending",) if name in stored}
             self._manifest["created"] = stored.get("created", self._manifest["created"])
             self._finished = stored.get("finished")
-            # Manifests written by earlier versions have only the last version.
+            # Manifests from earlier versions record only the last version that graded.
             graded = [stored["rag_evals"]] if "rag_evals" in stored else []
             self._manifest["versions"] = stored.get("versions", graded)
         self._write_manifest()
@@ -277,10 +278,10 @@ def kept_checks(folders: Iterable[Path]) -> Iterator[KeptCheck]:
 
 
 def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Check that a folder has the same run as a manifest, and return the stored manifest.
+    """Check that a folder's run matches a manifest, and return the stored manifest.
 
     Raises:
-        ConfigurationError: It has a different run.
+        ConfigurationError: The folder contains a different run.
     """
     stored = read_manifest(folder)
     if differences := _differences(stored, manifest):
@@ -295,7 +296,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest of a run.
 
     Raises:
-        DataError: The folder does not contain a run, or a newer version wrote it.
+        DataError: The folder does not contain a run, or the run is damaged or of a newer format.
     """
     path = folder / MANIFEST
     try:
@@ -315,10 +316,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _differences(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
-    """Describe each different setting with both values.
+    """Describe each setting that differs, with its old and new value.
 
-    Changed rows do not count as a difference, because they are graded again. The data only differ
-    if both their content and their name changed.
+    Changed rows are not reported, because they are simply graded again. The data are considered
+    different only if both their content and their file name changed.
     """
     if stored["format"] != wanted["format"]:
         return [f"its format is {stored['format']}, this version writes {wanted['format']}"]
