@@ -1,4 +1,4 @@
-"""Grade a data set and store the results: plan, run, outcomes, store and summary."""
+"""Plan and run the grading of a data set, store its outcomes, and summarise them."""
 
 from rag_evals import lazy_names
 

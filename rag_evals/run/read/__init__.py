@@ -1,1 +1,1 @@
-"""Reading of graded runs: numbers, tables, files, and merging."""
+"""Read graded runs: load and merge them, and export tables and files."""

@@ -1,4 +1,4 @@
-"""Tables of a run: flat rows, data frames and files."""
+"""Export a run as flat rows, data frames and files."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ from rag_evals.verify import Confidence
 Shape = Literal["wide", "long"]
 """One row per sample, or one row per finding."""
 
-# Columns of a table, and the field of a stored sample that each one shows.
+# Maps each table column to the field of a stored sample.
 _FIELDS = {
     "question": "question",
     "answer": "answer",
@@ -39,23 +39,23 @@ _NOTHING = Finding("", None, "")
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
-    """Turns a run into flat rows that all have the same columns, in the same order.
+    """Converts a run to flat rows with identical columns, in the same order.
 
-    A wide row has `id`, the data's own columns, and for each grader, here called G: `G` (the score,
-    0 to 1), `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported`
-    (what lowers the score, one per line), `G_reasons` (why, one per line) and `G_passages` (where
-    to check it, one per line); then `judge`.
+    A wide row has `id`, the columns of the data, and, for each grader G: `G` (the score, 0 to 1),
+    `G_percent`, `G_band`, `G_outcome`, `G_why` (why there is no score), `G_unsupported` (findings
+    that lower the score, one per line), `G_reasons` (the reasons for them, one per line) and
+    `G_passages` (passages to check them against, one per line). The last column is `judge`.
 
     A long row has `id`, `grader`, `score`, `outcome`, `why` and one finding: `about`, `text`,
     `verdict`, `label`, `reasoning`, `chunk_ids`, `quotes`, `passages` (quotes, or the nearest
-    passage, and what differs), `support`, `decided_by`. A grading without findings has one row.
+    passage and how it differs), `support`, `decided_by`. A grading without findings has one row.
 
-    If people labelled the run, a wide row also has `G_people`, the share of labelled findings that
-    people support, and a long row has `people`, the share of people who agree, and `note`. With a
-    tuned verifier, a long row has `confidence`.
+    If people labelled the run, a wide row also has `G_people`, the mean share of people who
+    labelled a finding as supported. A long row then has `people`, the share for its finding, and
+    `note`. With a tuned verifier, a long row also has `confidence`.
 
     Attributes:
-        confidences: How sure a tuned verdict is, by grader and verifier; may be empty.
+        confidences: Confidence of tuned verdicts, by grader and verifier; may be empty.
     """
 
     records: Sequence[Record]
@@ -92,14 +92,14 @@ class RunTable:
             yield row | {judged: self.judge}
 
     def _own_columns(self, ours: Set[str]) -> dict[str, str]:
-        """Map each column of the table to the sample's field, or to '' for a column of the data."""
+        """Map each table column to the sample's field, or to '' for a column of the data."""
         known: set[str] = set()
         others: dict[str, None] = {}
         for sample in self.samples.values():
             known.update(name for name, field in _FIELDS.items() if getattr(sample, field))
             others |= dict.fromkeys(sample.columns)
         fields = {self.say(f"export.{name}"): _FIELDS[name] for name in _FIELDS if name in known}
-        # Append an underscore to a data column whose name is already used.
+        # Append an underscore to data columns whose names are already in use.
         return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
 
     def _of_sample(self, sample_id: str, own: Mapping[str, str]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class RunTable:
         return self.labels.get((record["sample_id"], record["grader"], place), ())
 
     def _people(self, record: Record, place: int) -> float | None:
-        """Return the share of people who label a finding as supported; None without labels."""
+        """Return the share of people who labelled a finding as supported; None without labels."""
         given = (one.get("label") for one in self._label_lines(record, place))
         return _mean([float(label) for label in given if label is not None])
 
@@ -204,9 +204,9 @@ _EXTRAS = {"pandas": "pandas", "polars": "polars", "pyarrow": "data"}
 
 
 def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
-    """Make a data frame of flat rows.
+    """Create a data frame from flat rows.
 
-    A column with objects, or with values of several types, becomes JSON text.
+    Columns that contain objects or values of several types are converted to JSON strings.
 
     Raises:
         ConfigurationError: The library is not installed.
@@ -220,7 +220,7 @@ def frame_of(rows: Iterable[Mapping[str, Any]], library: Library) -> Any:
     if library == "pyarrow":
         arrays = {name: module.array(values, type=None) for name, values in columns.items()}
         for name, array in arrays.items():
-            # Not every file format has a null type.
+            # Some file formats lack a null type.
             if module.types.is_null(array.type):
                 arrays[name] = array.cast(module.string())
         return module.table(arrays)
@@ -249,7 +249,7 @@ def _kind(value: Any) -> type:
 
 Rows = Iterable[Mapping[str, Any]]
 
-# Spreadsheets interpret these as formulas, also in full width (OWASP, CSV injection).
+# Spreadsheets interpret these as formulas, even as full-width characters (OWASP, CSV injection).
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]")
 _MOST_EXCEL_CHARS = 32_767
 _NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -261,10 +261,10 @@ class Layout:
 
     Attributes:
         decimal: Decimal separator: `"."`, or `","` as in Russian and German Excel.
-        delimiter: Separator of cells; None: `","`, or `";"` if the decimal separator is a comma.
+        delimiter: Cell separator; None means `","`, or `";"` if the decimal separator is a comma.
 
     Raises:
-        ConfigurationError: A separator is not one character, or both are the same.
+        ConfigurationError: A separator is invalid, or the two are identical.
     """
 
     decimal: str = "."
@@ -286,11 +286,11 @@ class Layout:
 
 
 def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
-    """Write flat rows to a file whose suffix selects the format.
+    """Write flat rows to a file in the format given by its suffix.
 
     Raises:
-        ConfigurationError: The suffix is unknown, a library is not installed, or the file cannot
-            be written.
+        ConfigurationError: The suffix is not supported, a library is not installed, or the file
+            cannot be written.
     """
     write = FORMATS.get(path.suffix.lower())
     if write is None:
@@ -309,7 +309,7 @@ def with_own_cells(
     say = phrases(language)
     own = {say(f"export.{name}"): columns[name] for name in _FIELDS if name in columns}
     for row in rows:
-        # `id` stays, because labels in an exported table are matched by it.
+        # `id` is not renamed, because labels in an exported table are matched by it.
         names = {name: own[name] for name in own if own[name] not in row}
         yield {names.get(name, name): _own_cell(value) for name, value in row.items()}
 
@@ -330,14 +330,14 @@ def _own_cell(value: object) -> object:
 
 
 def safe_cell(value: object) -> object:
-    """Escape a text that spreadsheets would read as a formula."""
+    """Escape text that a spreadsheet would interpret as a formula."""
     if isinstance(value, str) and _FORMULA.match(value):
         return "'" + value
     return value
 
 
 def _write_csv(rows: Rows, file: IO[bytes], layout: Layout) -> None:
-    # Excel recognizes UTF-8 only with a byte order mark.
+    # Excel recognises UTF-8 only with a byte order mark.
     text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
     writer = csv.writer(text, delimiter=layout.between, lineterminator="\r\n")
     for number, row in enumerate(rows):
@@ -388,7 +388,7 @@ def _write_excel(rows: Rows, file: IO[bytes], _: Layout) -> None:
 
 
 def _fitting(text: str) -> str:
-    """Cut text that is too long for an Excel cell, and say so in the cell."""
+    """Truncate text that is too long for an Excel cell, and add a note to the cell."""
     if len(text) <= _MOST_EXCEL_CHARS:
         return text
     end = f"… [cut: {len(text)} characters]"
@@ -401,4 +401,4 @@ FORMATS: Mapping[str, Callable[[Rows, IO[bytes], Layout], None]] = {
     ".xlsx": _write_excel,
     ".jsonl": _write_jsonl,
 }
-"""Writers of files, by suffix."""
+"""Functions that write files, by suffix."""

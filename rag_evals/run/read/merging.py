@@ -1,4 +1,4 @@
-"""Merges parts of a run that were graded in several places."""
+"""Merge parts of a run that were graded separately."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from rag_evals.run.record.store import (
     require_empty,
 )
 
-# These must be the same in all parts; otherwise their scores are not comparable.
+# These must be identical in every part; otherwise, scores are not comparable.
 _COMMON = ("judge", "address", "models", "settings")
 
 
@@ -36,9 +36,9 @@ class _Part:
     """A run folder, or a file of outcome rows.
 
     Attributes:
-        identity: As in the manifest; for a file, the graders (short fingerprints) and the judge.
+        identity: As in the manifest; for a file, the judge and the graders' short fingerprints.
         is_finished: False for a run that was not graded completely.
-        samples: Reads the samples, as lines of `samples.jsonl`.
+        samples: Reads the samples as lines of `samples.jsonl`.
         versions: The versions of rag_evals that graded it, if known.
     """
 
@@ -51,16 +51,16 @@ class _Part:
 
 
 def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
-    """Merge parts into one run: run folders, or files of outcome rows such as Parquet.
+    """Merge run folders, and files of outcome rows such as Parquet files, into one run.
 
     Args:
         parts: Run folders, and files or folders of files whose rows have the columns of
-            `Outcome.to_row`; their order is kept.
-        out: Folder to write; it must be empty.
+            `Outcome.to_row`; their order is preserved.
+        out: Folder for the merged run; it must be empty or missing.
 
     Returns:
-        The merged run. If a row has several outcomes from one grader, the last one that did not
-        fail counts; the summary reports how many gradings occur in several parts.
+        The merged run. If a row has several outcomes from one grader, the last non-failed outcome
+        is used. The summary reports how many gradings occur in several parts.
 
     Raises:
         ConfigurationError: There are no parts, `out` is not empty, the parts have different graders
@@ -69,7 +69,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
     """
     named = _checked_paths(parts, out)
     every = [_opened(file) for part in named for file in _files_of(part)]
-    # Engines write a file for each block, even if it has no rows.
+    # Data engines write a file for each block, even for an empty block.
     opened = [part for part in every if part.identity["graders"]]
     if not opened:
         raise DataError(f"{str(every[0].path)!r} has no rows")
@@ -104,7 +104,7 @@ def _checked_paths(parts: Sequence[str | Path], out: str | Path) -> list[Path]:
 
 
 def _files_of(part: Path) -> list[Path]:
-    """Return the files of a folder that an engine wrote; return a run folder unchanged."""
+    """List the files in a folder written by a data engine; return a run folder or file as is."""
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
     if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
@@ -119,7 +119,7 @@ def _opened(path: Path) -> _Part:
     if path.is_dir():
         manifest = read_manifest(path)
         _require_all_rows(path, manifest)
-        # The first format does not record whether a run is finished.
+        # Format 1 does not record whether a run is finished.
         is_finished = manifest["format"] == 1 or manifest.get("finished") is not None
         last = [manifest["rag_evals"]] if "rag_evals" in manifest else []
         versions = manifest.get("versions") or last
@@ -131,7 +131,7 @@ def _opened(path: Path) -> _Part:
         return (record for record, _ in _rows_in(path))
 
     def samples_read() -> Iterator[bytes]:
-        # A row with several graders is repeated.
+        # The sample of a row with several graders is repeated.
         return (line for line, _ in groupby(line for _, line in _rows_in(path) if line))
 
     graders: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _opened(path: Path) -> _Part:
     models: dict[str, str | None] = {}
     for record in read():
         name, found = record["grader"], record.get("grader_fingerprint", "")
-        # Earlier versions did not name the judge.
+        # Earlier versions did not record the judge.
         if record.get("judge"):
             by, model = _judged(record)
             own = {name: models.setdefault(name, model)}
@@ -160,7 +160,7 @@ def _lines_in(path: Path, read: Callable[[bytes], Any]) -> Iterator[Any]:
 
 
 def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
-    """Yield each outcome of a file, and its sample as a line of `samples.jsonl`, if it has one."""
+    """Yield each outcome in a file, and its sample, if any, as a line of `samples.jsonl`."""
     for place, row in read_rows(path, wanted=repeat(1)):
         where = f"{str(path)!r}, {place}"
         written, sample = to_json(record_of_row(row, where)), None
@@ -176,7 +176,7 @@ def _rows_in(path: Path) -> Iterator[tuple[Record, bytes | None]]:
 
 
 def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
-    """Return an outcome's judge, as in a run's identity, and the grader's own model."""
+    """Return an outcome's judge as recorded in a run's identity, and its grader-specific model."""
     settings = dict(record.get("settings") or {})
     address, model = settings.pop("address", None), settings.pop("model", None)
     asked = None if record.get("settings") is None else settings
@@ -184,7 +184,7 @@ def _judged(record: Record) -> tuple[dict[str, Any], str | None]:
 
 
 def _require_all_rows(path: Path, manifest: Mapping[str, Any]) -> None:
-    """Reject a run that graded only some rows: a merged mean would be wrong."""
+    """Reject a run that graded only some of its rows, because the merged mean would be wrong."""
     sampled = manifest["identity"].get("sample")
     if drawn := sampled or manifest.get("stopped"):
         how = "a random sample" if sampled else "in random order, and stopped early"
@@ -244,12 +244,12 @@ def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
 
 
 def _count_overlaps(parts: Sequence[_Part]) -> int:
-    """Count gradings that are in several parts, or twice in one file.
+    """Count gradings that occur in several parts, or more than once in a file.
 
     Raises:
         DataError: Two parts have different rows with the same id.
     """
-    # Hashes, because a million ids would take too much memory.
+    # Stored as hashes, because a million ids would use too much memory.
     rows: dict[int, int] = {}
     before: set[int] = set()
     overlaps: set[int] = set()
@@ -265,7 +265,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
                 )
             here_rows[key] = row
             grading = hash((key, record["grader"]))
-            # A folder may also contain earlier gradings of the same row.
+            # A run folder may also contain earlier gradings of a row; these are not overlaps.
             if grading in before or (grading in here and not part.path.is_dir()):
                 overlaps.add(grading)
             here.add(grading)
@@ -275,10 +275,10 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
 
 
 def _renumbered(parts: Sequence[_Part], *, failed_first: bool) -> Iterator[Record]:
-    """Yield the outcomes of all parts, numbered in the order of the parts.
+    """Yield the outcomes of every part, renumbered in the order of the parts.
 
-    With `failed_first`, failed outcomes come first: the last line of a grading counts, and a
-    failure must not replace a score.
+    With `failed_first`, failed outcomes come first, because the last line of a grading is used and
+    a failure must not replace a score.
     """
     for wanted in ((True,), (False,)) if failed_first else ((True, False),):
         begin = 0

@@ -1,4 +1,4 @@
-"""A run and its numbers, whether returned by `evaluate` or loaded from a folder."""
+"""A run and its statistics, whether returned by `evaluate` or loaded from a folder."""
 
 import os
 from abc import ABC, abstractmethod
@@ -168,7 +168,7 @@ class Run(ScoreNumbers):
         samples: Mapping[str, StoredSample] | None = None,
         manifest: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Create the run that was just graded; its folder has what is not given."""
+        """Create a run that was just graded; anything not passed is read from its folder."""
         run = cls(folder=folder, manifest=manifest, samples=samples, models=models)
         run.graded = graded
         run._outcomes = None if outcomes is None else list(outcomes)
@@ -177,7 +177,7 @@ class Run(ScoreNumbers):
 
     @classmethod
     def stored(cls, folder: Path, *, unchecked: bool = False) -> Self:
-        """Open the run in a folder, like `load_run`; `unchecked` compares no hashes."""
+        """Open the run in a folder, like `load_run`; `unchecked` skips hash verification."""
         run = cls(folder=folder)
         run._records = RunRecords.of_folder(folder, unchecked=unchecked)
         return run
@@ -185,7 +185,7 @@ class Run(ScoreNumbers):
     @property
     def _kept(self) -> RunRecords:
         if self._records is None and self.folder is not None and not self._given:
-            # The store that wrote the folder of a fresh run has just verified it.
+            # For a fresh run, the store that wrote the folder has just verified it.
             self._records = RunRecords.of_folder(self.folder, unchecked=self._summary is not None)
         elif self._records is None:
             given, made = self._given, self._outcomes or []
@@ -210,7 +210,7 @@ class Run(ScoreNumbers):
 
     @property
     def records(self) -> Sequence[Record]:
-        """The last line of each (sample, grader), in the order of the data."""
+        """The latest record of each (sample, grader), in the order of the data."""
         return self._kept.records()
 
     @property
@@ -238,7 +238,7 @@ class Run(ScoreNumbers):
 
     @property
     def left_out(self) -> int:
-        """Number of graded rows that are not counted.
+        """Number of graded rows that are excluded from the results.
 
         They are no longer in the data, or they changed and were not graded again.
         """
@@ -260,7 +260,7 @@ class Run(ScoreNumbers):
 
     @property
     def stages(self) -> Stages:
-        """Each grader's verifiers and their tuning; empty if judges decide."""
+        """Each grader's verifiers and their tuning; empty if only judges are used."""
         if self._summary is not None:
             return self._summary.stages
         stages: Stages = self.manifest.get("stages", {})
@@ -268,12 +268,12 @@ class Run(ScoreNumbers):
 
     @property
     def pending(self) -> int:
-        """Number of gradings without an outcome, because a batch has not returned them."""
+        """Number of gradings still waiting for replies from a batch."""
         return self.summary().pending
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """The outcomes with their results, in the order of the data, then of the graders.
+        """The outcomes with their results, ordered by row and then by grader.
 
         Results loaded from a folder have the class that `grade` returned, or `StoredResult` if
         that class no longer exists.
@@ -286,10 +286,10 @@ class Run(ScoreNumbers):
         """Return one grader's outcomes, typed with its result class.
 
         Args:
-            grader: A grader of this run, found by name.
+            grader: One of the run's graders, identified by name.
         """
         found = [outcome for outcome in self.outcomes if outcome.grader == grader.name]
-        # The name identifies the grader, and thus the type of its results.
+        # The grader's name determines the type of its results.
         return cast("list[Outcome[R]]", found)
 
     def of_grader(self, grader: str) -> Sequence[Record]:
@@ -305,12 +305,12 @@ class Run(ScoreNumbers):
         return self._kept.index.answering()
 
     def column(self, name: str) -> dict[str, str | None]:
-        """Return a data column as text by sample id; None for rows that do not have it.
+        """Return a data column as strings by sample id; None for rows without the column.
 
         The column includes all rows of the data, even if the run graded only a sample of them.
 
         Args:
-            name: A column, or a dotted path into one; also `question`, `context` or `language`.
+            name: A column or a dotted path into one, or `question`, `context` or `language`.
 
         Raises:
             DataError: No row has the column, or its values are lists.
@@ -342,12 +342,12 @@ class Run(ScoreNumbers):
     @overload
     def __getitem__(self, name: slice) -> list[Outcome]: ...
     def __getitem__(self, name: str | int | slice) -> GraderOutcomes | Outcome | list[Outcome]:
-        """Return the outcomes of a grader, or of a sample by its id.
+        """Return the outcomes of a grader, given its name, or of a sample, given its id.
 
-        A number or a slice selects outcomes by position, from 0.
+        An integer or a slice selects outcomes by position, from 0.
 
         Raises:
-            DataError: The name is unknown, or is both a grader and a sample id.
+            DataError: The name is not found, or is both a grader and a sample id.
         """
         if isinstance(name, slice):
             return self.outcomes[name]
@@ -370,14 +370,14 @@ class Run(ScoreNumbers):
 
     def _at(self, given: Any) -> Outcome:
         try:
-            place = index(given)  # also accepts numpy's numbers
+            place = index(given)  # also accepts NumPy integers
         except TypeError:
             raise DataError(
                 f"a run is indexed by a place, a grader or a sample id, not by {given!r}"
             ) from None
         outcomes, as_id = self.outcomes, str(place)
         found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
-        # If ids count from 1, the caller may mean the id, and would get the next row.
+        # If ids start at 1, the caller may mean the id but would get the following row.
         if (found is None or found.sample_id != as_id) and any(
             outcome.sample_id == as_id for outcome in outcomes
         ):
@@ -464,7 +464,7 @@ class Run(ScoreNumbers):
             shape: As for `rows`.
             language: As for `rows`.
             decimal: Decimal separator in CSV: `"."` or `","`.
-            delimiter: Cell separator in CSV; None: `","`, or `";"` if the decimal is a comma.
+            delimiter: Cell separator in CSV; None means `","`, or `";"` if `decimal` is a comma.
 
         Raises:
             ConfigurationError: The suffix or a separator is invalid, a library is not installed,
@@ -519,14 +519,14 @@ class Run(ScoreNumbers):
         return replace(summary, graders=graders)
 
     def shared(self, *, cluster: str | None = None) -> tuple[str | None, Mapping[str, Hashable]]:
-        """Return what rows are clustered by, and the cluster of each sample.
+        """Return the clustering criterion, and each sample's cluster.
 
         Args:
             cluster: As for `summary`.
 
         Returns:
-            None and an empty mapping if rows are independent. Rows that do not belong to a cluster
-            are left out.
+            None and an empty mapping if rows are independent. Rows outside any cluster are omitted
+            from the mapping.
         """
         if cluster == NOT_CLUSTERED:
             return None, {}
@@ -543,7 +543,7 @@ class Run(ScoreNumbers):
 
     @property
     def free(self) -> "Run | None":
-        """The cheap judge's run over all rows if this run graded a sample; otherwise None."""
+        """The cheap judge's run over all rows, if this run graded only a sample; otherwise None."""
         if self._free is None and self.folder is not None and self.identity.get("sample"):
             self._free = load_run(self.folder / FREE_FOLDER)
         return self._free
@@ -562,24 +562,24 @@ class Run(ScoreNumbers):
         count: Mapping[str, float] | None = None,
         cluster: str | None = None,
     ) -> GateDecision:
-        """Decide whether each grader's mean reaches a gate; may be called any number of times.
+        """Decide whether each grader's mean passes a gate; may be called any number of times.
 
         Args:
             mean: The required mean score, 0 to 1.
             error: Accepted probability of a wrong decision, above 0 and up to 0.5.
-            min_scored: Minimum share of rows that must have a score, 0 to 1.
-            count: What rows without a score count as, by reason, such as `{"empty_context": 0.0}`.
+            min_scored: Minimum share of rows with a score, 0 to 1.
+            count: Scores assigned to unscored rows by reason, such as `{"empty_context": 0.0}`.
             cluster: As for `summary`.
 
         Raises:
-            ConfigurationError: A number is out of range, or a reason is unknown.
+            ConfigurationError: A number is out of range, or a reason is not recognised.
             DataError: The column is not in the data.
         """
         summary = self.summary(cluster=cluster)
         return decide_gate(summary, mean, error=error, min_scored=min_scored, count=count)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return notes needed to interpret the numbers."""
+        """Return the notes needed to interpret the statistics."""
         return self.summary().notes(say=say)
 
     @property
@@ -592,7 +592,7 @@ class Run(ScoreNumbers):
         """Return the outcomes to look at first: failed rows, then low scores, then unscored rows.
 
         Args:
-            most: Maximum number.
+            most: Maximum number of outcomes.
         """
         return [Outcome.from_record(record, self._models) for record in self.lowest_records(most)]
 
@@ -601,7 +601,7 @@ class Run(ScoreNumbers):
         return self._kept.read(self._kept.index.lowest(most, begin))
 
     def usage(self) -> dict[str, float]:
-        """Return calls, tokens, cost and seconds of all outcomes, omitting zeros."""
+        """Return the total calls, tokens, cost and seconds of all outcomes, omitting zeros."""
         found = self._kept.index.usage()
         return found | {"seconds": round(found.get("seconds", 0.0), 1)}
 

@@ -1,4 +1,4 @@
-"""Summary statistics of a run: means, row counts, and why rows have no score."""
+"""Summary statistics of a run: means, row counts, and reasons for missing scores."""
 
 import math
 import re
@@ -34,7 +34,7 @@ from rag_evals.text import html_note, html_table, shortened
 
 
 def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean with 0 for each failed row; None if no row failed or none has a score."""
+    """Return the mean with failed rows scored 0; None if no row failed or no row has a score."""
     return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
@@ -58,15 +58,15 @@ def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
 
 
 class Design(Protocol):
-    """How rows were chosen, if not all rows were graded in the same way."""
+    """How rows were chosen, for runs that did not grade every row in the same way."""
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean over all rows of the data; None without a score."""
+        """Estimate the mean over all rows of the data, with its interval; None without a score."""
 
     def words(self, say: Phrases) -> str:
-        """Describe in one line which rows the numbers are based on."""
+        """Describe in one line which rows the statistics are based on."""
 
     @property
     def rows(self) -> int:
@@ -75,15 +75,15 @@ class Design(Protocol):
 
 @dataclass(slots=True)
 class RepeatNumbers:
-    """Statistics of the repeats of one grader.
+    """Statistics of one grader's repeated gradings.
 
     Attributes:
-        times: How often each row was graded.
-        rows: Rows with a score.
-        same: Rows with the same score each time.
-        compared: Rows with at least two scores.
-        variances: Sum of the variances within the compared rows.
-        majorities: Sum of each row's most frequent score.
+        times: How many times each row was graded.
+        rows: Number of rows with a score.
+        same: Number of rows with the same score each time.
+        compared: Number of rows with at least two scores.
+        variances: Sum of the within-row variances of the compared rows.
+        majorities: Sum of the rows' most frequent scores.
     """
 
     times: int = 0
@@ -107,16 +107,16 @@ class RepeatNumbers:
 
     @property
     def within_row_variance(self) -> float | None:
-        """Mean variance of a row's scores; None if no row has at least two."""
+        """Mean within-row variance of scores; None if no row has at least two scores."""
         return self.variances / self.compared if self.compared else None
 
     @property
     def majority_mean(self) -> float | None:
-        """Mean of the rows' most frequent scores; None without a score."""
+        """Mean of the most frequent score of each row; None without a score."""
         return self.majorities / self.rows if self.rows else None
 
     def numbers(self) -> dict[str, float | int | None] | None:
-        """Return the numbers by name; None if rows were graded once."""
+        """Return the statistics by name; None if rows were graded only once."""
         if not self.times:
             return None
         return {
@@ -128,7 +128,7 @@ class RepeatNumbers:
         }
 
     def line(self, say: Phrases) -> str | None:
-        """Describe the repeats in one line; None if rows were graded once or have no score."""
+        """Describe the repeats in one line; None if no row has at least two scores."""
         within, most = self.within_row_variance, self.majority_mean
         if not self.times or within is None or most is None:
             return None
@@ -153,15 +153,15 @@ Stages = Mapping[str, Sequence[Mapping[str, Any]]]
 
 
 Shifts = Mapping[tuple[str, str], SupportShift | None]
-"""How far the data are from a verifier's labels, by grader and verifier; None if unknown."""
+"""Distance of the data from a verifier's labels, by grader and verifier; None if unknown."""
 
 
 def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, Any]]]:
     """Return each grader's verifiers as JSON values, in order.
 
-    Each has a name; `unsure`, the range of support in which the next verifier is asked; and
-    `tuned`, with the expected error, the promised error, and the distance of the data from the
-    labels.
+    Each has a `name`; `unsure`, the range of support in which the next verifier is called; and
+    `tuned`, which includes the expected error, the promised error, and the distance of the data
+    from the labels.
     """
     return {
         grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
@@ -186,7 +186,7 @@ def measure_shifts(
     stages: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[str, Sequence[Finding]]],
 ) -> Shifts:
-    """Compare the supports of tuned verifiers in a run with those in their labels."""
+    """Compare the support values of tuned verifiers in a run with those in their labels."""
     shifts: dict[tuple[str, str], SupportShift | None] = {}
     for place, stage in enumerate(stages):
         if (tuned := stage["tuned"]) is None:
@@ -199,7 +199,7 @@ def measure_shifts(
                 for one in findings
                 if one.support is not None and one.decided_by not in before
             ]
-            # A row's label is about its weakest statement.
+            # A row-level label applies to the row's weakest statement.
             weakest = min(supports, default=0.0)
             chosen = supports if tuned["level"] == "statement" else [weakest][: len(supports)]
             found += [(row, support) for support in chosen]
@@ -213,7 +213,7 @@ def measure_shifts(
 
 
 def _stage_line(stage: Mapping[str, Any], say: Phrases) -> str | None:
-    """Describe the labels that a verifier was tuned on, and what its cascade promises."""
+    """Describe the labels used to tune a verifier, and the promised error of its cascade."""
     tuned = stage["tuned"]
     if tuned is None:
         if "unsure" not in stage:
@@ -286,7 +286,7 @@ def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
 
 
 def lowest_html(lowest: Sequence[tuple[Outcome, Sequence[str]]], count: int) -> str:
-    """Show failed outcomes and the lowest scores, a few out of `count`."""
+    """Render a few of the `count` failed and low-scoring outcomes as an HTML table."""
     first = [one for one in lowest if one[0].status == "failed" or one[0].score not in (None, 1.0)]
     if not first:
         return ""
@@ -320,16 +320,16 @@ class GraderSummary:
     """The outcomes of one grader.
 
     Attributes:
-        grader: Its name.
-        scores: Every score.
+        grader: The grader's name.
+        scores: The score of each scored row.
         not_scorable: Number of outcomes that are not scorable, by reason.
         failed: Number of failed outcomes by error type.
-        warned: Number of warnings by kind.
-        drift: Number of warnings that the judge's statements differ from the answer, by name.
+        warned: Number of warnings by type.
+        drift: Number of warnings that the judge's statements differ from the answer, by type.
         tallies: Other counts by name, each as a part and its total.
-        further: Other numbers by name, one per row that has the number.
+        further: Additional scores by name, one for each row that has the score.
         repeats: Statistics of repeated gradings.
-        rows: What rows share with each other, and the length of their answers.
+        rows: Row metadata: shared questions and contexts, and the length of answers.
         design: How the graded rows were chosen; None if all rows were graded.
     """
 
@@ -347,7 +347,7 @@ class GraderSummary:
 
     @property
     def scored(self) -> int:
-        """Outcomes with a score."""
+        """Number of outcomes with a score."""
         return len(self.scores)
 
     @property
@@ -357,11 +357,11 @@ class GraderSummary:
 
     @property
     def total(self) -> int:
-        """All outcomes."""
+        """Total number of outcomes."""
         return self.scored + self.not_scorable.total() + self.failed.total()
 
     def values(self, count_as: Mapping[str, float] | None = None) -> Sequence[float]:
-        """Return the scores, including rows whose reason counts as a number.
+        """Return the scores, including those assigned to unscored rows by reason.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
@@ -386,7 +386,7 @@ class GraderSummary:
         return math.fsum(values) / len(values) if values else None
 
     def worst_mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean with 0 for each failed row; None if none failed or none has a score.
+        """Return the mean with failed rows scored 0; None if no row failed or no row has a score.
 
         Args:
             count_as: As for `values`.
@@ -400,7 +400,7 @@ class GraderSummary:
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a
-                context are clustered, as `clusters` has them.
+                context are clustered as in `clusters`.
             count_as: As for `values`.
         """
         if self.design is not None:
@@ -419,11 +419,11 @@ class GraderSummary:
         values = self.values(count_as)
         # The interval of a sample accounts for how its rows were drawn.
         found = self.rows.clusters(count_as or ()) if values and self.design is None else None
-        # Scores added by hand do not belong to known rows.
+        # Scores added manually cannot be assigned to rows.
         return None if found is None or len(found.keys) != len(values) else found
 
     def sizes(self) -> list[Size]:
-        """Return the mean numbers of statements and words per row; empty if unknown."""
+        """Return the mean number of statements and of words per row; empty if unknown."""
         return self.rows.sizes()
 
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
@@ -470,7 +470,7 @@ class GraderSummary:
     def line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Return one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
+        """Summarise in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
 
         Args:
             count_as: As for `values`.
@@ -500,7 +500,7 @@ class GraderSummary:
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> list[str]:
-        """Return lines: mean, interval, bands, spread and sizes; arguments as for `line`."""
+        """Return the mean, interval, bands, spread and sizes as lines; arguments as for `line`."""
         say = say or phrases()
         lines = [self.line(count_as, say=say), *self._spread_lines(count_as, say)]
         if sizes := [size_words(size, say) for size in self.sizes()]:
@@ -520,11 +520,11 @@ class GraderSummary:
         ]
 
     def further_means(self) -> dict[str, Interval]:
-        """Return the mean of each additional number with its interval, by name."""
+        """Return the mean of each additional score with its interval, by name."""
         return {name: mean_interval(values) for name, values in self.further.items()}
 
     def _spread_lines(self, count_as: Mapping[str, float] | None, say: Phrases) -> Iterator[str]:
-        """Describe the mean's interval and the bands, and the spread of at least two scores."""
+        """Describe the mean's interval, the bands and, with at least two scores, the spread."""
         if (interval := self.interval(count_as=count_as)) is not None:
             clusters = self.clusters(count_as)
             labels = {band.name: band.label(say.language, self.grader) for band in DEFAULT_BANDS}
@@ -554,7 +554,7 @@ class GraderSummary:
         return say("summary.mostly", warnings=said, kind=kind) if more else f"{said}: {kind}"
 
     def _details(self, say: Phrases) -> Iterator[str]:
-        """Describe each count that is not 0."""
+        """Describe the non-zero counts."""
         for key, section, counts in (
             ("not_scorable", "reasons", self.not_scorable),
             ("failed", "reasons", self.failed),
@@ -576,30 +576,30 @@ class GraderSummary:
 
 @dataclass(slots=True)
 class Summary:
-    """The numbers of a run.
+    """Summary statistics of a run.
 
     Attributes:
         graders: The graders by name, in the order given.
-        usage: Usage over all starts of the run, including failed calls.
-        cost_usd: List price of the usage in US dollars, as far as prices are known; None if no
-            price is known.
-        failed: Number of failed outcomes of all graders.
+        usage: Total usage, including failed calls and usage before the run was resumed.
+        cost_usd: List price of the usage in US dollars, where prices are known; None if no price
+            is known.
+        failed: Number of failed outcomes, over all graders.
         seconds: Duration of the run.
-        changed: Rows that were graded again because they changed.
-        left_out: Rows graded earlier that are not counted, because they are no longer in the data.
+        changed: Number of rows graded again because they changed.
+        left_out: Number of previously graded rows excluded because they are no longer in the data.
         unfinished: True if the run ended before all of its data was graded.
-        pending: Gradings that wait for a batch to return their replies.
-        judge: The judge; None if a stored run does not name it.
-        stages: The verifiers of each grader and their labels, as `Plan.stages`.
+        pending: Number of gradings waiting for replies from a batch.
+        judge: The judge; None if a stored run does not record it.
+        stages: Each grader's verifiers and their labels, as in `Plan.stages`.
         first_failure: Message of the first failed outcome.
-        lessons: Models that refused a temperature of 0, and models that were asked in JSON mode;
-            known only right after grading.
-        untuned: Verifiers without a fitted threshold; known only right after grading.
-        answered: For each grader, the number of outcomes by the models that answered; empty if the
-            same models answered all of them.
-        versions: The versions of rag_evals that graded.
-        overlaps: Gradings that several merged parts contain.
-        shifts: How far the data are from the labels of tuned verifiers.
+        lessons: Models that rejected a temperature of 0, and models called in JSON mode; available
+            only right after grading.
+        untuned: Verifiers without a fitted threshold; available only right after grading.
+        answered: Number of outcomes by answering models, for each grader; empty if the same models
+            answered every time.
+        versions: The versions of rag_evals that graded rows.
+        overlaps: Number of gradings that occur in several merged parts.
+        shifts: Distance of the data from the labels of each tuned verifier.
     """
 
     graders: dict[str, GraderSummary] = field(default_factory=dict)
@@ -622,14 +622,14 @@ class Summary:
     shifts: Shifts | None = None
 
     def add(self, outcome: Outcome) -> None:
-        """Count one outcome, and what it cost."""
+        """Add one outcome, including its usage and cost."""
         self.usage = self.usage + outcome.usage
         if outcome.cost_usd is not None:
             self.cost_usd = (self.cost_usd or 0.0) + outcome.cost_usd
         self.count(outcome)
 
     def count(self, outcome: Outcome) -> None:
-        """Count one outcome without its cost."""
+        """Add one outcome, excluding its usage and cost."""
         of_grader = self.graders.get(outcome.grader)
         if of_grader is None:
             of_grader = self.graders[outcome.grader] = GraderSummary(outcome.grader)
@@ -643,18 +643,18 @@ class Summary:
 
     @property
     def designs(self) -> dict[str, Design]:
-        """How rows were chosen, for graders that did not grade all rows in the same way."""
+        """How rows were chosen, for each grader that did not grade every row in the same way."""
         return {name: each.design for name, each in self.graders.items() if each.design}
 
     def failures(self) -> str:
-        """List the kinds of failures, most frequent first."""
+        """List the error types of failed outcomes, most frequent first."""
         kinds: Counter[str] = Counter()
         for of_grader in self.graders.values():
             kinds += of_grader.failed
         return counted_words(kinds)
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return notes that a reader of the numbers needs, one per line."""
+        """Return the notes needed to interpret the statistics."""
         say = say or phrases()
         untuned = ", ".join(self.untuned)
         noted = {
@@ -680,7 +680,7 @@ class Summary:
         return [*chosen, *self._swapped(say), *told, *self.shift_lines(say)]
 
     def shift_lines(self, say: Phrases, *, only_foreign: bool = False) -> list[str]:
-        """Report data that differ from a tuned verifier's labels, or cannot be compared."""
+        """Report data that differ from, or cannot be compared with, a tuned verifier's labels."""
         lines = []
         for (_, name), shift in (self.shifts or {}).items():
             if shift is None and not only_foreign:
@@ -692,25 +692,25 @@ class Summary:
         return list(dict.fromkeys(lines))
 
     def _swapped(self, say: Phrases) -> Iterator[str]:
-        """Report each grader whose rows were answered by more models than one row asks."""
+        """Report graders for which more models answered than a single row calls."""
         for grader, rows in self.answered.items():
             counts: Counter[str] = Counter()
             asked: Counter[int] = Counter()
             for models, count in rows.items():
                 asked[len(models)] += count
                 counts.update(dict.fromkeys(models, count))
-            # A row may ask several judges; a cascade asks the last one for some rows only.
+            # A row may call several judges; a cascade calls its last judge only for some rows.
             stages = sum(not stage["has_support"] for stage in self.stages.get(grader, ()))
             if len(counts) > max(stages, asked.most_common(1)[0][0]):
                 said = ", ".join(f"{name!r} {count}" for name, count in sorted(counts.items()))
                 yield say("summary.swapped", grader=say.named("graders", grader), models=said)
 
     def account(self, *, say: Phrases | None = None, timed: bool = True) -> str:
-        """Describe usage and cost in one line; empty if no judge was asked.
+        """Describe usage and cost in one line; empty if no judge was called.
 
         Args:
             say: Phrases of the language; None is English.
-            timed: Include the seconds, which a stored run does not know.
+            timed: Whether to include the duration, which is not available for a stored run.
         """
         usage, say = self.usage, say or phrases()
         if not (usage.calls or usage.cache_hits):
@@ -738,7 +738,7 @@ class Summary:
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Return the judge, then for each grader its mean, interval, bands and spread.
+        """Return the judge, followed by each grader's mean, interval, bands and spread.
 
         Args:
             count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
@@ -750,11 +750,11 @@ class Summary:
         return "\n".join(line for line in [judge, *lines, *self.notes(say=say)] if line is not None)
 
     def __str__(self) -> str:
-        """Return `lines` without counted reasons, then usage and cost."""
+        """Return `lines` with its defaults, followed by usage and cost."""
         return "\n".join(said for said in (self.lines(), self.account(timed=False)) if said)
 
     def __repr__(self) -> str:
-        """Return one line: the judge, each grader, usage and cost."""
+        """Return the judge, each grader, usage and cost in one line."""
         judged = None if self.judge is None else f"judge: {self.judge}"
         graders = (each.line() for each in self.graders.values())
         parts = filter(None, (judged, *graders, self.account(timed=False)))
@@ -780,12 +780,12 @@ def clusters_words(clusters: Clusters, say: Phrases) -> str:
 
 
 def size_words(size: Size, say: Phrases) -> str:
-    """Write one size of answers, as in "words 126.0 [118.2, 133.8]"."""
+    """Format one mean answer size, as in "words 126.0 [118.2, 133.8]"."""
     return f"{say.named('sizes', size.name)} {size_interval_words(size.mean, say)}"
 
 
 def size_interval_words(mean: Interval, say: Phrases, sign: str = "") -> str:
-    """Write a mean count with its interval, if there is one: "5.20 [4.91, 5.49]"."""
+    """Format a mean count with its interval, if any, as in "5.20 [4.91, 5.49]"."""
     limits = f" [{mean.low:{sign}.2f}, {mean.high:{sign}.2f}]" if mean.width else ""
     return say.written(f"{mean.estimate:{sign}.2f}{limits}")
 
