@@ -108,7 +108,7 @@ def _files_of(part: Path) -> list[Path]:
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
     if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
-        raise DataError(f"{str(part)!r} has run folders; name each of them: {', '.join(runs)}")
+        raise DataError(f"{str(part)!r} contains run folders; name each of them: {', '.join(runs)}")
     if (part / RESULTS).exists():
         raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
     # Spark and Ray write marker files such as _SUCCESS.
@@ -261,7 +261,7 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
             if rows.get(key, row) != row:
                 raise DataError(
                     f"{str(part.path)!r} has another row {record['sample_id']!r} than a part "
-                    "before it; give each row an id of its own"
+                    "before it; give each row a unique id"
                 )
             here_rows[key] = row
             grading = hash((key, record["grader"]))

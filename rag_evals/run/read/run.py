@@ -360,7 +360,7 @@ class Run(ScoreNumbers):
         of_grader = [outcome for outcome in outcomes if outcome.grader == name]
         of_sample = [outcome for outcome in outcomes if outcome.sample_id == name]
         if of_grader and of_sample:
-            raise DataError(f"{name!r} is a grader and a sample id; take .of_grader({name!r})")
+            raise DataError(f"{name!r} is a grader and a sample id; use .of_grader({name!r})")
         if not of_grader and not of_sample:
             raise NotInRunError(
                 f"no grader and no sample {name!r} in the run; graders are "
@@ -373,7 +373,7 @@ class Run(ScoreNumbers):
             place = index(given)  # also accepts NumPy integers
         except TypeError:
             raise DataError(
-                f"a run is indexed by a place, a grader or a sample id, not by {given!r}"
+                f"a run is indexed by a position, a grader or a sample id, not by {given!r}"
             ) from None
         outcomes, as_id = self.outcomes, str(place)
         found = outcomes[place] if -len(outcomes) <= place < len(outcomes) else None
@@ -382,11 +382,11 @@ class Run(ScoreNumbers):
             outcome.sample_id == as_id for outcome in outcomes
         ):
             raise DataError(
-                f"{place} is a place and the id of another row; take run[{as_id!r}] for the row, "
-                f"run.outcomes[{place}] for the place"
+                f"{place} is a position and the id of another row; use run[{as_id!r}] for the row, "
+                f"run.outcomes[{place}] for the position"
             )
         if found is None:
-            raise NotInRunError(f"no outcome {place} in the run; it has {len(outcomes)}, from 0 on")
+            raise NotInRunError(f"no outcome {place} in the run; it has {len(outcomes)}, from 0")
         return found
 
     def __repr__(self) -> str:
@@ -610,7 +610,7 @@ class Run(ScoreNumbers):
         if len(found) > 1:
             first = next(iter(found))
             raise DataError(
-                f"the run has the graders {', '.join(found)}; take one, as in run[{first!r}].mean()"
+                f"the run has the graders {', '.join(found)}; pick one, as in run[{first!r}].mean()"
             )
         return next(iter(found.values()), GraderSummary(""))
 

@@ -165,7 +165,7 @@ def record_of_row(row: Mapping[str, Any], where: str) -> dict[str, Any]:
     if missing:
         raise DataError(
             f"{where}: no {', '.join(missing)}; expected the columns of outcome.to_row(), or a run "
-            "folder; a table of `rag-evals export` cannot be merged, the folder that it is from can"
+            "folder; a table from `rag-evals export` cannot be merged, but its run folder can"
         )
     record = {name: row[name] for name in COLUMNS if row.get(name) is not None}
     record.pop("sample", None)
@@ -442,7 +442,7 @@ def findings_in(record: Mapping[str, Any]) -> tuple[Finding, ...]:
     where = f"row {record.get('sample_id')!r}, grader {record.get('grader')!r}"
     if stored is None:
         raise DataError(
-            f"{where}: the run was written by an earlier rag_evals, which kept no findings; "
+            f"{where}: the run was written by an earlier rag_evals, which did not store findings; "
             "grade the data again, with --restart"
         )
     try:
@@ -464,7 +464,7 @@ def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> 
             # The fields of a user-defined class may have changed.
             return StoredResult.of(values)
         where = f"row {values['sample_id']!r}, grader {values['grader']!r}"
-        raise DataError(f"{where}: the result is no {name}: {fault_of(error)}") from error
+        raise DataError(f"{where}: the result is not a valid {name}: {fault_of(error)}") from error
 
 
 def outcome_of(

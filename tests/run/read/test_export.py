@@ -166,7 +166,9 @@ def test_a_run_is_indexed_by_place_too(run: Run) -> None:
     shifted = evaluate(
         [{**row, "id": place} for place, row in enumerate(ROWS, 1)], client="embedded"
     )
-    with pytest.raises(DataError, match=r"1 is a place and the id of another row; take run\['1'\]"):
+    with pytest.raises(
+        DataError, match=r"1 is a position and the id of another row; use run\['1'\]"
+    ):
         shifted[1]
 
 
@@ -199,11 +201,11 @@ def test_scores_have_the_order_of_the_data(scripted: Callable[[Script], Scripted
     ("ask", "kind", "message"),
     [
         (lambda run: run["none"], KeyError, "no grader and no sample 'none' in the run; graders"),
-        (lambda run: run[9], KeyError, "no outcome 9 in the run; it has 4, from 0 on"),
+        (lambda run: run[9], KeyError, "no outcome 9 in the run; it has 4, from 0"),
         (
             lambda run: run[0.5],
             DataError,
-            "a run is indexed by a place, a grader or a sample id, not by 0.5",
+            "a run is indexed by a position, a grader or a sample id, not by 0.5",
         ),
         (lambda run: run.write("a.pdf"), ConfigurationError, "'a.pdf' has no known suffix"),
         (lambda run: run.write("a.csv", "flat"), ConfigurationError, "shape is 'flat'; expected"),

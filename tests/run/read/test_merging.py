@@ -151,7 +151,9 @@ def test_the_command_merges_too() -> None:
 def test_an_exported_table_is_no_part(kind: str) -> None:
     """It has a row for each sample, and says where its outcomes are."""
     evaluate(ROWS[:2], client="embedded", out="run").write(f"table.{kind}")
-    with pytest.raises(DataError, match="a table of `rag-evals export` cannot be merged, the fold"):
+    with pytest.raises(
+        DataError, match="a table from `rag-evals export` cannot be merged, but its"
+    ):
         merge([f"table.{kind}"], "merged")
     assert not Path("merged").exists()
 
@@ -163,7 +165,7 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
     "nothing": ([None], "out", "None is not a path"),
     "no folder": (["run"], "", "'' is not a path"),
     "a number to write": (["run"], 5, "5 is not a path"),
-    "runs in a folder": (["."], "../out", "'.' has run folders; name each of them: bare, run"),
+    "runs in a folder": (["."], "../out", "'.' contains run folders; name each of them: bare, run"),
     "without a manifest": (["bare"], "out", "'bare' is a run folder without its manifest.json"),
     "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is not JSON: "),
     "no rows": (["empty.parquet"], "out", "'empty.parquet' has no rows"),

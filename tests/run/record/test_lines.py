@@ -132,7 +132,9 @@ def test_an_outcome_with_a_wrong_field_is_named(changes: dict[str, Any]) -> None
         with pytest.raises(DataError, match=r"results.jsonl', line 2: "):
             load_run(OUT).summary()
     else:
-        with pytest.raises(DataError, match="row .*, grader 'faithfulness': the result is no"):
+        with pytest.raises(
+            DataError, match="row .*, grader 'faithfulness': the result is not a valid"
+        ):
             _ = load_run(OUT).outcomes
 
 
