@@ -138,8 +138,7 @@ class RunStore:
         """Lock the folder, and open the existing run or create a new one.
 
         Raises:
-            ConfigurationError: Another process is using the folder, the folder cannot be used, or
-                it contains a different run.
+            ConfigurationError: The folder is in use, not writable, or contains a different run.
             DataError: The existing run is damaged.
         """
         try:
