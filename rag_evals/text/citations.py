@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from rag_evals.text.lexicon import patterns_in
 from rag_evals.text.sentences import Span, split_sentences
 
 _LONGEST_RANGE = 20
@@ -30,30 +31,14 @@ class CitingSentence(NamedTuple):
     numbers: tuple[int, ...]
 
 
-_NOUN = (
-    r"(?:(?:docs?|documents?|sources?|chunks?|passages?|contexts?|refs?|references?|citations?|"
-    r"док|документы?|источники?|фрагменты?|чанки?|отрывки?|ссылки?|сноски?)\.?[ _#№:-]{0,2}|[#№] ?)"
-)
-_ITEM = rf"{_NOUN}?\d{{1,3}}"
-# "[1]", "[1, 3-5]", "【7】", "[^1]", "[Doc 1]" and "[Doc 1, Doc 2]"; an address may follow.
-_BRACKETS = re.compile(
-    rf"[\[【](?P<inner>\s*\^?\s*{_ITEM}(?:\s*[,;–—-]\s*\^?{_ITEM})*)\s*(?:†[^\]】\n]{{0,40}})?[\]】]"
-    r"(?P<address>\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"\n]*\")?\))?",
-    re.IGNORECASE,
-)
 # "[[1]](address)": the outer brackets of a link with a mark as its text.
 _OUTER = re.compile(r"\[(?P<mark>\[\d{1,3}\])\]\([^()\s]*\)")
+_PATTERNS = patterns_in("citations")
 _RAISED_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _RAISED = re.compile(rf"[{_RAISED_DIGITS}]+(?:[,⁻˒–-][{_RAISED_DIGITS}]+)*")
 _MOST_RAISED_DIGITS = re.compile(r"\d{3}")
 # A superscript mark follows punctuation, or a word that does not end in a capital letter.
 _BEFORE_RAISED = re.compile(r"(?:[^\W\d_][^\W\d_A-ZА-ЯЁ]|[.!?,;:…。\"'’”»*_)\]])\s*\Z")
-# "Option [1] costs 5 EUR.": the number is a label.
-_BEFORE_NAME = re.compile(
-    r"\b(?:options?|sections?|cases?|steps?|figures?|fig\.|tables?|chapters?|"
-    r"пункт\w{0,3}|раздел\w{0,3}|шаг\w{0,3}|вариант\w{0,3}|рис\.|рисун\w{1,4}|табл\.|таблиц\w{0,3})\s*\Z",
-    re.IGNORECASE,
-)
 _PLAIN = str.maketrans(_RAISED_DIGITS + "⁻˒–—", "0123456789-,--")
 # "1, 3-5" → ("1", "") and ("3", "5").
 _RANGE = re.compile(r"(\d{1,3})(?:\s*[–—-]\s*\D{0,14}(\d{1,3}))?")
@@ -65,40 +50,14 @@ _BEFORE_INDEX = re.compile(
 )
 # Text after an index: "items[1] = 5", "items[0].name", "items[1](x)", "items[1]++".
 _BEHIND_INDEX = re.compile(r"\s*(?:[-+*/|&<>!=]?=(?!\w*>)|\+\+|--)|\.(?=[a-z_]\w*[\s(.=\[])|\(")
-_INTERVAL_WORDS = (
-    r"intervals?|ranges?|segments?|domains?|between|bounds?|scale|∈|=|"
-    r"отрез(?:ок|ка|ке|ку)|интервал\w*|диапазон\w*|промежут(?:ок|ка|ке|ку)|шкал\w+"
-)
-_BEFORE_INTERVAL = re.compile(
-    rf"(?:\b(?:{_INTERVAL_WORDS})|[∈=])(?:\s+(?:of|from|in|is|от|в|из|на))?\s*:?\s*\Z"
-    r"|(?:\b[a-zа-я]|\b(?:lies?|lying|values?|numbers?|лежит|лежат|значени[яей]))"
-    r"\s+(?:in|on|within|from|в|на|из)\s+\Z",
-    re.IGNORECASE,
-)
 # Characters allowed after a final mark: full stops, quotation marks and closing brackets.
 _NO_WORDS = re.compile(r"[\s.,;!?…。\"'’”»*_)]*")
-_POINTS = re.compile(r"\b(?:see|in|by|from|cf\.|см\.|в|из)\s{0,4}\Z", re.IGNORECASE)
 _TWO_NUMBERS = re.compile(r"\s*\d{1,3}\s*[,;]\s*\d{1,3}\s*")
 # Text before a power: a digit, a closing bracket, "x", "km", "500 sq", "sin".
 _BEFORE_POWER = re.compile(
     r"(?:\d|[)\]}]|(?<![^\W_])[^\W\d_]{1,2}|\d\s*[^\W\d_]{3}|\b(?:sin|cos|tan|cot|log|exp))\Z"
 )
 
-_LIST_NAME = (
-    r"[ \t]*(?:#{1,6}[ \t]*)?[*_]{0,3}(?:references|reference list|sources|bibliography|citations|"
-    r"footnotes|notes|works cited|источники|список (?:литературы|источников)|литература|ссылки|"
-    r"примечания|сноски)[*_]{0,3}"
-)
-_LIST_HEADING = re.compile(rf"{_LIST_NAME}:?[*_]{{0,3}}[ \t]*", re.IGNORECASE)
-# "Sources: [1] Title, [2] Title" on one line.
-_LIST_IN_LINE = re.compile(rf"{_LIST_NAME}:[*_]{{0,3}}[ \t]*[\[【]\^?{_ITEM}[\]】]", re.IGNORECASE)
-_LIST_LINE = re.compile(
-    rf"[ \t]*(?:[-*+•][ \t]+)?(?:[\[【]\^?{_ITEM}[\]】]:?|[{_RAISED_DIGITS}]{{1,2}}|\d{{1,3}}[.)]"
-    r"(?=\s)|[-*+•](?=\s)|(?:https?://|www\.))",
-    re.IGNORECASE,
-)
-# "[^1]: Title" defines a footnote anywhere in the text.
-_DEFINITION = re.compile(rf"[ \t]*[\[【]\^?{_ITEM}[\]】]:[ \t]", re.IGNORECASE)
 _LINE = re.compile(r"[^\n]*\n?")
 
 
@@ -120,7 +79,7 @@ def without_final_citations(text: str) -> str:
     end = len(text)
     for mark in reversed(citation_marks(text)):
         before = text[max(0, mark.start - 12) : mark.start]
-        if not _NO_WORDS.fullmatch(text, mark.end, end) or _POINTS.search(before):
+        if not _NO_WORDS.fullmatch(text, mark.end, end) or _PATTERNS["points"].search(before):
             break
         marks.append(mark)
         end = mark.start
@@ -143,7 +102,8 @@ def citing_sentences(answer: str) -> list[CitingSentence]:
     if not spans:
         return []
     cited: list[list[CitationMark]] = [[] for _ in spans]
-    leads = _marks_lead(marks, spans)
+    # Marks precede their sentences in "[1] It is tall. [2] It is old.".
+    leads = bool(marks) and marks[0].end <= spans[0].start and marks[-1].end <= spans[-1].start
     starts = [span.start for span in spans]
     for mark in marks:
         last = max(0, bisect_left(starts, mark.start) - 1)
@@ -164,19 +124,19 @@ def _numbers(inner: str) -> list[int]:
 
 def _bracketed(text: str) -> Iterator[CitationMark]:
     outer = {found.start("mark"): found.span() for found in _OUTER.finditer(text)}
-    for found in _BRACKETS.finditer(text):
+    for found in _PATTERNS["brackets"].finditer(text):
         start, end = outer.get(found.start(), found.span())
         numbers = tuple(_numbers(found["inner"]))
         before, behind = text[max(0, start - 48) : start], text[found.end() : found.end() + 24]
         if not numbers or (_BEFORE_INDEX.search(before) and not found["address"]):
             continue
-        if _BEFORE_NAME.search(before):
+        if _PATTERNS["before_name"].search(before):
             continue
         # An index directly follows a name; a mark follows a space or a full stop.
         touches = before[-1:].isalnum() or before[-1:] == "_"
         if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
             continue
-        if _TWO_NUMBERS.fullmatch(found["inner"]) and _BEFORE_INTERVAL.search(before):
+        if _TWO_NUMBERS.fullmatch(found["inner"]) and _PATTERNS["before_interval"].search(before):
             continue
         yield CitationMark(start, end, numbers)
 
@@ -226,23 +186,17 @@ def _owner(body: str, mark: CitationMark, spans: Sequence[Span], last: int, *, l
     return last + 1 if shares_line and (is_first or leads) else last
 
 
-def _marks_lead(marks: Sequence[CitationMark], spans: Sequence[Span]) -> bool:
-    """True if marks precede their sentences: the text begins with a mark and does not end with one.
-
-    For example, "[1] It is tall. [2] It is old.", but not "[1] It is tall. It is old. [2]".
-    """
-    return bool(marks) and marks[0].end <= spans[0].start and marks[-1].end <= spans[-1].start
-
-
 def _list_of_sources(answer: str) -> int:
     """Return the offset of the list of sources, or the answer's length if there is none."""
     lines = [found for found in _LINE.finditer(answer) if found.group().strip()]
     first = len(lines)
-    while first and _LIST_LINE.match(lines[first - 1].group()):
+    while first and _PATTERNS["list_line"].match(lines[first - 1].group()):
         first -= 1
-    if 0 < first < len(lines) and _LIST_HEADING.fullmatch(lines[first - 1].group().rstrip()):
+    if 0 < first < len(lines) and _PATTERNS["list_heading"].fullmatch(
+        lines[first - 1].group().rstrip()
+    ):
         return lines[first - 1].start()
-    if lines and _LIST_IN_LINE.match(lines[-1].group()):
+    if lines and _PATTERNS["list_in_line"].match(lines[-1].group()):
         return lines[-1].start()
     # Without a heading, numbered lines are a source list if the text cites any of their numbers.
     named: set[int] = set()
@@ -253,7 +207,7 @@ def _list_of_sources(answer: str) -> int:
     if first == len(lines):
         return len(answer)
     begin = lines[first].start()
-    if all(_DEFINITION.match(line.group()) for line in lines[first:]):
+    if all(_PATTERNS["definition"].match(line.group()) for line in lines[first:]):
         return begin
     cited = {n for mark in citation_marks(answer[:begin]) for n in mark.numbers}
     return begin if named & cited else len(answer)
@@ -262,7 +216,7 @@ def _list_of_sources(answer: str) -> int:
 def _numbers_in_front(line: str) -> list[int]:
     """Parse the mark at the start of a line; return [] if the line contains nothing else."""
     line = line.lstrip(" \t-*+•")
-    found = _BRACKETS.match(line)
+    found = _PATTERNS["brackets"].match(line)
     if found is None or not line[found.end() :].strip(" .:\n"):
         return []
     return _numbers(found["inner"])

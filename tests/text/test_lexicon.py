@@ -17,7 +17,7 @@ def test_every_list_is_plain_lower_case(path: Path) -> None:
     assert all(word == word.lower() for word in lexicon.words_in(path.stem))
 
 
-@pytest.mark.parametrize("name", ["claims", "leaning", "questions", "sources"])
+@pytest.mark.parametrize("name", ["citations", "claims", "leaning", "questions", "sources"])
 def test_every_pattern_compiles_and_has_something_to_match(name: str) -> None:
     """An inserted name is always known, and no pattern matches the empty string by mistake."""
     may_be_empty = {"empty_topic", "frame", "frame_ru", "item", "lead", "leads"}
