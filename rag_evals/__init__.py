@@ -1,4 +1,4 @@
-"""Grade RAG answers: which statements do the sources support, and how certain is that?
+"""Grade RAG answers: check which statements the sources support, and how certain each score is.
 
 ```python
 from rag_evals import Faithfulness
@@ -27,9 +27,9 @@ __version__ = "0.2.0"
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Create `__getattr__`, `__dir__` and `__all__` for a package that loads lazily (PEP 562).
+    """Create `__getattr__`, `__dir__` and `__all__` for a lazily loaded package (PEP 562).
 
-    The package's `__init__.pyi` lists the names, also for type checkers.
+    The package's `__init__.pyi` lists the names, and type checkers read it.
     """
     stub = Path(sys.modules[package].__path__[0], "__init__.pyi").read_text(encoding="utf-8")
     homes = {

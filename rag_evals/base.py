@@ -54,8 +54,8 @@ class PromptOptions(TypedDict, total=False):
         model: Default for the `model` argument of `grade`.
         name: Name in results.
         settings: Judge settings; they override those in the prompt file.
-        unit: What each verdict covers: one of a sentence's `"claims"`, a `"sentence"`, or the whole
-            `"answer"`. None uses the unit set in the prompt file, or claims.
+        unit: Scope of each verdict: one claim (`"claims"`), one sentence (`"sentence"`) or the
+            whole answer (`"answer"`). None uses the unit set in the prompt file, else `"claims"`.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -71,10 +71,10 @@ class JudgedGrader(Grader[R], Generic[R, M]):
     """A grader that sends a prompt to a judge; subclasses turn the reply into a result.
 
     Attributes:
-        description: One line that says what it measures; may be empty.
+        description: One-line description of what the grader measures; may be empty.
         response_model: The model that the judge fills in.
-        language: Language of samples that do not specify one, or None.
-        unit: What each verdict covers; None if the reply does not contain statements.
+        language: Default language for samples that do not specify one, or None.
+        unit: Scope of each verdict; None if the reply does not contain statements.
     """
 
     response_model: type[M]
@@ -105,13 +105,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         Args:
             prompt: Instructions, or a template that includes the data.
             response_model: The model that the judge fills in.
-            result_model: The class that `grade` returns.
+            result_model: The class of the results that `grade` returns.
             options: See `PromptOptions`.
 
         Raises:
             PromptError: The prompt does not parse, an example does not match the response model,
                 or criteria are missing or not shown.
-            ConfigurationError: A setting is unknown or out of range.
+            ConfigurationError: A setting is not recognised, or its value is out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
         self._prompt = Prompt.load(prompt)
@@ -154,7 +154,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def _numbered(self) -> Literal["answer", "reference"] | None:
-        """The text whose sentences are numbered; None if there is none."""
+        """Name of the field whose sentences are numbered, or None."""
         model: Any = self.response_model
         if self._form is not None:
             return None if self.unit == "answer" else model.statements_of
@@ -171,12 +171,12 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def prompt_name(self) -> str:
-        """Stem of the prompt file, or `<prompt>` if the prompt was given as text."""
+        """Stem of the prompt file's name, or `<prompt>` if the prompt was passed as text."""
         return Path(self._prompt.origin).name.split(".")[0]
 
     @property
     def places_data(self) -> bool:
-        """True if the prompt inserts the data itself, instead of the data following it."""
+        """True if the prompt inserts the data itself; otherwise, a data block follows it."""
         return self._prompt.places_data
 
     @property
@@ -184,7 +184,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return None if self._prompt.places_data else self._block
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the form of this grader that uses a verifier; only shipped prompts have one."""
+        """Return the variant of this grader that uses a verifier; only shipped prompts have it."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         form = self._verified_form(verifier)
@@ -194,13 +194,13 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             form = form.with_settings(**self.settings)
         return form if self.language is None else form.with_language(self.language)
 
-    # Any: the results of the other form may be a subclass of R, and Grader is invariant in R.
+    # Any: the variant's results may be a subclass of R, and Grader is invariant in R.
     def _verified_form(self, verifier: Verifier) -> Grader[Any] | None:
         del verifier
         return None
 
     def with_language(self, language: str) -> Self:
-        """Return a copy with a default language; a shipped prompt is translated if possible."""
+        """Return a copy with a default language; a shipped prompt uses its translation, if any."""
         check_language(language)
         return self._copy_with(language=language)
 
@@ -211,12 +211,12 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         """Return a copy with a different verdict unit.
 
         Raises:
-            ConfigurationError: The reply does not contain statements, or the unit is unknown.
+            ConfigurationError: The reply does not contain statements, or `unit` is invalid.
         """
         return self._copy_with(unit=_unit(self.response_model, unit))
 
     def without_hardening(self) -> Self:
-        """Return a copy that does not escape data, only for measuring what escaping prevents."""
+        """Return a copy that does not escape data; use it only to measure the effect."""
         return self._copy_with(_hardened=False)
 
     def messages(
@@ -226,7 +226,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
     ) -> tuple[Message, ...]:
-        # A prompt file that sets a language keeps it, whatever the sample's language.
+        # A language set in the prompt file takes precedence over the sample's language.
         language = self._prompt.header.language or sample.language or self.language
         prompt = self._prompt.in_language(language)
         render = Rendering(
@@ -288,7 +288,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         Args:
             sample: The sample to grade.
-            sentences: The sentences to number; None uses those of the answer.
+            sentences: The sentences to number; None uses the answer's sentences.
             statements: The statements to number, if the prompt shows any.
             reply_model: The model that the judge fills in; None uses the response model.
         """
@@ -316,7 +316,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         )
 
     def _by_sentence(self, sample: Sample, *, is_shared: bool = False) -> Flow[M]:
-        """Ask about each sentence, in several calls if the text is long."""
+        """Ask the judge about each sentence, in several calls if the text is long."""
         assert self.unit is not None, "a reply about statements has a unit"
 
         def ask(sentences: Sequence[str], reply_model: type[BaseModel]) -> JudgeCall[Any]:
@@ -335,7 +335,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if cut := missing_ends(texts, "\n".join(message["content"] for message in messages)):
             raise JudgeRequestError(
                 f"{self._prompt.origin}: the end of {', '.join(cut[:3])} is not shown to the "
-                "judge, and nothing was sent; show it whole, or shorten the data"
+                "judge, and nothing was sent; show it in full, or shorten the data"
             )
 
     def _check_shown(self) -> None:
@@ -343,7 +343,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if self._prompt.places_data:
             prompt = self._prompt
             names = ", ".join(sorted(filter(prompt.uses, DATA_VARIABLES)))
-            way_out = f"; or leave out {names}: it is then instructions, and the data follow them"
+            way_out = f"; or remove {names}, and the data will follow the prompt"
         needs: list[str] = list(self.requires)
         if getattr(self.response_model, "numbered_statements", False):
             needs.append("statements")
@@ -392,13 +392,14 @@ class ContextEvaluation(JudgedGrader[R, R]):
 
 def _unit(response_model: type[BaseModel], wanted: VerdictUnit | None) -> VerdictUnit | None:
     if wanted is not None and wanted not in get_args(VerdictUnit):
-        raise ConfigurationError(f"unit is {wanted!r}; one of {', '.join(get_args(VerdictUnit))}")
+        units = ", ".join(get_args(VerdictUnit))
+        raise ConfigurationError(f"unit is {wanted!r}; expected one of {units}")
     if issubclass(response_model, ByStatement) and response_model.is_keyed():
         return wanted or "claims"
     if wanted is not None:
         raise ConfigurationError(
-            f"unit is {wanted!r}, but the reply of {response_model.__name__} has a form of its "
-            "own; a unit is for FaithfulnessResult and ContextRecallResult"
+            f"unit is {wanted!r}, but {response_model.__name__} does not support units; only "
+            "FaithfulnessResult and ContextRecallResult do"
         )
     return None
 

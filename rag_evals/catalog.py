@@ -45,7 +45,7 @@ GRADERS: dict[str, Grader[Any]] = {
     "rag": Rag,
     "retrieval_ranks": RetrievalRanks,
 }
-"""All shipped graders, keyed by their name for `--grader`."""
+"""All shipped graders, keyed by their `--grader` name."""
 
 PROMPTED: dict[str, JudgedGrader[Any, Any]] = {
     name: grader for name, grader in GRADERS.items() if isinstance(grader, JudgedGrader)
@@ -62,7 +62,7 @@ RUBRICS: dict[str, type[BaseModel]] = {
     "chunk_labels": ChunkLabelsResult,
     "statements": FaithfulnessResult,
 }
-"""Response models for any rubric; a prompt file that uses one is a grader by itself."""
+"""Response models for any rubric; a prompt file that specifies one defines a complete grader."""
 
 RESPONSE_MODELS: dict[str, type[BaseModel]] = {
     name: grader.response_model for name, grader in PROMPTED.items()
@@ -71,10 +71,10 @@ RESPONSE_MODELS: dict[str, type[BaseModel]] = {
 
 
 def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any]:
-    """Return a shipped grader, or one from the user's folders (None: `RAG_EVALS_PROMPTS`).
+    """Return a shipped grader, or one from `folders` (by default, those in `RAG_EVALS_PROMPTS`).
 
-    A file with the name of a shipped prompt (`score_faithfulness.jinja`) replaces it; any other
-    file (`polite.jinja`) defines a new grader (`polite`).
+    A file named after a shipped prompt (`score_faithfulness.jinja`) replaces that prompt; any
+    other file (`polite.jinja`) defines a new grader (`polite`).
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
@@ -84,7 +84,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
         if "/" not in name and "\\" not in name and file.is_file():
             return grader_from_file(file, fallback=name, folders=places, name=name)
     if shipped is None and name in NUMBERS:
-        raise UnknownNameError(f"no grader {name!r}; it is one of the numbers of grader 'rag'")
+        raise UnknownNameError(f"no grader {name!r}; it is a metric of the grader 'rag'")
     if shipped is None:
         raise UnknownNameError.of("grader", name, GRADERS)
     if isinstance(shipped, VerifiedFaithfulness):
@@ -118,12 +118,12 @@ def grader_from_file(
     model = prompt.header.response_model or fallback
     if model is None and path.stem in STEP_PROMPTS:
         raise PromptError(
-            f"{str(path)!r} is one of two prompts of a grader; keep its name, and give its folder: "
+            f"{str(path)!r} is one of a grader's two prompts; keep its name, and pass its folder: "
             f"--grader faithfulness_two_step --prompts {path.parent}"
         )
     if model is None:
         raise PromptError(
-            f"{str(path)!r} names no response model; add front matter with response_model: NAME, "
+            f"{str(path)!r} has no response model; add front matter with response_model: NAME, "
             f"or --grader NAME; names are {', '.join(sorted(RESPONSE_MODELS))}"
         )
     if model not in RESPONSE_MODELS:

@@ -22,7 +22,7 @@ RagEvalsError
 ├── TooFewLabelsError             label more rows, then try again
 ├── WeakJudgeError                statements labelled as supported get no more support than others
 └── GradingError                  one sample could not be graded; the run continues
-    ├── VerifierError             a verifier failed: wrong verdicts, a statement too long, a device
+    ├── VerifierError             a verifier failed: invalid verdicts, a long statement, the device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
     ├── JudgeRefusedError         the model declined to answer
     ├── JudgeRequestError         the endpoint rejected this one request (too long, filtered)
@@ -50,7 +50,7 @@ NotScorableReason = Literal[
 
 
 class RagEvalsError(Exception):
-    """Base class of all errors that rag_evals raises on purpose."""
+    """Base class of every error that rag_evals raises deliberately."""
 
 
 class ConfigurationError(RagEvalsError):
@@ -62,27 +62,27 @@ class UnknownBatchError(ConfigurationError):
 
 
 class UnknownNameError(ConfigurationError):
-    """A name is unknown; the message suggests the closest known one."""
+    """A name is not recognised; the message suggests the closest valid name."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str]) -> "UnknownNameError":
-        """Build the message from the unknown name and the known ones."""
+        """Build the message from the unknown name and the valid names."""
         names = sorted(known)
         nearest = difflib.get_close_matches(name, names, n=1)
         hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-        return cls(f"no {kind} {name!r}; {hint}there are: {', '.join(names)}")
+        return cls(f"no {kind} {name!r}; {hint}available: {', '.join(names)}")
 
 
 class UnknownArgumentError(ConfigurationError, TypeError):
-    """A function has no argument with this name; the message suggests the right one."""
+    """A function has no argument with this name; the message suggests the closest one."""
 
     @classmethod
     def of(
         cls, function: str, name: str, meant: str | None, known: Iterable[str]
     ) -> "UnknownArgumentError":
-        """Build the message from the unknown argument and the known ones."""
+        """Build the message from the unknown argument and the valid arguments."""
         hint = f"did you mean {meant}=? " if meant else ""
-        return cls(f"{function}() has no argument {name!r}; {hint}it takes {', '.join(known)}")
+        return cls(f"{function}() has no argument {name!r}; {hint}it accepts {', '.join(known)}")
 
 
 class FixedGraderError(ConfigurationError, AttributeError):
@@ -133,7 +133,7 @@ class RunInterruptedError(RagEvalsError):
 
 
 class PendingError(RagEvalsError):
-    """A request is in a batch or waiting for the next one; its row is graded later.
+    """A request is in a batch or waiting for the next batch; its row is graded later.
 
     Attributes:
         endpoint: The judge, such as `openai/gpt-4o-mini`.
@@ -147,7 +147,7 @@ class PendingError(RagEvalsError):
 
 
 class NotScorableError(RagEvalsError):
-    """There is nothing to grade, so the sample has no score; summaries count each `reason`."""
+    """There is nothing to grade, so the sample has no score; summaries count rows by `reason`."""
 
     def __init__(self, reason: NotScorableReason) -> None:
         super().__init__(reason)
@@ -175,9 +175,9 @@ class GradingError(RagEvalsError):
 
 
 class VerifierError(GradingError):
-    """A verifier failed on a row, so none of its verdicts count.
+    """A verifier failed on a row, so none of its verdicts are used.
 
-    It returned the wrong number of verdicts, a support outside 0 to 1 or an unknown chunk id; a
+    It returned the wrong number of verdicts, a support outside 0 to 1 or an invalid chunk id; a
     statement left a classifier no room for context; or the model failed on its device.
     """
 
@@ -219,4 +219,4 @@ class JudgeUnreachableError(JudgeUnavailableError):
 
 
 class JudgeRejectedError(GradingError):
-    """The endpoint rejects all such requests: wrong key, unknown model or unsupported schema."""
+    """The endpoint rejects every request: wrong key, unknown model or unsupported schema."""

@@ -1,8 +1,8 @@
-"""One table of claims: the answer and the reference, compared with the chunks and each other.
+"""A table of claims: compares the answer and the reference with the chunks and each other.
 
 Each row is a claim from the answer or the reference. The columns are the chunks and the other text:
 the reference for the answer's claims, and the answer for the reference's claims. The table is
-filled in once per sample, and code computes all metrics from it.
+filled in once per sample, and every metric is computed from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,9 +46,9 @@ from rag_evals.text import language_in, plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
-# Two claims contradict each other only if they share at least this much of the shorter one.
+# Claims contradict each other only if they share at least this fraction of the shorter claim.
 _SAME_SUBJECT = 0.5
-# A reason refers to the other text as chunk 0.
+# In a verifier's reasons, the other text is called chunk 0.
 _ONLY_CHUNK = {
     "any chunk": "{english}",
     "no chunk shares": "nothing in {english} shares",
@@ -72,12 +72,12 @@ class ComparedText(ByStatement):
 
 
 class MatrixClaim(JudgeModel):
-    """A claim, and what supports or contradicts it.
+    """A claim, with the sources that support or contradict it.
 
     Attributes:
-        is_in_other: True if the other text says the same; None if there is no other text.
-        is_contradicted: True if the other text says something else on the same subject.
-        fault: Why the claim is unverified; None if it is not.
+        is_in_other: True if the other text supports the claim; None if there is no other text.
+        is_contradicted: True if the other text makes a different claim about the same subject.
+        fault: Why the claim is unverified; otherwise None.
     """
 
     statement: str
@@ -155,17 +155,17 @@ class MatrixResult(Result):
 
     @property
     def relevant_chunks(self) -> list[bool]:
-        """For each chunk, in order, whether it supports one of the reference's claims."""
+        """Whether each chunk, in order, supports at least one of the reference's claims."""
         return self._support_any(self.reference_claims or ())
 
     @property
     def chunk_precision(self) -> float | None:
-        """Share of the chunks that support one of the reference's claims."""
+        """Share of the chunks that support at least one of the reference's claims."""
         return _share(self.relevant_chunks) if self.reference_claims else None
 
     @property
     def chunk_use(self) -> float | None:
-        """Share of the chunks that support one of the answer's claims."""
+        """Share of the chunks that support at least one of the answer's claims."""
         return _share(self._support_any(self.claims)) if self.claims else None
 
     @property
@@ -203,7 +203,7 @@ class MatrixResult(Result):
 
     @property
     def noise_sensitivity_irrelevant(self) -> float | None:
-        """Share of the answer's claims supported by irrelevant chunks only, not the reference."""
+        """Share of the answer's claims supported only by irrelevant chunks, not the reference."""
         return self._against_reference(
             lambda one: bool(one.chunk_ids) and not self._is_of_relevant(one)
         )
@@ -254,7 +254,7 @@ class MatrixResult(Result):
         return None if self.chunk_count is None else _share(counts)
 
     def _of_ranks(self, number: float | None) -> float | None:
-        # If no chunk supports the reference, retrieval failed, so the metric is 0 and not None.
+        # If no chunk supports the reference, retrieval failed, so the metric is 0 rather than None.
         return (number or 0.0) if self.reference_claims and self.chunk_count is not None else None
 
     def _against_reference(self, counts: Callable[[MatrixClaim], bool]) -> float | None:
@@ -281,13 +281,13 @@ def _share_in_other(rows: Iterable[MatrixClaim]) -> float | None:
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
-    """Asks about the answer in one call, and about the reference, if there is one, in another.
+    """Asks about the answer in one call and, if there is a reference, about that in a second call.
 
-    In each call, the other text is the last source, so replies look like those for Faithfulness.
+    Each call passes the other text as the last source, so replies look like those of Faithfulness.
 
     Args:
         prompt: Instructions for samples that have a reference; None uses the shipped prompt.
-        beta: Weight of recall relative to precision in the score, above 0.
+        beta: Weight of recall relative to precision in the score; greater than 0.
         options: See `PromptOptions`.
 
     Attributes:
@@ -367,7 +367,7 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
 
 
 def given(text: str | None) -> str | None:
-    """Return None for a blank text."""
+    """Return the text, or None if it is blank."""
     return text if text and text.strip() else None
 
 
@@ -389,7 +389,7 @@ def _judged(one: ComparedStatement, count: int, has_other: bool) -> MatrixClaim:
 class VerifiedMatrix(VerifiedFaithfulness):
     """Verifies each sentence of both texts against the chunks and the other text.
 
-    A local verifier also checks each chunk separately; a judge cites the supporting chunks.
+    A local verifier also checks the chunks one by one; a judge cites the supporting chunks.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*VerifiedFaithfulness.shapes, "_grader")
@@ -489,7 +489,7 @@ def _verified(
 
 
 def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
-    """Mark pairs of claims about the same subject, each missing from the other text."""
+    """Mark claims as contradicted if they share a subject but are not in each other's text."""
     if len(rows) < 2:
         return
     unsaid = [[one for one in side if not one.is_in_other] for side in rows]

@@ -1,4 +1,4 @@
-"""Does the answer decline if, and only if, the context does not answer the question?"""
+"""Checks that the answer declines if, and only if, the context does not answer the question."""
 
 from typing import ClassVar, Literal
 
@@ -17,7 +17,7 @@ Cell = Literal[
     "needless_abstention",
     "right_abstention",
 ]
-"""The five outcomes: answerable or not, answered or declined, or partly both."""
+"""The outcome, given whether the question was answerable and whether it was answered."""
 
 _Degree = Literal["no", "partly", "yes"]
 
@@ -78,7 +78,7 @@ class AbstentionResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """Each type of error, out of the rows in which it can occur."""
+        """Errors by type, out of the rows in which they can occur."""
         if self.answerable.label == "yes":
             return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
         return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}

@@ -1,4 +1,4 @@
-"""Does each cited chunk support the sentence that cites it? For answers with marks such as [1]."""
+"""Checks that each cited chunk supports the citing sentence, for answers with marks such as [1]."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
@@ -108,7 +108,7 @@ class CitationFaithfulnessResult(Result):
     @property
     def warnings(self) -> list[str]:
         return [
-            f"citation [{c.number}] of sentence {c.sentence_id} leads to no chunk"
+            f"citation [{c.number}] in sentence {c.sentence_id} does not match any chunk"
             for c in self.citations
             if c.chunk_id is None
         ]
@@ -120,10 +120,10 @@ class CitationFaithfulnessResult(Result):
 
 
 class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
-    """Finds the citations; the judge then decides whether each chunk supports its sentence.
+    """Finds the citations, and asks the judge whether each cited chunk supports its sentence.
 
     Attributes:
-        first_number: The number that refers to the first chunk.
+        first_number: The citation number of the first chunk.
     """
 
     shapes = (*JudgedGrader.shapes, "first_number")
@@ -139,7 +139,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         return self._copy_with(first_number=first_number)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
-        """Ask about the citations whose chunk exists; if there are none, make no call."""
+        """Ask about citations of existing chunks; if there are none, make no call."""
         require_fields(sample, self.requires)
         citing = citing_sentences(sample.answer or "")
         sentences = [sentence.text for sentence in citing]
@@ -160,7 +160,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         )
 
     def _citations(self, sentences: Sequence[CitingSentence], chunk_count: int) -> list[Citation]:
-        """Return the citations; until the judge is asked, none is supported."""
+        """Return the citations, all marked as unsupported until the judge replies."""
         found = []
         for sentence_id, sentence in enumerate(sentences):
             for number in sentence.numbers:

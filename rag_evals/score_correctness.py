@@ -1,4 +1,4 @@
-"""Is the answer correct? Compares its claims with the reference's, in both directions."""
+"""Answer correctness: compares the answer's claims with the reference's, in both directions."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,7 +10,7 @@ __all__ = ["AnswerCorrectness", "AnswerCorrectnessResult", "CorrectnessGrader"]
 
 
 class AnswerCorrectnessResult(MatrixResult):
-    """The claims shared by answer and reference, and those found in only one of them."""
+    """The claims shared by the answer and the reference, and those found in only one of them."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "reference")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -42,7 +42,7 @@ class AnswerCorrectnessResult(MatrixResult):
 
 
 class CorrectnessGrader(MatrixGrader[AnswerCorrectnessResult]):
-    """Compares answer and reference; accepts the arguments of `MatrixGrader`."""
+    """Compares the answer with the reference; accepts the arguments of `MatrixGrader`."""
 
     shipped = "score_correctness"
     result_model = AnswerCorrectnessResult

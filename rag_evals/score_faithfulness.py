@@ -1,4 +1,4 @@
-"""Does the context support the answer? Statement by statement, with chunk ids."""
+"""Faithfulness: checks whether the context supports each statement, and cites the chunks."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ __all__ = ["Faithfulness", "FaithfulnessResult", "StatementEvaluation"]
 
 class _Faithfulness(ContextEvaluation[FaithfulnessResult]):
     def _verified_form(self, verifier: Verifier) -> "VerifiedFaithfulness":
-        # Keeps the import of the package fast; most graders ask a judge.
+        # Imported here to keep the package's import fast; most graders call a judge.
         from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 
         return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)

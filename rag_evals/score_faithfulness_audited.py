@@ -59,7 +59,7 @@ VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
 AuditedVerdict = VerdictOfThree | Literal["unverified"]
 """A verdict in a result; `unverified` if no valid quote supports the judge's verdict."""
 
-# A reply quotes few chunks, and each is looked up several times.
+# A reply quotes few chunks, and each one is searched several times.
 _quotable = lru_cache(maxsize=32)(Quotable)
 _WISHES = {
     "absent": "copy the chunk's own words, whole words only",
@@ -70,7 +70,7 @@ _WISHES = {
 
 
 class ClaimedQuote(JudgeModel):
-    """A quote that decides a statement, as the judge copied it."""
+    """A quote cited as evidence for a verdict, as the judge copied it."""
 
     chunk_id: ChunkId = Field(description="The chunk's id, as given.")
     quote: str = Field(
@@ -93,7 +93,7 @@ class ClaimedQuote(JudgeModel):
 
 
 class AuditedClaim(JudgeModel):
-    """One claim of the answer with its sentences and verdict."""
+    """A claim from the answer, with its sentences and verdict."""
 
     sentence_ids: list[SentenceId] = Field(
         description="Ids of the sentences that the claim comes from."
@@ -132,7 +132,7 @@ class AuditedClaim(JudgeModel):
 
 
 class AuditReply(JudgeModel):
-    """Every sentence of the answer, with its claims or marked as claiming nothing."""
+    """Every sentence of the answer, with its claims or marked as having none."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)
@@ -167,7 +167,7 @@ class AuditedStatement(StatementEvaluation):
     """A statement from the answer with its verdict and the quotes found in the chunks.
 
     Attributes:
-        sentence_ids: Indexes of the answer's sentences that it comes from.
+        sentence_ids: Indexes of the answer's sentences that the statement comes from.
         verdict: `unverified` if no valid quote supports the judge's verdict.
         evidence: Quotes found in the chunks; empty for `not_in_context`.
     """
@@ -196,7 +196,7 @@ class AuditedStatement(StatementEvaluation):
 
 
 class AuditedFaithfulnessResult(FaithfulnessResult):
-    """The statements, supported or contradicted by the context, with quotes."""
+    """The answer's statements, with verdicts and quotes."""
 
     # Lists are invariant, but these results contain only this type of statement.
     statements: list[AuditedStatement]  # type: ignore[assignment]
@@ -260,7 +260,7 @@ def _fault_of(claimed: ClaimedQuote, chunks: Sequence[str]) -> _Fault | None:
 
 
 def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quote]:
-    """Locate quotes in their chunks; one with gaps yields several spans, an invalid one none."""
+    """Locate valid quotes in their chunks; a quote with gaps yields several spans."""
     return [
         Quote(chunk_id=claimed.chunk_id, start=span.start, end=span.end, text=span.text)
         for claimed in evidence
@@ -270,7 +270,7 @@ def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quo
 
 
 def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
-    """Return why the verdict lacks evidence, in the statement's language; None if it has some."""
+    """Return why the verdict lacks evidence, in the statement's language; None if it does not."""
     if claim.verdict == "not_in_context":
         return None
     say = phrases("ru" if has_russian(claim.statement) else "en")

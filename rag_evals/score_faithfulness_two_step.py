@@ -1,4 +1,4 @@
-"""Does the context support the answer? Extracts its statements first, then verifies each one."""
+"""Two-step faithfulness: extracts the answer's statements first, then verifies each one."""
 
 from rag_evals.grading import (
     VerifiedFaithfulness,
@@ -23,6 +23,6 @@ TwoStepFaithfulness = VerifiedFaithfulness(
 HHEMFaithfulness = VerifiedFaithfulness(
     verifier=ClassifierVerifier(HHEM),
     name="faithfulness_hhem",
-    description="Is every statement supported? Decided by HHEM-2.1-Open, locally.",
+    description="Is every statement supported? Judged locally by HHEM-2.1-Open.",
 )
 """The share of the answer's statements that HHEM-2.1-Open finds supported; runs locally."""

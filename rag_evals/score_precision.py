@@ -1,4 +1,4 @@
-"""Is each retrieved chunk relevant to the question? One label per chunk."""
+"""Chunk precision: labels each retrieved chunk as relevant to the question or not."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""All metrics for a RAG row from one table, and a diagnosis: retrieval, answer or both."""
+"""All metrics for a RAG row from one table, and a diagnosis of retrieval and the answer."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ Diagnosis = Literal[
     "from a chunk, not in the reference",
     "right but not from the sources",
 ]
-"""Faults in the reference's claims, then in the answer's; the first found is the diagnosis."""
+"""Faults in the reference's claims, then in the answer's; the first match is the diagnosis."""
 
 # Lower is better, so the score is 1 minus the metric.
 _FAULTS = (
@@ -67,14 +67,14 @@ class RagResult(MatrixResult):
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """The first fault, in retrieval before the answer; None if there is no fault."""
+        """The first fault, checking retrieval before the answer; None if there is no fault."""
         labels = self._labels()
         return next((one for one in get_args(Diagnosis) if labels[one]), None)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         fault = self.diagnosis
-        # It summarizes the claims, so it has no verdict.
+        # The diagnosis summarises the claims, so it has no verdict.
         first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 

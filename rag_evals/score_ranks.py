@@ -15,7 +15,7 @@ __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 
 
 class RetrievalRanksResult(Result):
-    """The retrieved chunk ids, best first, and the relevant ones; only the first k count."""
+    """The retrieved chunk ids, best first, and the relevant ids; `k` limits the metrics at k."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
 
@@ -26,7 +26,7 @@ class RetrievalRanksResult(Result):
 
     @property
     def relevant(self) -> list[bool]:
-        """For each id in `ids`, whether it is relevant."""
+        """Whether each id in `ids` is relevant."""
         return [one in self.relevant_ids for one in self.ids]
 
     @property
@@ -73,7 +73,7 @@ class RanksGrader(Grader[RetrievalRanksResult]):
     """
 
     shapes: ClassVar[tuple[str, ...]] = ("k",)
-    description = "Did the search find the relevant chunks, and first?"
+    description = "Did the search find the relevant chunks and rank them first?"
     requires: tuple[SampleField, ...] = ("context",)
     result_model = RetrievalRanksResult
     judge_rounds = 0
@@ -103,7 +103,7 @@ class RanksGrader(Grader[RetrievalRanksResult]):
         has_ids = any(one is not None for one in named)
         ids = [str(n if one is None else one) for n, one in enumerate(named)]
         oddities = [
-            f"{what} ids come twice; the first counts"
+            f"duplicate {what} ids; only the first is used"
             for what, given in (("chunk", ids), ("relevant", list(sample.relevant_ids)))
             if len(set(given)) < len(given)
         ]

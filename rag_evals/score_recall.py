@@ -1,4 +1,4 @@
-"""Does the context support the reference answer? Graded statement by statement."""
+"""Context recall: checks whether the context supports each statement in the reference."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""Does the answer address the question? Three aspects, each rated no, partly or yes."""
+"""Answer relevance: rates three aspects of the answer as no, partly or yes."""
 
 from statistics import fmean
 from typing import ClassVar, Literal
@@ -35,7 +35,7 @@ class AspectEvaluation(JudgeModel):
 
 
 class AnswerRelevanceResult(Result):
-    """How well the answer addresses the question, whether it is true or not."""
+    """How well the answer addresses the question, regardless of whether it is true."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
     accepts: ClassVar[tuple[SampleField, ...]] = ()

@@ -39,7 +39,7 @@ def test_an_unknown_name_gets_the_nearest_one() -> None:
 
     assert str(error) == (
         "no grader 'faithfulnes'; did you mean 'faithfulness'? "
-        "there are: chunk_precision, faithfulness"
+        "available: chunk_precision, faithfulness"
     )
 
 

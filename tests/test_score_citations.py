@@ -43,7 +43,7 @@ def test_each_citation_is_decided_against_its_own_chunk(scripted: Start) -> None
     assert result.citations[1].reasoning == "r1"
     assert result.score == pytest.approx(1 / 3)
     assert result.uncited_sentence_ids == [2]
-    assert result.warnings == ["citation [7] of sentence 1 leads to no chunk"]
+    assert result.warnings == ["citation [7] in sentence 1 does not match any chunk"]
     assert result.tallies == {"sentences with citations": (2, 3)}
 
 

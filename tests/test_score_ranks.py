@@ -41,8 +41,8 @@ def test_every_number_counts_what_was_not_found() -> None:
     [
         ([], ["a"], 0.0, []),
         (["a"], ["z"], 0.0, []),
-        (["a", "a", "b"], ["a"], 1.0, ["chunk ids come twice; the first counts"]),
-        (["a", "b"], ["a", "a"], 1.0, ["relevant ids come twice; the first counts"]),
+        (["a", "a", "b"], ["a"], 1.0, ["duplicate chunk ids; only the first is used"]),
+        (["a", "b"], ["a", "a"], 1.0, ["duplicate relevant ids; only the first is used"]),
         ([7, 8], [7], 1.0, []),
         (["a"], '["a"]', 1.0, []),
         (["a"], "a", 1.0, []),

@@ -24,17 +24,17 @@ COMMANDS = {
     "grade": "Grade every row of a file, and store the outcomes in a run folder.",
     "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
     "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.",
-    "report": "Show a run: scores with their intervals, bands, and every row with its evidence.",
+    "report": "Show a run: scores with confidence intervals, bands, and rows with their evidence.",
     "show": "Show one row of a run: the answer, and each verdict with its reason and evidence.",
     "view": "View runs in the browser: a list, scores over time, rows, comparisons and labels.",
     "export": "Export a run as a table: the data's columns, scores, bands, and unsupported parts.",
     "merge": "Merge the parts of a run, so that report, compare and correct cover the whole run.",
-    "compare": "Compare two runs row by row: the difference, its interval, and whether "
-    "chance explains it.",
+    "compare": "Compare two runs row by row: the difference, its confidence interval, and its "
+    "significance.",
     "judge": "Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
     "graders": "List the graders: what they measure, which fields they need, and which run "
     "without a model.",
-    "batch": "Watch and collect the batches started by grade --batch.",
+    "batch": "Monitor and collect the batches started by grade --batch.",
     "prompts": "Show, copy and check prompts.",
 }
 """The help line of each command, in display order."""
@@ -51,18 +51,18 @@ FILES = {
     "batch": "grade",
     "graders": "prompts",
 }
-"""The module of each command whose name differs from its module's."""
+"""Modules of the commands that are not named after their module."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name, each loaded when it is looked up."""
+    """Commands by name, each loaded when it is looked up."""
 
     def __getitem__(self, name: str) -> Any:
         return _load(self.data[name])
 
 
 class _LoadingGroup(TyperGroup):
-    # Any: the base class's arguments have no public type.
+    # Any: the types of the base class's arguments are not public.
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": _Commands({name: name for name in COMMANDS})})
 
@@ -90,7 +90,7 @@ def _load(name: str) -> Any:
 app = typer.Typer(
     name="rag-evals",
     cls=_LoadingGroup,
-    help="Grade RAG answers: which statements do their sources support?",
+    help="Grade RAG answers: check which statements their sources support.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_show_locals=False,  # locals would show chunk texts and keys
@@ -112,8 +112,8 @@ def _main(
     ] = False,
     _debug: Annotated[
         bool,
-        # Listed for the help only: `run` removes it from the command line before typer sees it.
-        typer.Option("--debug", help="Show an error's traceback; accepted anywhere."),
+        # Declared only for the help: `run` removes it from the command line before typer sees it.
+        typer.Option("--debug", help="Show the traceback of an error; accepted anywhere."),
     ] = False,
 ) -> None: ...
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rag_evals.core import Sample
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
-# Providers cache the start of a prompt for minutes, in which this many rows can be graded.
+# Providers cache prompt prefixes for minutes, long enough to grade about this many rows.
 _WINDOW_ROWS = 256
 
 
@@ -25,7 +25,7 @@ class Row(NamedTuple):
 
 
 class Cells(dict[str, Any]):
-    """A table row, whose numbers may be meant as text."""
+    """A table row whose numbers may represent text."""
 
     def text(self, value: object) -> object:
         """Return a number as text, such as "1987", and any other value unchanged."""
@@ -33,18 +33,18 @@ class Cells(dict[str, Any]):
             return value
         if isinstance(value, Integral):
             return str(int(value))
-        # Missing cells turn a column of integers into floats. Spreadsheets have 15 digits.
+        # Missing cells turn a column of integers into floats. Spreadsheets store 15 digits.
         if isinstance(value, Real) and math.isfinite(value):
             return f"{float(value):.15g}"
         return value
 
 
 class NumberedSample(NamedTuple):
-    """A data row, ready for a grader.
+    """A data row that is ready for a grader.
 
     Attributes:
         position: Position in the data, from 0.
-        sample_id: The row's own id, else a hash of its content; for an unreadable row without an
+        sample_id: The id in the row, else a hash of its content; for an unreadable row without an
             id, its position, such as `row-7`.
         sample: The sample, or the error in the row.
         columns: The row's other columns, used for groups and labels; empty for a `Sample`.
@@ -64,7 +64,7 @@ class NumberedSample(NamedTuple):
 
 
 def in_windows(numbered: Iterator[NumberedSample]) -> Iterator[NumberedSample]:
-    """Move rows with equal contexts next to each other, within small windows."""
+    """Move rows with identical contexts next to each other, within small windows."""
     while window := list(islice(numbered, _WINDOW_ROWS)):
         groups: dict[tuple[str, ...], list[NumberedSample]] = {}
         for row in window:
@@ -81,7 +81,7 @@ def check_header(header: Sequence[object], where: str = "the table") -> None:
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
-"""A column, a dotted path into one, or a function of the row; None means the usual names."""
+"""A column, a dotted path into one, or a function of the row; None uses the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "input", "вопрос"),
@@ -115,23 +115,23 @@ _TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("record_id", "context.span_id"),
 }
 """Column names of LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, used if a
-row has none of the usual names of a field."""
+row has no column with a usual name for the field."""
 
 _MISSING = object()
-# Fields that are contained in turns.
+# Fields that turns contain.
 _OF_TURNS = frozenset({"question", "answer", "context"})
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnMap:
-    """Where each field of a sample comes from.
+    """Maps the fields of a sample to their sources in a row.
 
-    `"a.b"` is the key `"a.b"` if the row has it, else a path. None means the usual names.
+    `"a.b"` refers to the key `"a.b"` if the row has one, else to a path. None uses the usual names.
 
     Attributes:
         question: Source of the question.
         answer: Source of the answer.
-        context: Source of the chunks; a single text becomes one chunk.
+        context: Source of the chunks; a single string becomes one chunk.
         reference: Source of the correct answer.
         id: Source of the row id.
         language: Source of the language code.
@@ -151,7 +151,7 @@ class ColumnMap:
 
     @classmethod
     def of(cls, columns: "Columns") -> "ColumnMap":
-        """Make a map from a mapping; return a map unchanged."""
+        """Create a map from a mapping; return a `ColumnMap` unchanged."""
         if columns is None or isinstance(columns, ColumnMap):
             return columns or cls()
         if not isinstance(columns, Mapping):
@@ -189,7 +189,7 @@ class ColumnMap:
         return cls(**sources)
 
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
-        """Make a sample from a row.
+        """Create a sample from a row.
 
         Each required field must have a column; its value may be empty.
 
@@ -208,7 +208,7 @@ class ColumnMap:
         return Sample(**values)
 
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Return the column of each field found in the row."""
+        """Return the column used for each field found in the row."""
         found: dict[str, str] = {}
         for name in USUAL_NAMES:
             source = getattr(self, name)
@@ -219,7 +219,7 @@ class ColumnMap:
         return found
 
     def id_in(self, row: Mapping[str, Any]) -> str | None:
-        """Return the row's own id, or None if it has no readable id."""
+        """Return the id in the row, or None if there is no readable id."""
         try:
             value = self._value(row, "id", frozenset())
         except DataError:
@@ -263,7 +263,7 @@ class ColumnMap:
         ]
         if len(found) > 1:
             both = " and ".join(map(repr, found))
-            raise DataError(f"{both} could both be {name!r}; say which, as in {name}={found[0]}")
+            raise DataError(f"{both} could both be {name!r}; specify one, as in {name}={found[0]}")
         return found[0] if found else None
 
     def _value(self, row: Mapping[str, Any], name: str, required: frozenset[str]) -> Any:
@@ -300,12 +300,12 @@ Columns = ColumnMap | Mapping[str, ColumnSource] | None
 
 @lru_cache(maxsize=256)
 def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
-    """Return, for each field, the columns that have one of its usual names."""
+    """For each field, return the columns that have one of its usual names."""
     by_name: dict[str, list[str]] = {}
     for column in columns:
         by_name.setdefault(str(column).strip().lstrip("\ufeff").casefold(), []).append(column)
     if "retrieval_context" in by_name:
-        by_name.pop("context", None)  # In deepeval's rows this is the ideal context.
+        by_name.pop("context", None)  # In deepeval's rows, `context` is the ideal context.
     return {
         field: [column for name in names for column in by_name.get(name, ())]
         or [column for name in _TOOL_NAMES.get(field, ()) for column in by_name.get(name, ())]
@@ -314,7 +314,7 @@ def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 
 def _id_text(value: Any) -> Any:
-    """Return a whole number as text, such as 7, or 7.0 from a spreadsheet."""
+    """Return a whole number, such as 7 or a spreadsheet's 7.0, as text."""
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     return str(int(value)) if whole else value
 
@@ -324,7 +324,7 @@ _NOTHING = frozenset({"NaN", "nan", "None", "NULL", "null", "<NA>", "NaT"})
 
 
 def _is_empty(value: Any, *, words: bool = False) -> bool:
-    """True for NaN, NaT and NA, and, if `words`, for their names."""
+    """True for NaN, NaT and NA and, if `words` is True, for their names."""
     if isinstance(value, str):
         return words and len(value) < 20 and value.strip() in _NOTHING
     if isinstance(value, float):

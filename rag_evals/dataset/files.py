@@ -29,7 +29,7 @@ def required_module(name: str, extra: str, purpose: str) -> Any:
     library = name.partition(".")[0]
     if find_spec(library) is None:
         raise MissingExtraError(
-            f"{library} is not installed, which is needed to {purpose}: "
+            f"{library} is needed to {purpose}, but is not installed: "
             f"pip install 'rag-evals[{extra}]'"
         )
     return import_module(name)
@@ -42,7 +42,7 @@ class DataFile:
     Attributes:
         path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
             standard input, or a URL such as `"hf://datasets/NAME/FILE.parquet"`.
-        sheet: Name of an Excel sheet; None means the only one.
+        sheet: Name of an Excel sheet; None uses the only sheet.
         encoding: Encoding of a CSV or TSV file; None detects it.
         delimiter: Delimiter of a CSV file; None detects it from the header.
     """
@@ -60,7 +60,7 @@ class Opened:
     Attributes:
         file: The stream of bytes.
         path: Path to show in messages.
-        options: Options for reading it.
+        options: Options for reading the file.
         limit: Maximum number of bytes to read at once.
         wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
     """
@@ -72,7 +72,7 @@ class Opened:
     wanted: Iterator[int] | None = None
 
     def wants(self) -> bool:
-        """True if the next row is wanted. Call it once per row, before parsing."""
+        """True if the next row is wanted. Call this once per row, before parsing."""
         return self.wanted is None or bool(next(self.wanted, 0))
 
     def __iter__(self) -> Iterator[bytes]:
@@ -167,7 +167,7 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
 def read_csv(file: Opened) -> Iterator[Row]:
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
-    # A cell may be a whole context, but csv's default limit is 128 kB. A character takes 4 bytes.
+    # A cell may be a whole context, but csv's limit is 128 kB. A character has up to 4 bytes.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
@@ -187,7 +187,7 @@ def read_csv(file: Opened) -> Iterator[Row]:
                 continue
             if len(cells) != len(header):
                 raise DataError(
-                    f"{where}, {place}: {len(cells)} cells, the header has {len(header)}; "
+                    f"{where}, {place}: {len(cells)} cells, but the header has {len(header)}; "
                     f"columns are {', '.join(header)}"
                 )
             if file.wants():
@@ -211,7 +211,7 @@ def _columns(header: str, delimiter: str) -> int:
     try:
         return len(next(csv.reader([header], delimiter=delimiter), []))
     except csv.Error:
-        return 0  # reading the file raises the error
+        return 0  # the error is raised when the file is read
 
 
 def _cell(cell: str) -> Any:
@@ -229,7 +229,7 @@ def _cell(cell: str) -> Any:
 def _decoded(file: Opened) -> Iterator[str]:
     encoding = file.options.encoding
     if encoding is None:
-        peek = cast("io.BufferedReader", file.file).peek  # gzip's files have it too
+        peek = cast("io.BufferedReader", file.file).peek  # gzip's files also have it
         has_mark = peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         if not has_mark:
             return _in_utf8_or_older(file)
@@ -238,7 +238,7 @@ def _decoded(file: Opened) -> Iterator[str]:
         codec = codecs.lookup(encoding)
     except LookupError:
         raise ConfigurationError(
-            f"encoding {encoding!r} is unknown; expected one such as utf-8, utf-16 or cp1251"
+            f"encoding {encoding!r} is unknown; expected an encoding such as utf-8 or cp1251"
         ) from None
     if codec.name.startswith(("utf-16", "utf-32")):
         return _wide_lines(file, encoding)
@@ -281,10 +281,10 @@ def _guessed(numbered: Sequence[tuple[int, bytes]]) -> str:
     return "UTF-8"
 
 
-@cache  # files are read twice: to be checked, and to be graded
+@cache  # files are read twice, for checking and for grading
 def _report_guess(path: Path, encoding: str) -> None:
     logging.getLogger(__name__).warning(
-        "%s: not UTF-8, read as %s; name another encoding with --encoding", path, encoding
+        "%s: not UTF-8, read as %s; specify another encoding with --encoding", path, encoding
     )
 
 
@@ -313,5 +313,5 @@ def _not_in_encoding(
         where += f", byte {error.start}"
     return DataError(
         f"{where}: not {encoding} (byte {error.object[error.start]:#04x}); save the file as UTF-8, "
-        "or name its encoding, as in --encoding cp1251"
+        "or specify its encoding, as in --encoding cp1251"
     )

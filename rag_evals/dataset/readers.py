@@ -1,4 +1,4 @@
-"""Rows of a path: a file of any type, a folder of Parquet files, a pattern, "-" or a URL."""
+"""Reading rows from a path: a file, a folder of Parquet files, a pattern, "-" or a URL."""
 
 import atexit
 import glob
@@ -54,7 +54,7 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
         wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
 
     Raises:
-        DataError: The file is missing, empty, broken, or of an unsupported type.
+        DataError: The file is missing, empty, corrupt, or of an unsupported type.
         ConfigurationError: A library needed for this file type is not installed.
     """
     options = file if isinstance(file, DataFile) else DataFile(file)
@@ -169,7 +169,7 @@ def _fetched(address: str, options: DataFile) -> Located:
             system.get_file(name, str(files[-1]))
     except ImportError as error:
         raise ConfigurationError(f"{address!r} cannot be read: {error}") from error
-    except Exception as error:  # each store raises its own
+    except Exception as error:  # each file system raises its own errors
         said = " ".join(str(error).split()) or type(error).__name__
         raise DataError(f"{address!r} cannot be read: {said}") from error
     if not files:

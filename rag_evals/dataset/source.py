@@ -1,4 +1,4 @@
-"""The samples of a run: a file is checked in full first, other rows one at a time."""
+"""The samples of a run: files are checked in full first, other data one row at a time."""
 
 import hashlib
 import sys
@@ -33,8 +33,8 @@ class CheckedFile:
     Attributes:
         count: Number of rows to grade.
         data_hash: Hash of ids and contents, in order.
-        taken: The column used for each field, over all rows.
-        columns: The columns of all rows.
+        taken: The columns used for each field in any row.
+        columns: The columns found in any row.
     """
 
     count: int
@@ -44,11 +44,11 @@ class CheckedFile:
 
 
 class KeptCheck(BaseModel, frozen=True):
-    """A stored check, valid as long as no byte of the file changes.
+    """The stored result of a check, valid as long as no byte of the file changes.
 
     Attributes:
         reading: Hash of how the file was read: columns, limit, file type, library version.
-        content: Hash of all bytes of the file.
+        content: Hash of the file's bytes.
         checked: Result of the check.
     """
 
@@ -83,7 +83,7 @@ class FileData:
         self.kept_check: KeptCheck | None = None
 
     def check(self, kept: Iterable[KeptCheck] = ()) -> CheckedFile:
-        """Read every row before any is paid for, unless a stored check is for the same bytes."""
+        """Check every row before any is graded, unless a stored check covers the same bytes."""
         reading, files = self._reading(), self._located.files
         self._marks = _marks_of(files)
         content = None if reading is None else _content_of(files)
@@ -93,14 +93,14 @@ class FileData:
             checked = self.kept_check.checked
         else:
             checked = self._check_rows()
-            # If the file was written to in the meantime, it was not checked in full.
+            # A file that was modified in the meantime was not checked in full.
             if reading is not None and content is not None and content == _content_of(files):
                 self.kept_check = KeptCheck(reading=reading, content=content, checked=checked)
         self._hashes = [checked.data_hash]
         return checked
 
     def _check_rows(self) -> CheckedFile:
-        # Hashes as numbers, not text, because a million ids must fit in memory.
+        # The hashes are integers rather than text, because a million ids must fit in memory.
         seen, rows = Places(), 0
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
@@ -108,7 +108,7 @@ class FileData:
         for place, row, sample in self._read():
             sample_id = sample.id or sample.content_hash()
             if seen.first(_short_hash(sample_id), rows) != rows:
-                why = "" if sample.id else " (made from their content: the rows are the same)"
+                why = "" if sample.id else " (a hash of their content: the rows are identical)"
                 raise DuplicateIdError(
                     f"{str(self.path)!r}, {place}: an earlier row has the same id "
                     f"{sample_id!r}{why}"
@@ -158,7 +158,7 @@ class FileData:
         is_same = self._hashes[0] == self._hashes[-1]
         if not (self.has_same_content() if self._read_partly else is_same):
             raise DataError(
-                f"{str(self.path)!r} changed while it was read; "
+                f"{str(self.path)!r} changed while it was being read; "
                 "run the command again when the file is complete"
             )
 
@@ -174,7 +174,7 @@ class FileData:
                 yield NumberedSample(next(places), sample_id, sample, others, fingerprint)
         except DataError as error:
             raise type(error)(
-                f"{error}; the file was valid when it was checked, so it changed since"
+                f"{error}; the file was valid when it was checked, so it has changed since"
             ) from error
         self._hashes.append(digest.hexdigest())
 
@@ -214,7 +214,7 @@ class RowData:
                 yield numbered
 
     def number(self, index: int, row: object) -> NumberedSample:
-        """Convert a row; unlike in iteration, its id may be a duplicate."""
+        """Convert a row without checking that its id is unique."""
         fields = None if isinstance(row, Sample) else row_of(row)
         others = {} if fields is None else self.columns.others(fields)
         try:
@@ -231,7 +231,7 @@ class RowData:
         rows = iter(self.rows)
         first = next(rows, None)
         if rows is self.rows and first is not None:
-            self.rows = chain([first], rows)  # it can be read once only
+            self.rows = chain([first], rows)  # an iterator can be read only once
         if first is not None:
             self._require_columns_of(first)
 
@@ -245,7 +245,7 @@ class RowData:
         except MissingColumnError:
             raise
         except DataError:
-            pass  # an error of this row only; it becomes the row's outcome
+            pass  # affects only this row, and is reported in the row's outcome
 
     def _sample(self, row: object, fields: Mapping[str, Any] | None) -> Sample:
         if isinstance(row, Sample):
@@ -286,12 +286,12 @@ def data_from(
 
 
 def _count_of(data: object, limit: int | None) -> int | None:
-    """Return the number of rows; None if it is unknown without reading them."""
+    """Return the number of rows; None if only reading them would show it."""
     if not isinstance(data, Sized):
         return None
     try:
         count = len(data)
-    except TypeError:  # a class may have the method and refuse, as lazy ones do
+    except TypeError:  # lazy tables may define `__len__` and still raise
         return None
     return count if limit is None else min(count, limit)
 
@@ -315,7 +315,7 @@ def _digest_line(sample_id: str, fingerprint: str) -> bytes:
 
 
 def _content_of(files: Sequence[Path]) -> str | None:
-    """Return a hash of all bytes of the files; None if one of them is not a regular file.
+    """Return a hash of the files' bytes; None if one of the files is not a regular file.
 
     Size and modification time are not enough: a tool may change a word and preserve both.
     """
@@ -356,7 +356,7 @@ class Places:
         )
 
     def first(self, key: int, place: int) -> int:
-        """Return the index of a key, which is `place` if the key is new."""
+        """Return the first index of a key, which is `place` if the key is new."""
         keys, places = self._buckets[key % _BUCKETS]
         if key in keys:
             return places[keys.index(key)]

@@ -1,4 +1,4 @@
-"""Rows of tables: data frames from any library, and Parquet, Arrow and Excel files."""
+"""Reading rows from tables: any library's data frames, and Parquet, Arrow and Excel files."""
 
 import dataclasses
 import datetime
@@ -21,7 +21,7 @@ _BUFFER_BYTES = 1 << 20
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """A table with Arrow's C stream interface, such as those of polars, DuckDB and cuDF."""
+    """A table with Arrow's C stream interface, such as a polars, DuckDB or cuDF table."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a PyCapsule of an ArrowArrayStream."""
@@ -94,7 +94,7 @@ def _rows_of_columns(columns: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
-        raise DataError(f"data is a dict with columns of several lengths: {listed}")
+        raise DataError(f"data is a dict whose columns have different lengths: {listed}")
     cells = zip(*columns.values(), strict=True)
     return [Cells(zip(map(str, columns), row, strict=True)) for row in cells]
 
@@ -184,7 +184,7 @@ def _numbered(batches: Iterable[Any], file: Opened, number: int = 0) -> Iterator
 def _one_error(path: Path) -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # pyarrow's derive from ValueError, OSError and others
+    except Exception as error:  # pyarrow's errors derive from ValueError, OSError and others
         if not type(error).__module__.startswith("pyarrow"):
             raise
         said = " ".join(str(error).split())
@@ -196,7 +196,7 @@ def read_excel(file: Opened) -> Iterator[Row]:
     excel = required_module("openpyxl", "excel", f"read {file.path.name!r}")
     try:
         book = excel.load_workbook(file.file, read_only=True, data_only=True)
-    except Exception as error:  # what openpyxl and zipfile raise has no common class
+    except Exception as error:  # openpyxl's and zipfile's errors have no common base
         raise DataError(f"{where} cannot be read as an Excel file: {error}") from error
     name = _sheet_of(book.sheetnames, file.options.sheet, where)
     header: list[str] | None = None
@@ -219,7 +219,7 @@ def _sheet_of(names: Sequence[str], asked: str | None, where: str) -> str:
     if asked is not None and asked in names:
         return asked
     listed = ", ".join(map(repr, names))
-    raise DataError(f"{where} has the sheets {listed}; say which, as in --sheet {names[0]!r}")
+    raise DataError(f"{where} has the sheets {listed}; specify one, as in --sheet {names[0]!r}")
 
 
 def _value(cell: Any) -> Any:

@@ -177,7 +177,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
     ),
     "two graders": (
         lambda: ["answers.jsonl", "--prompt", prompt_file("x"), "--grader", "a", "--grader", "b"],
-        "name one shipped grader",
+        "specify one shipped grader",
     ),
     "option": (lambda: ["answers.jsonl", "--limt", "3"], "--limt"),
     "range": (lambda: ["answers.jsonl", "--concurrency", "0"], "concurrency is 0"),

@@ -115,7 +115,7 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
             ("--count", "empty_context=nan"),
             "count['empty_context'] is nan; expected a number from 0 to 1",
         ),
-        (("--count", "empty=0"), "there are: answer_not_covered, empty_answer, empty_context"),
+        (("--count", "empty=0"), "available: answer_not_covered, empty_answer, empty_context"),
     ],
 )
 def test_gates_that_cannot_be_are_refused(
@@ -228,7 +228,7 @@ def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
             "is paired with both 'mild'",
         ),
         (("both", "both", "--pair", "relevance=mild"), "no baseline grader 'relevance'"),
-        (("both", "both", "--count", "x=0"), "there are: answer_not_covered, empty_answer"),
+        (("both", "both", "--count", "x=0"), "available: answer_not_covered, empty_answer"),
     ],
 )
 def test_pairs_that_cannot_be_are_refused(

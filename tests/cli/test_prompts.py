@@ -149,7 +149,7 @@ def test_the_preview_may_be_of_a_users_row(command: Command, data: str) -> None:
         (("an answer", "{{ x }}\n{{ y }}"), "line 12: unknown variable 'x'; line 13: also 'y'"),
         (("an answer", "{% if"), "line 12: "),
         (("pass_fail", "pass_fial"), "no response model 'pass_fial'; did you mean 'pass_fail'?"),
-        (("response_model: pass_fail\n", ""), "names no response model"),
+        (("response_model: pass_fail\n", ""), "has no response model"),
         (("passed: false", "passed: maybe"), "example 0: result.passed: Input should be a valid"),
         (("0.5", "3"), "settings: temperature is 3; expected a number from 0 to 2"),
         (

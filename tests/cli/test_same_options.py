@@ -186,7 +186,7 @@ def test_a_search_without_result_says_what_there_is(command: Command) -> None:
 
     assert ended.code == 2
     assert (
-        "no grader about 'bleu'; there are: abstention, answer_correctness, answer_relevance"
+        "no grader about 'bleu'; available: abstention, answer_correctness, answer_relevance"
         in ended.err
     )
 

@@ -36,7 +36,7 @@ def test_a_threshold_in_quotes_is_no_number(kind: str) -> None:
     """The embedded judge takes names as well, and says which; the others take none."""
     with pytest.raises(ConfigurationError, match="threshold is '0.5'; expected a number from 0 to"):
         THRESHOLDS[kind]("0.5")
-    with pytest.raises(ConfigurationError, match="no threshold '0.5'; there are: balanced"):
+    with pytest.raises(ConfigurationError, match="no threshold '0.5'; available: balanced"):
         THRESHOLDS["embedded"]("0.5")
     with pytest.raises(ConfigurationError, match="0 to 1, or one of 'balanced', 'screen', 'stri"):
         THRESHOLDS["embedded"](2)

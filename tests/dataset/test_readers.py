@@ -59,7 +59,7 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
         ("a.jsonl", "[1]\n", "a.jsonl, line 1: list; expected an object"),
         ("a.json", '{"a": 1}', "'a.json' contains dict; expected a list of objects"),
         ("a.json", "[1]", "a.json, row 0: int; expected an object"),
-        ("a.csv", "a,b\n1,2\n1\n", r"'a.csv', line 3: 1 cells, the header has 2; columns are a, b"),
+        ("a.csv", "a,b\n1,2\n1\n", r"'a.csv', line 3: 1 cells, but the header has 2; columns"),
         ("a.csv", "a,a\n1,2\n", "'a.csv': the header contains 'a' twice"),
         ("a.csv", 'a,b\n1,"2\n', "'a.csv', line 2: unexpected end of data"),
         ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "a.jsonl, line 2, byte 7: not UTF-8 .byte 0xff."),

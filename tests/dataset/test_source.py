@@ -59,7 +59,7 @@ def test_an_id_is_made_from_the_content() -> None:
         (
             [{"answer": "a", "context": "c"}] * 2,
             DuplicateIdError,
-            "made from their content: the rows are the same",
+            "a hash of their content: the rows are identical",
         ),
         (
             [{"answer": "a", "context": "c"}, {"answer": "a"}],

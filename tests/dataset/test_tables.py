@@ -50,10 +50,10 @@ def test_a_sheet_is_chosen_by_its_name() -> None:
     """Two sheets and none named: the error lists them."""
     path = excel(more=True)
     with pytest.raises(
-        DataError, match=r"has the sheets 'Ответы', 'Notes'; say which, as in --sheet"
+        DataError, match=r"has the sheets 'Ответы', 'Notes'; specify one, as in --sheet"
     ):
         scores(path)
-    with pytest.raises(DataError, match="has the sheets 'Ответы', 'Notes'; say which"):
+    with pytest.raises(DataError, match="has the sheets 'Ответы', 'Notes'; specify one"):
         scores(DataFile(path, sheet="Ответ"))
 
     assert scores(DataFile(path, sheet="Ответы")) == SCORES
@@ -72,7 +72,7 @@ def test_a_guessed_encoding_is_reported(caplog: pytest.LogCaptureFixture) -> Non
     scores(written("plain.csv", delimited(ROWS, ";").encode()))
 
     (said,) = caplog.messages
-    assert "guessed.csv: not UTF-8, read as cp1251; name another encoding with --encoding" in said
+    assert "guessed.csv: not UTF-8, read as cp1251; specify another encoding with" in said
 
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
@@ -288,7 +288,7 @@ def test_a_dict_of_columns_is_read_as_a_table() -> None:
 
     assert scores(frame.to_dict("list")) == SCORES
     assert scores(polars.DataFrame(ROWS).to_dict()) == SCORES
-    with pytest.raises(DataError, match="columns of several lengths: 'answer' 2, 'context' 1"):
+    with pytest.raises(DataError, match="columns have different lengths: 'answer' 2, 'context' 1"):
         scores({"answer": ["a", "b"], "context": ["c"]})
     with pytest.raises(DataError, match=r"evaluate\(\[row\]\) for one row"):
         scores(ROWS[0])

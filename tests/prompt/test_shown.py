@@ -123,8 +123,8 @@ def test_what_has_no_text_is_refused(text: str) -> None:
 
 LACKING = {
     "Be strict when the question is: {{ question }}": "does not show the answer and the context",
-    "{{ answer }}": "does not show the context; write {{ context }}; or leave out answer",
-    "{{ context }}": "does not show the answer; write {{ answer }}; or leave out context",
+    "{{ answer }}": "does not show the context; write {{ context }}; or remove answer",
+    "{{ context }}": "does not show the answer; write {{ answer }}; or remove context",
     "{{ answer }}{% if context %}{% endif %}": "does not show the context",
     "{{ answer }}{{ context | length }}": "does not show the context",
     "{{ answer }}{{ context[0] }}": "shows only part of the context",
@@ -157,7 +157,7 @@ def test_a_template_shows_every_field_that_its_reply_needs(text: str, tmp_path: 
     assert str(caught.value).startswith(str(path))
     assert "FaithfulnessResult needs the answer and the context" in str(caught.value)
     assert LACKING[text] in str(caught.value)
-    assert "it is then instructions, and the data follow them" in str(caught.value)
+    assert "and the data will follow the prompt" in str(caught.value)
 
 
 def test_an_extended_prompt_that_places_data_shows_all_of_it(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def grade(
     outputs: Outputs,
     tuned_by: TunedBy,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Estimate calls, tokens and cost; send nothing.")
+        bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost.")
     ] = False,
     **options: Unpack[RunOptions],
 ) -> None:
@@ -173,7 +173,7 @@ def _check_dry_run(dry_run: bool, gates: Gates, outputs: Outputs, options: RunOp
 def _carry_out(
     plan: Plan, folder: Path, view: View, batches: Execute | None, *, progress: bool
 ) -> tuple[Run, TooManyFailuresError | None]:
-    """Execute the plan; if it had too many failures, return the run and the error."""
+    """Execute the plan; return the run, and the error if too many rows failed."""
     too_many: TooManyFailuresError | None = None
     if batches is None and not plan.settings.restart:
         refuse_batches_under_way(folder)
@@ -188,7 +188,7 @@ def _carry_out(
 
 batch = typer.Typer(
     name="batch",
-    help="Watch and collect the batches started by grade --batch.",
+    help="Monitor and collect the batches started by grade --batch.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -206,7 +206,7 @@ def collect(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")],
     status: Annotated[
-        bool, typer.Option("--status", help="Only show the status of the batches.")
+        bool, typer.Option("--status", help="Show only the status of the batches.")
     ] = False,
     send: Annotated[
         bool,

@@ -65,7 +65,7 @@ def label(
         Literal["all", "uncertain", "suspicious"],
         typer.Option(help="Prefer rows with uncertain verdicts, or review suspicious labels."),
     ] = "all",
-    seed: Annotated[int, typer.Option(help="The same seed draws the same rows.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed; the same seed draws the same rows.")] = 0,
     out: Annotated[
         Path | None, out_file(help="File to write. Default: label.html in the run folder.")
     ] = None,
@@ -106,7 +106,7 @@ def label(
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
-    """Return the rows of the most suspicious fifth of the labels, to be labelled again."""
+    """Return the rows with the most suspicious fifth of the labels, to be labelled again."""
     listed, texts = suspicious_labels(run), dict[str, list[str]]()
     for one in listed[: min(decisions, math.ceil(len(listed) / 5))]:
         texts.setdefault(one.sample_id, []).append(one.text)
@@ -152,7 +152,7 @@ def correct(
     threshold: Threshold = 1.0,
     json_output: Json = False,
 ) -> None:
-    """Correct a run's numbers with labels for a random sample of its rows.
+    """Correct a run's metrics, using labels for a random sample of its rows.
 
     The labelled rows must be a random sample, such as the one that `rag-evals judge label` draws.
 
@@ -176,13 +176,13 @@ def tune(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Maximum share of wrong verdicts where a cascade relies on this verifier alone.",
+            help="Maximum share of wrong verdicts when a cascade relies on this verifier alone.",
         ),
     ] = 0.05,
     *,
     output: Output,
 ) -> None:
-    """Tune the run's last verifier with labels, and write a file for --tuned.
+    """Tune a run's last verifier with labels, and write a file for --tuned.
 
     Calibrates support values, chooses the threshold, and determines when a cascade can rely on
     this verifier alone. Needs at least 30 labels; 200 are better.
@@ -208,7 +208,7 @@ def teach(
     out: Annotated[Path | None, out_file(help="File to write, for use with --prompt.")] = None,
     prompt: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Prompt file used by the run. Default: the shipped one."),
+        typer.Option(metavar="FILE", help="The run's prompt file. Default: the shipped prompt."),
     ] = None,
     budget: Annotated[
         int | None, typer.Option(min=1, help="Maximum number of calls. Default: 10 per label.")
@@ -222,8 +222,8 @@ def teach(
 ) -> None:
     """Teach a run's judge from labels: add examples to its prompt, and measure the gain.
 
-    Calls the judge again for each labelled row, with examples from other questions. If the interval
-    of the gain includes 0, writes nothing and exits with 1. Needs at least 30 labelled rows.
+    Calls the judge again for each labelled row, with examples from other questions. If the gain's
+    confidence interval includes 0, writes nothing and exits with 1. Needs 30 labelled rows or more.
 
     [bold]Example[/bold]
 
@@ -252,10 +252,10 @@ def attack(
     output: Output,
     **options: Unpack[RunOptions],
 ) -> None:
-    """Attack your judge and prompt, and see how often prompt injection succeeds.
+    """Attack a judge and its prompt, and measure how often prompt injection succeeds.
 
-    Each attack is a wrong answer with an injected text, in a chunk or in the answer, that asks for
-    a better grade. It takes two calls, one with and one without prompt hardening.
+    Each attack is a wrong answer with text injected into a chunk or the answer, asking for a better
+    grade. It takes two calls, one with and one without prompt hardening.
 
     [bold]Examples[/bold]
 
@@ -265,7 +265,7 @@ def attack(
     """
     grader, asked = chosen.grader_and_judge()
     if not isinstance(grader, JudgedGrader):
-        raise ConfigurationError(f"grader {grader.name!r} has no prompt of its own to attack")
+        raise ConfigurationError(f"grader {grader.name!r} has no prompt to attack")
     options["progress"] = not output.quiet
     report = analysis.attack(grader, asked, **options)
     if output.json_output:
@@ -285,7 +285,7 @@ def exam(
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 if the share of right pairs is below this."),
+        typer.Option(min=0, max=1, help="Exit with 1 if the share of right pairs is lower."),
     ] = None,
     threshold: Threshold = 1.0,
     *,
@@ -295,7 +295,7 @@ def exam(
     """Examine a judge and a prompt with 200 pairs of answers; no labels needed.
 
     The answers in a pair differ in one detail, and only one answer is supported. A pair is right if
-    the judge decides both correctly. Covers 14 skills in English and Russian, with 400 calls.
+    both verdicts are correct. Covers 14 skills in English and Russian, with 400 calls.
 
     [bold]Examples[/bold]
 

@@ -39,7 +39,7 @@ prompts = typer.Typer(
 )
 
 Entry = Mapping[str, str | bool | Sequence[str]]
-"""A table row: its cells keyed by column title, the name first."""
+"""A table row: its cells, keyed by column title; the name comes first."""
 
 
 _ROW = {
@@ -83,7 +83,7 @@ def show(
         _show_prompt(asked[0], to, output)
         return
     if to is not None:
-        raise ConfigurationError("--to copies one prompt; give its name")
+        raise ConfigurationError("--to copies one prompt; specify its name")
     entries: list[Entry] = [
         {
             "prompt": name,
@@ -105,7 +105,7 @@ def _show_prompt(name: str, to: Path | None, output: Output) -> None:
         return
     target = to / f"{name.rpartition('/')[2]}.jinja"
     if target.exists():
-        raise ConfigurationError(f"{str(target)!r} exists; remove it, or use another folder")
+        raise ConfigurationError(f"{str(target)!r} already exists; remove it, or change DIR")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(source, encoding="utf-8")
     output.result({"file": str(target)}, target)
@@ -119,11 +119,11 @@ def check(
         str, typer.Argument(help="Prompt file to check, or name of a shipped prompt or grader.")
     ],
     grader: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Response model if the file has none.")
+        str | None, typer.Option(metavar="NAME", help="Response model if none is set in the file.")
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Preview its longest row, not a built-in one."),
+        typer.Option(metavar="FILE", help="Preview its longest row instead of a built-in row."),
     ] = None,
     prompts: PromptFolders = None,
     language: LanguageCode = None,
@@ -134,7 +134,7 @@ def check(
 
     Checks the syntax, variables, response model, criteria and examples, counts tokens, and shows
     what a judge would read for one row (with --data, the longest). The exit code is 0 if the prompt
-    can be used for grading, else 2. It is also 2 if a field of the row is cut.
+    can be used for grading, else 2. It is also 2 if the prompt cuts off a field of the row.
 
     [bold]Examples[/bold]
 
@@ -201,14 +201,14 @@ def _facts(
     if grader.places_data:
         yield (
             "data",
-            "in the prompt; it must say that they are data, and repeat the task after them",
+            "in the prompt, which must mark them as data and repeat the task after them",
         )
 
 
 def _row_from(data: Path | None, grader: JudgedGrader[Any, Any]) -> tuple[Sample, str]:
-    """Return the file's longest gradable row, or a built-in row, and where it comes from."""
+    """Return the file's longest gradable row, or a built-in row, and a description of it."""
     if data is None:
-        return Sample(**_ROW), "the built-in row (--data FILE for yours)"  # type: ignore[arg-type]  # fields
+        return Sample(**_ROW), "the built-in row (for yours: --data FILE)"  # type: ignore[arg-type]  # fields
     columns = ColumnMap()
     longest: tuple[tuple[bool, int], Sample, str] = ((False, -1), Sample(), "")
     for row in read_rows(data):
@@ -249,13 +249,13 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
         steps = next(flow)
     except NotScorableError as error:
         raise ConfigurationError(f"the row cannot be graded: {error.reason}") from error
-    # A prompt that cuts a field is never sent, but is shown here with the cut fields.
+    # A prompt that cuts off a field is never sent, but this command shows it.
     except (StopIteration, JudgeRequestError):
         return grader.messages(sample)
     finally:
         flow.close()
     call = steps[0]
-    assert isinstance(call, JudgeCall), "a grader with a prompt asks a judge first"
+    assert isinstance(call, JudgeCall), "a grader with a prompt calls a judge first"
     return call.messages
 
 
@@ -263,7 +263,7 @@ def _first_messages(grader: JudgedGrader[Any, Any], sample: Sample) -> tuple[Mes
 def graders(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[WORD]...", help="Only show graders that match every word."),
+        typer.Argument(metavar="[WORD]...", help="Show only graders that match every word."),
     ] = None,
     *,
     output: Output,
@@ -291,7 +291,7 @@ def graders(
 def _show_list(
     kind: str, entries: Sequence[Entry], words: Sequence[str], output: Output
 ) -> list[str]:
-    """Print the entries that contain all words, and return their names."""
+    """Print the entries that contain every word, and return their names."""
     wanted = [word.casefold() for word in words]
     found = [
         one

@@ -62,7 +62,7 @@ def report(
     *,
     output: Output,
 ) -> None:
-    """Show a run: scores with their intervals, bands, and every row with its evidence.
+    """Show a run: scores with confidence intervals, bands, and rows with their evidence.
 
     The HTML page is a single file that works offline. It contains the run's data.
 
@@ -163,7 +163,7 @@ def export(
 ) -> None:
     """Export a run as a table: the data's columns, scores, bands, and unsupported parts.
 
-    Excel opens the CSV directly, and treats no cell as a formula.
+    Excel opens the CSV directly, without treating any cell as a formula.
 
     [bold]Examples[/bold]
 
@@ -182,7 +182,7 @@ def export(
 def merge(
     parts: Annotated[
         list[Path],
-        typer.Argument(help="Run folders, or files or folders of outcome rows, such as Parquet."),
+        typer.Argument(help="Run folders, or files or folders with outcome rows, such as Parquet."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="New folder for the merged run.")],
     cluster: Cluster = None,
@@ -212,14 +212,14 @@ def compare(
         Path | None,
         typer.Argument(
             metavar="[CANDIDATE]",
-            help="Run folder of the candidate. If omitted, --pair compares two graders of one run.",
+            help="Run folder of the candidate. If omitted, --pair compares two graders in one run.",
         ),
     ] = None,
     pair: Annotated[
         list[str] | None,
         typer.Option(
             metavar="BASELINE=CANDIDATE",
-            help="Compare graders with different names, and no others. Repeatable.",
+            help="Compare only these two graders, whose names may differ; repeatable.",
         ),
     ] = None,
     by: By = None,
@@ -230,7 +230,7 @@ def compare(
             metavar="MARGIN",
             min=0,
             max=1,
-            help="Exit with 1 if the entire interval of the difference is below -MARGIN.",
+            help="Exit with 1 if the whole interval of the difference is below -MARGIN.",
         ),
     ] = None,
     allow_shorter: Annotated[
@@ -238,14 +238,14 @@ def compare(
         gate_option(
             "--allow-shorter",
             help="Allow shorter answers. By default, --fail-if-worse and --gate also fail if the "
-            "number of supported statements per row falls by a larger share than MARGIN.",
+            "number of supported statements per row falls by a share larger than MARGIN.",
         ),
     ] = False,
     gate: Annotated[
         float | None,
         gate_option(
             metavar="MARGIN",
-            help="Test whether the candidate's score is lower by at most this: passed, failed "
+            help="Test whether the candidate's score is lower by at most MARGIN: passed, failed "
             "(exit code 1) or not decided (4), with the number of rows needed.",
         ),
     ] = None,
@@ -259,7 +259,7 @@ def compare(
     *,
     output: Output,
 ) -> None:
-    """Compare two runs row by row: the difference, its interval, and whether chance explains it.
+    """Compare two runs row by row: the difference, its confidence interval, and its significance.
 
     Rows are paired by id. The first run is the baseline, the second the candidate.
 

@@ -131,7 +131,7 @@ class GradingCommand(TyperCommand):
 
 
 def _value(config: Config, option: Any, value: Any) -> Any:
-    """Return a config value in the form of a command line value; typer converts its type."""
+    """Return a config value as the command line would pass it; typer converts its type."""
     if isinstance(value, Mapping):
         value = [f"{name}={one}" for name, one in value.items()]
     values = value if isinstance(value, list) else [value]

@@ -37,14 +37,14 @@ def exit_code_of(command: Callable[[], object], *, debug: bool = False) -> int:
     try:
         code = command()
     except SystemExit as stop:
-        # rich exits with 1 if the pipe that reads the help (`| head`) is closed.
+        # rich exits with 1 if it writes the help to a closed pipe (`| head`).
         if isinstance(stop.__context__, BrokenPipeError):
             return DONE
         raise
     except (KeyboardInterrupt, typer.Abort):
         echo_error("interrupted by SIGINT")
         return INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - the last resort, so that every error is one line
+    except Exception as error:  # noqa: BLE001 - last resort: report every error on one line
         if debug:
             traceback.print_exception(error)
         message, code = _last_words(error)

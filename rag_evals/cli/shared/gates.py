@@ -47,12 +47,12 @@ _draw_option = partial(typer.Option, rich_help_panel="Grade only some of the row
 
 GateError = Annotated[
     float | None,
-    gate_option("--error", help="Probability that --gate decides wrongly. Default: 0.05."),
+    gate_option("--error", help="Probability of a wrong --gate verdict. Default: 0.05."),
 ]
 
 
 def share(text: object) -> float:
-    """Parse the value of an option; a config file may contain a number."""
+    """Parse an option's value, which is a number if it comes from a config file."""
     try:
         return parse_share(str(text))
     except ConfigurationError as error:
@@ -74,7 +74,7 @@ MinScored = Annotated[
     gate_option(
         parser=share,
         metavar="SHARE",
-        help="Minimum share of rows with a score, such as 0.9 or 90%; failed rows have none. "
+        help="Minimum share of rows with a score, such as 0.9 or 90%; failed rows have no score. "
         "Default with a gate: 0.9.",
     ),
 ]
@@ -100,7 +100,7 @@ class GateResult:
 
     @classmethod
     def missed(cls, missed: Sequence[Missed], asked: str, say: Phrases) -> "GateResult":
-        """Return one line per failed rule, or one saying that `asked` passed."""
+        """Return one line per failed rule, or one line saying that `asked` passed."""
         lines = tuple(say("gate.missed", told=each.line(say)) for each in missed)
         return cls(lines or (say("gate.passed", told=asked),), GATE_MISSED if missed else DONE)
 
@@ -145,7 +145,7 @@ class Gates:
         float | None,
         gate_option(
             metavar="MEAN",
-            help="Test whether each grader's mean is above this: passed, failed (exit code 1) or "
+            help="Test whether each grader's mean is above MEAN: passed, failed (exit code 1) or "
             "not decided (4), with the number of rows needed.",
         ),
     ] = None
@@ -156,7 +156,7 @@ class Gates:
     at: Annotated[
         GateAt | None,
         gate_option(
-            help="What --fail-under checks: the mean (default) or the lower end of its interval."
+            help="What --fail-under checks: the mean (default) or its lower confidence limit."
         ),
     ] = None
     min_scored: MinScored = None
@@ -228,8 +228,8 @@ class Draws:
         str | None,
         _draw_option(
             metavar="MONEY",
-            help="Like --sample, with as many rows as this pays for at list prices, such as 5usd; "
-            "no calls are made once it is spent.",
+            help="Like --sample, but with as many rows as this amount pays for at list prices, "
+            "such as 5usd; no calls are made once it is spent.",
         ),
     ] = None
 
@@ -259,7 +259,6 @@ _PATH = "path"
 
 
 Execute = Callable[[Plan], Coroutine[Any, Any, Run]]
-"""Executes a plan."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +335,7 @@ def grade_again(
 
 
 def _written(value: object) -> dict[str, str]:
-    assert isinstance(value, Path), f"an option holds {value!r}"
+    assert isinstance(value, Path), f"unexpected option value {value!r}"
     return {_PATH: str(value)}
 
 

@@ -77,7 +77,7 @@ class Chosen:
         str | None,
         typer.Option(
             metavar="JUDGE",
-            help="Verifier of faithfulness_two_step. Default: the judge.",
+            help="Verifier for faithfulness_two_step. Default: the judge.",
         ),
     ] = None
 
@@ -88,7 +88,7 @@ class Chosen:
     def grader_and_judge(self) -> tuple[Grader[Any], str]:
         (grader, *others), judge = self.graders_and_judge()
         if others:
-            raise ConfigurationError("this command takes one grader; give only one --grader")
+            raise ConfigurationError("this command accepts one grader; use --grader only once")
         return grader, judge
 
     def graders_and_judge(self) -> tuple[list[Grader[Any]], str]:
@@ -133,7 +133,7 @@ def _find_graders(
         ]
     elif len(names) > 1 or any(":" in name for name in names):
         raise typer.BadParameter(
-            "a prompt file defines one grader; omit --grader, or name one shipped grader"
+            "a prompt file defines one grader; omit --grader, or specify one shipped grader"
         )
     elif names and names[0] in GRADERS and names[0] not in PROMPTED:
         raise typer.BadParameter(
@@ -199,15 +199,15 @@ class TunedBy:
         bool,
         _tuned_option(
             "--require-tuned",
-            help="Reject untuned verifiers, and exit with 1 if the data do not look like the "
-            "labels.",
+            help="Reject untuned verifiers, and exit with 1 if the data do not resemble the "
+            "labelled rows.",
         ),
     ] = False
 
     def check(self, plan: Plan) -> None:
         for grader in plan.graders if self.require_tuned else ():
             stages = grader.stages
-            # A cascade's last stage may be a judge whose support is 0 or 1: nothing to tune.
+            # A cascade's last stage may be a judge, whose support is 0 or 1 and cannot be tuned.
             loose = [one["name"] for one in stages if one["tuned"] is None and one["has_support"]]
             if loose or not stages:
                 who = ", ".join(map(repr, loose)) or f"the judge of {grader.name!r}"

@@ -1,4 +1,4 @@
-"""Options that several commands share.
+"""Options shared by several commands.
 
 A command receives a group of options as one object: `@flat` replaces a parameter whose type is a
 dataclass with the fields of that class, and `**options: Unpack[RunOptions]` with run options.
@@ -58,7 +58,7 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Hide progress and the suggested next command.")
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder.")]
 

@@ -67,7 +67,7 @@ _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-eva
 
 
 def _remove_earlier(junit: Path | None) -> Path | None:
-    """Remove an earlier build's file, which would be taken for this build's if this one fails.
+    """Remove the file of an earlier build, so that it is not taken for this build's if this fails.
 
     Only a file written by `--junit` is removed, in case the option points to the data by mistake.
     """
@@ -90,7 +90,7 @@ class Outputs(Output):
         Path | None,
         _build_option(
             metavar="FILE",
-            # Eager, to run before another option can be rejected.
+            # Eager, so that it runs before any other option can be rejected.
             is_eager=True,
             callback=_remove_earlier,
             help="Write a JUnit file with a test case for each row.",
@@ -109,7 +109,7 @@ class Outputs(Output):
 
     @property
     def table(self) -> Path | None:
-        """The file given by `--out`; None if it is a folder."""
+        """The file specified by `--out`; None if it is a folder."""
         out = self.out
         return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
 
@@ -163,7 +163,7 @@ class Outputs(Output):
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:
-            # A build would show the finished rows as if they were all of the rows.
+            # A build would present the finished rows as the complete run.
             echo(say("terminal.build_waits"), err=True)
             return
         under = _ANYTHING_WRONG if self.row_under is None else self.row_under

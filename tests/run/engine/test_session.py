@@ -101,7 +101,7 @@ def test_several_graders_are_named_or_all_asked(scripted: Start) -> None:
             session.grade(EIFFEL)
         with pytest.raises(UnknownNameError, match="did you mean 'faithfulness'"):
             session.grade(EIFFEL, "faithfullness")
-        with pytest.raises(UnknownNameError, match="no grader '3'; there are: answer_relevance"):
+        with pytest.raises(UnknownNameError, match="no grader '3'; available: answer_relevance"):
             session.grade(EIFFEL, 3)  # type: ignore[arg-type]  # a user without a type checker
 
     assert [o.grader for o in both] == session.graders == ["faithfulness", "answer_relevance"]
@@ -196,6 +196,6 @@ def test_a_grader_that_is_no_name_is_refused() -> None:
     names: Any = ["faithfulness"]
     with (
         open_session("faithfulness", "embedded") as session,
-        pytest.raises(UnknownNameError, match="there are: faithfulness"),
+        pytest.raises(UnknownNameError, match="available: faithfulness"),
     ):
         session.grade({"answer": "a", "context": ["c"]}, names)

@@ -146,7 +146,7 @@ def test_wrong_rules_are_refused() -> None:
         Gate(90)
     with pytest.raises(ConfigurationError, match="min_scored is nan"):
         Gate(0.9, min_scored=float("nan"))
-    with pytest.raises(ConfigurationError, match="there are: answer_not_covered, empty_answer"):
+    with pytest.raises(ConfigurationError, match="available: answer_not_covered, empty_answer"):
         Gate(0.9, count={"empty_contxt": 0})
     with pytest.raises(ConfigurationError, match=r"count\['empty_context'\] is 2"):
         Gate(0.9, count={"empty_context": 2})

@@ -280,7 +280,7 @@ def test_data_that_changes_while_it_is_read_is_not_a_finished_run(
     scripted(Changing(change))
     Path("d.jsonl").write_text("".join(json.dumps(row(n)) + "\n" for n in range(600)))
 
-    with pytest.raises(DataError, match="changed while it was read; run the command again"):
+    with pytest.raises(DataError, match="changed while it was being read; run the command again"):
         evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
     assert read_manifest(OUT)["finished"] is None
     assert "not finished" in str(load_run(OUT).summary())
@@ -315,7 +315,9 @@ def test_data_that_is_torn_while_it_is_read_is_told_apart(scripted: Start) -> No
     scripted(Changing(tear))
     Path("d.jsonl").write_text("".join(json.dumps(row(n)) + "\n" for n in range(600)))
 
-    with pytest.raises(DataError, match=r"line 600: .*valid when it was checked, so it changed"):
+    with pytest.raises(
+        DataError, match=r"line 600: .*valid when it was checked, so it has changed"
+    ):
         evaluate("d.jsonl", client="openai/m", out=OUT, concurrency=1)
     assert read_manifest(OUT)["finished"] is None
 

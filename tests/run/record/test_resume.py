@@ -404,7 +404,7 @@ def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
     def edit(_: object) -> None:
         DATA.write_text(DATA.read_text() + "\n")
 
-    with pytest.raises(DataError, match="changed while it was read"):
+    with pytest.raises(DataError, match="changed while it was being read"):
         graded(progress=edit)
 
 
