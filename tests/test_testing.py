@@ -88,7 +88,7 @@ def test_a_list_is_used_up_in_order() -> None:
         with pytest.raises(urllib.error.HTTPError) as caught:
             ask(judge, body)
 
-    assert "the script has only 2 answers" in caught.value.read().decode()
+    assert "the script's 2 answers have all been used" in caught.value.read().decode()
 
 
 def test_an_error_has_its_status_headers_and_words() -> None:

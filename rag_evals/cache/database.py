@@ -79,7 +79,7 @@ class Database:
         """Pickle only the path, because each process needs its own connection."""
         if self.path is None:
             raise ConfigurationError(
-                "an in-memory cache cannot be shared by processes; give it a file"
+                "an in-memory cache cannot be shared between processes; pass it a file path"
             )
         return type(self), (self.path,)
 

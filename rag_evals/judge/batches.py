@@ -1,8 +1,9 @@
 """Batch APIs, and judges that replay batch results.
 
-Every step can be repeated without paying twice. If a reply is lost, OpenAI's files are found by
-their names, and batches by their files. Anthropic has neither, so a lost batch is identified among
-the newer ones by its number of requests. If several match, the ids in their results decide.
+Every step can be repeated without paying twice. If the response to a request is lost, OpenAI's
+files are looked up by name, and its batches by file. Anthropic supports neither, so a lost batch is
+identified among newer batches by its number of requests. If several match, the ids in their results
+identify the right batch.
 
 A row is graded with the replies that have arrived so far. Its first request without a reply raises
 `PendingError`. After the next batch, grading starts over and gets further.
@@ -41,7 +42,7 @@ from rag_evals.judge.wire.exchange import address_name, no_reply
 from rag_evals.judge.wire.sending import Answered, ClientUse, translate
 
 T = TypeVar("T")
-# How many recent files or batches to search.
+# The number of recent files or batches to search.
 _NEWEST = 1000
 _SHOWN_CHARS = 80
 _NO_REPLY = "the batch contains no reply to this request"
@@ -72,7 +73,7 @@ class BatchState:
         ended: Number of requests with a result; None if unknown.
         replied: Number of requests with a reply; None if unknown.
         results: Result files, once the batch is finished.
-        message: Why the whole batch failed.
+        message: The reason why the whole batch failed.
     """
 
     name: str
@@ -95,7 +96,7 @@ class BatchResult(NamedTuple):
         reply: The JSON body of a reply with status 200; None if there was an error.
         status: HTTP status of the error; None if the request was not processed.
         fault: Body of the error, or the reason why the request was not processed.
-        number: How often the request has been sent.
+        number: The number of times the request has been sent.
     """
 
     key: str
@@ -156,7 +157,7 @@ _MEGABYTE = 10**6
 
 
 class BatchHost(NamedTuple):
-    """A provider's limits for batches, and their price as a share of the list price.
+    """A provider's batch limits, and the price of batches as a share of the list price.
 
     `url` is the path stated in each line; empty for Anthropic. With `is_local`, the user processes
     the files with a program such as vLLM.
@@ -229,7 +230,7 @@ class BatchApi(ABC):
         """Create a batch from an uploaded file; with `again`, the batch may already exist."""
 
     def state(self, batch: str) -> BatchState:
-        """Return a batch's state; raise `UnknownBatchError` if the key has no such batch."""
+        """Return a batch's state; raise `UnknownBatchError` if the key cannot access it."""
         unknown = (
             f"the endpoint has no batch {batch!r}: it was created with another key or at another "
             f"address ({self._endpoint.address_name}), or has been deleted"
@@ -238,7 +239,7 @@ class BatchApi(ABC):
             return _again(lambda: self._retrieve(batch))
 
     def lines(self, batch: str, file: str) -> Iterator[bytes]:
-        """Yield the lines of a result file; raise `UnknownBatchError` if it is gone."""
+        """Yield the lines of a result file; raise `UnknownBatchError` if the file is gone."""
         with self._translated(_gone(batch, file)), ExitStack() as stack:
             response = _again(lambda: stack.enter_context(self._results(batch, file)))
             rest = b""
@@ -255,7 +256,7 @@ class BatchApi(ABC):
     def _results(self, batch: str, file: str) -> Any: ...
 
     def _certainly(self, send: Callable[[], T], find: Callable[[], T | None], *, again: bool) -> T:
-        """Send something only once: before a retry, look for what an earlier try created."""
+        """Create an object once: before a retry, look for the result of an earlier attempt."""
         is_repeated = again
 
         def send_or_find() -> T:
@@ -351,7 +352,7 @@ class _OpenAIBatches(BatchApi):
         return self._sdk.files.with_streaming_response.content(file)
 
     def _newest(self, things: Any, **asked: Any) -> Iterator[Any]:
-        # Groq's `list` accepts no arguments and returns a single page.
+        # Groq's `list` does not accept arguments and returns a single page.
         has_pages = self._endpoint.provider in OPENAI_HOSTS
         return islice(things.list(**asked) if has_pages else things.list().data or (), _NEWEST)
 
@@ -387,7 +388,7 @@ class _AnthropicBatches(BatchApi):
         return self._sdk.messages.batches
 
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Return the newest batch's id, without uploading anything; our batch will be newer."""
+        """Return the newest batch's id, without uploading anything; the new batch will be newer."""
 
         def find() -> str:
             return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
@@ -431,7 +432,7 @@ class _AnthropicBatches(BatchApi):
         return BatchState(
             batch,
             waits[0].status if waits else states[0].status,
-            # We do not know which of them is ours.
+            # It is not known which batch is ours.
             None,
             None,
             () if waits else tuple(state.name for state in states),

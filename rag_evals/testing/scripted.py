@@ -472,7 +472,7 @@ class ScriptedJudge:
             index = sum(one.path == path for one in self.requests[: request.number])
             if index < len(script):
                 return script[index]
-            return HttpError(400, f"the script has only {len(script)} answers; none is left")
+            return HttpError(400, f"the script's {len(script)} answers have all been used")
         if callable(script):
             return script(request)
         return script if script is not None else HttpError(500)

@@ -50,7 +50,7 @@ def test_the_command_attacks_a_users_prompt(command: Command, scripted: Start) -
     ("script", "code", "most_calls", "message"),
     [
         (HttpError(401, "wrong key"), 2, 16, "rejects the key"),
-        (HttpError(404, "no such model"), 2, 16, "does not know this model"),
+        (HttpError(404, "no such model"), 2, 16, "does not recognise this model"),
         (HttpError(400, "too long"), 3, 40, "gradings failed"),
         (HttpError(500, headers={"retry-after-ms": "1"}), 3, 200, "gradings failed"),
     ],

@@ -113,7 +113,7 @@ def test_an_answer_that_is_none_is_named(scripted: Start, fault: str) -> None:
 RAW: Mapping[str, tuple[Any, str]] = {
     "twice": (
         {"answers": [{"type": "predicate", "name": "true", "probability": 0.9}] * 2},
-        "'true' came 2 times",
+        "'true' was given 2 times",
     ),
     "without a name": (
         {"answers": [{"type": "predicate", "name": None, "probability": 0.9}]},
@@ -219,11 +219,11 @@ def test_a_count_of_tokens_that_is_none_costs_no_answer(scripted: Start, count: 
 
 OUTAGES: Mapping[str, tuple[Script, type[GradingError], str]] = {
     "key": (HttpError(401), JudgeRejectedError, "rejects the key"),
-    "path": (HttpError(404), JudgeRejectedError, "does not know this model or path"),
+    "path": (HttpError(404), JudgeRejectedError, "does not recognise this model or path"),
     "no decision model": (
         HttpError(501, "This model is not a decision model"),
         JudgeRejectedError,
-        "does not know this model or path .HTTP 501: This model is not a decision model",
+        "does not recognise this model or path .HTTP 501: This model is not a decision model",
     ),
     "longer wait than the row has": (
         HttpError(429, headers={"retry-after": "60"}),

@@ -124,7 +124,7 @@ CASES = [
     Case("wrong schema", (HttpError(400, "Invalid schema: not this"),), "JudgeRejectedError",
          says="rejects this kind of request .*HTTP 400: .*not this"),
     Case("404", (HttpError(404, "no such model"),), "JudgeRejectedError",
-         says="does not know this model .*HTTP 404: .*no such model"),
+         says="does not recognise this model .*HTTP 404: .*no such model"),
     Case("429, Retry-After", (HttpError(429, "slow", {"retry-after": "0.01"}), GOOD), 1.0,
          **_AGAIN),
     Case("429", (HttpError(429, "slow"), GOOD), 1.0, **_AGAIN),

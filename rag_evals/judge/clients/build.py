@@ -1,4 +1,4 @@
-"""Creates judges from strings such as "openai/gpt-4o-mini", or from users' own clients."""
+"""Functions that create judges from strings such as "openai/gpt-4o-mini" or from users' clients."""
 
 import atexit
 import os
@@ -146,7 +146,7 @@ async def async_judge_for(
 
 
 async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
-    """Return a client for the running loop, because its connections would fail in another loop."""
+    """Return a client for the running loop; its connections would fail in any other loop."""
     import asyncio  # noqa: PLC0415 - slow import
 
     loop = asyncio.get_running_loop()
@@ -163,7 +163,7 @@ async def _client_in_loop(endpoint: Endpoint) -> BuiltClient:
 
 
 async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
-    """Close clients when `asyncio.run` closes the open generators at its end."""
+    """Close clients when `asyncio.run` closes open generators before it returns."""
     try:
         yield
     finally:

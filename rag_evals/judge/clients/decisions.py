@@ -45,7 +45,7 @@ class DecisionAnswer(BaseModel):
     Attributes:
         probability: Probability that a predicate is true or a choice is right; None if the host
             does not return one for a choice.
-        choice: The most likely option of a choice.
+        choice: The most likely option, for a choice.
         refusal: Why the model refused to answer.
     """
 
@@ -55,14 +55,14 @@ class DecisionAnswer(BaseModel):
 
 
 class Decisions(BaseModel):
-    """Answers by question name."""
+    """Answers, keyed by question name."""
 
     answers: dict[str, DecisionAnswer] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionCall(JudgeCall[Decisions]):
-    """Questions to a decision model about one text."""
+    """Questions about a single text, for a decision model."""
 
     questions: tuple[Question, ...] = ()
 
@@ -124,7 +124,7 @@ class DecisionJudge(InstructorJudge):
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Ask one request's questions, and re-ask those with bad answers; return what is wrong."""
+        """Send a request's questions and re-ask those with bad answers; return remaining faults."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.reasks + 1):
             listed = [_as_sent(question) for question in asked]
@@ -163,7 +163,7 @@ def _read_answers(
     for one in reply["answers"]:
         name = one.get("name") if isinstance(one, dict) else None
         if not isinstance(name, str) or name not in by_name:
-            # One answer to an unknown question makes all of them doubtful.
+            # An answer to a question that was not asked makes every answer doubtful.
             fault = f"came with an answer to {_shown(name)}, which was not asked"
             return {}, dict.fromkeys(by_name, redact(fault, key))
         by_name[name].append(one)
@@ -182,13 +182,13 @@ def _read_answer(
 ) -> DecisionAnswer:
     """Parse the only answer to a question; the message of a `ValueError` continues "the answer"."""
     if len(answers) != 1:
-        raise ValueError(f"came {len(answers)} times" if answers else "is missing")
+        raise ValueError(f"was given {len(answers)} times" if answers else "is missing")
     (given,) = answers
     kind = given.get("type")
     if kind == "refusal":
         said = given.get("refusal") or given.get("message") or "no reason given"
         return DecisionAnswer(refusal=redact(shortened(str(said), _MOST_SHOWN), key))
-    # Hosts may omit the type, but not send an answer of another type.
+    # Hosts may omit the type, but must not send an answer of a different type.
     if kind in ("predicate", "choice", "score") and kind != question.kind:
         raise ValueError(f"is of type {kind!r}; expected a {question.kind}")
     if not question.options:

@@ -1,6 +1,6 @@
-"""SDK clients: those created from judge strings, and those passed by users.
+"""SDK clients, either created from judge strings or passed by users.
 
-Providers' own SDKs are optional dependencies, so their types cannot be used here.
+Providers' own SDKs are optional dependencies, so their types cannot be imported here.
 """
 
 import inspect
@@ -71,14 +71,14 @@ def build_client(endpoint: Endpoint, use: ClientUse) -> BuiltClient:
 
 def _require_usable(endpoint: Endpoint) -> None:
     provider = endpoint.provider
-    # Importing the module would take seconds.
+    # Do not import the module here, because that takes seconds.
     if provider in OWN_SDKS and not _is_installed(OWN_SDKS[provider][0]):
         raise MissingExtraError(
             f"provider {provider!r} needs its own library; run: pip install {OWN_SDKS[provider][1]}"
         )
     if endpoint.key_name and endpoint.key is None:
         is_openai = provider == "openai"
-        local = " (any text for a local server that does not check keys)" if is_openai else ""
+        local = " (any value for a local server that does not check keys)" if is_openai else ""
         raise no_key(" or ".join(endpoint.host.key_variables.split()) + local)
 
 
@@ -230,7 +230,7 @@ def _bedrock(endpoint: Endpoint, use: ClientUse) -> Made:
         # boto3 does not support a timeout per request; the row's timeout ends a call earlier.
         read_timeout=max(use.seconds, _FILE_SECONDS),
         retries={"total_max_attempts": 1},
-        # The default pool has fewer connections than a run may have threads.
+        # The default pool may have fewer connections than a run has threads.
         max_pool_connections=64,
     )
     region = session.region_name or os.environ.get("AWS_REGION") or "us-east-1"
@@ -357,7 +357,7 @@ _TEXTS_A_REQUEST = 256
 
 
 def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
-    """Return the embeddings of texts, from `/v1/embeddings` at the address of a judge string."""
+    """Return the embeddings of texts, using `/v1/embeddings` at the address of a judge string."""
     endpoint = read_endpoint(spec)
     sdk = _embedding_client(endpoint, endpoint.address, endpoint.key)
     vectors: list[list[float]] = []
@@ -385,7 +385,7 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
         return {"base_url": endpoint.address, "api_key": endpoint.key}
     return {
         "azure_endpoint": endpoint.address,
-        # By default, the SDK reads the deployment from the body, which is bytes here.
+        # By default, the SDK reads the deployment from the body, but these bodies are bytes.
         "azure_deployment": endpoint.model,
         "api_version": os.environ.get("OPENAI_API_VERSION") or _AZURE_API_VERSION,
         "api_key": endpoint.key,
@@ -417,7 +417,7 @@ else:
 
 
 def is_async(client: object) -> bool:
-    """True for an async instructor client, False for a sync one; raise an error for any other."""
+    """True for an async instructor client, False for a sync one; raise an error for others."""
     from instructor import AsyncInstructor, Instructor  # noqa: PLC0415 - slow import
 
     sdk = getattr(client, "client", client)
@@ -446,7 +446,7 @@ _WRAPPINGS = {
     "google": ("from_genai", "TOOLS", "Client"),
 }
 
-# Wrapped clients are reused, because what calls reveal about a model is stored by client.
+# Wrapped clients are reused, because lessons about models are stored by client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 
@@ -455,7 +455,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
     Args:
         client: `OpenAI()`, `AzureOpenAI()`, `Anthropic()`, `genai.Client()`, or any other client.
-        asynchronous: Make the wrapper async if the client supports both, like Google's.
+        asynchronous: Make the wrapper async if the client supports both modes, as Google's does.
     """
     library, name = type(client).__module__.partition(".")[0], type(client).__name__
     function, mode, classes = _WRAPPINGS.get(library, ("", "", ""))
@@ -521,7 +521,7 @@ def _build_models(annotation: Any) -> None:
 _log = logging.getLogger(__name__)
 
 
-# Gemini's client has an async part; Cohere's and Mistral's hold an HTTP client.
+# Gemini's client has an async part; Cohere's and Mistral's wrap an HTTP client.
 _CLOSERS = (
     "close",
     "aio.aclose",

@@ -18,7 +18,7 @@ class Host(NamedTuple):
 
     Attributes:
         address_variables: Environment variables, separated by spaces.
-        key_variables: The same for the key; empty if the SDK looks it up itself.
+        key_variables: The variables for the key; empty if the SDK looks it up itself.
         default_address: None if the SDK has a default or the user must set the address.
         default_key: None if a key is required.
         mode: instructor's mode for requests in OpenAI's format.
@@ -39,7 +39,7 @@ _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"
 
 
 def _hosted(name: str, address: str, *, mode: str = "TOOLS") -> Host:
-    """Return a host whose models are called with tools, because they may not support schemas."""
+    """Return a host; by default, its models use tools, because they may not support schemas."""
     return Host(f"{name}_BASE_URL", f"{name}_API_KEY", address, mode=mode)
 
 
@@ -60,7 +60,7 @@ OPENAI_HOSTS: dict[str, Host] = {
     "together": _hosted("TOGETHER", "https://api.together.xyz/v1"),
     "xai": _hosted("XAI", "https://api.x.ai/v1"),
 }
-"""Providers that use OpenAI's API; judge strings may include an address."""
+"""Providers with OpenAI's API; their judge strings may include an address."""
 
 _OWN_HOSTS: dict[str, Host] = {
     "anthropic": Host("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"),
@@ -101,7 +101,7 @@ DECISIONS = "decisions:"
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-# What follows is probably a mistyped address, unlike in `claude@2024` and `@cf/meta/llama`.
+# Probably a mistyped address, unlike the `@` in `claude@2024` and `@cf/meta/llama`.
 _NO_ADDRESS = re.compile(
     r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
     r"|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[a-z]{2,}(?:/|$))",
@@ -152,13 +152,13 @@ class Endpoint(NamedTuple):
 
     @property
     def key_name(self) -> str:
-        """The variable with the key; empty if the SDK looks it up itself."""
+        """The variable that contains the key; empty if the SDK looks it up itself."""
         return _first_set(self.host.key_variables)
 
     @property
     def key(self) -> str | None:
         """The key; None if it is missing, or if the SDK looks it up itself."""
-        # A server specified by its address may not need a key.
+        # A server whose address is in the judge string may not need a key.
         stand_in = self.host.default_key if self.url is None else NO_KEY
         return os.environ.get(self.key_name) or stand_in
 

@@ -1,7 +1,8 @@
 """Judges that use an instructor client, and the settings of their calls.
 
 The default temperature is 0. Some models reject it, or use another name for `max_tokens`. The call
-is then retried with other settings, and later calls through the client start with these.
+is then retried with different settings, and later calls through the same client use them from the
+start.
 """
 
 import json
@@ -71,19 +72,19 @@ _NOT_TAKEN: Mapping[str, tuple[str, ...]] = {
     "vertexai": ("reasoning_effort",),
 }
 
-# Phrases in the run summary use the first two names.
+# The first two names are also keys of phrases in the run summary.
 NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# What calls revealed about the endpoint, by client; a user's own client outlives a run.
+# Lessons from calls to the endpoint, by client; a user's own client outlives a run.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 
 def wanted_settings(
     call: Mapping[str, Any], given: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge a call's settings with those `given` for the run, which win.
+    """Merge a call's settings with those `given` for the run, which take precedence.
 
     `own` are the settings that the client was created with. The temperature defaults to 0.
     """
@@ -98,7 +99,7 @@ def wanted_settings(
 
 
 class CallSettings:
-    """A call's settings and response format, adapted to what the endpoint rejects.
+    """A call's settings and response format, adapted to the endpoint's restrictions.
 
     Attributes:
         in_words: Messages for the re-ask after a reply that did not match the schema.
@@ -147,7 +148,7 @@ class CallSettings:
         return settings
 
     def learns(self, error: BaseException, exchange: Exchange) -> bool:
-        """True to try again in another format, or without a setting that was rejected."""
+        """True if the call should be retried in another format or with different settings."""
         lessons = _learned.setdefault(self._client, set())
         refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
         if exchange.missed_schema:
@@ -224,7 +225,7 @@ def own_model(client: Any) -> str | None:
 
 
 def settings_of(client: Any) -> str:
-    """Return a hash of what a client sends with each call, except its model, address and keys."""
+    """Return a hash of the data in all of a client's calls, except model, address and keys."""
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
     arguments = client_settings(client)
@@ -253,12 +254,12 @@ def _public(values: object) -> dict[str, Any]:
 
 
 DEFAULT_REASKS = 3
-"""Number of further attempts after an invalid reply, so there are four attempts in all."""
+"""Number of further attempts after an invalid reply, which makes four attempts in total."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """Settings for all calls, which override a grader's, and the number of re-asks."""
+    """Settings for all calls, which override those of graders, and the number of re-asks."""
 
     settings: Mapping[str, Any] = field(default_factory=dict)
     reasks: int = DEFAULT_REASKS
@@ -293,7 +294,7 @@ class JudgeHost(AsyncJudge, Protocol):
 
     @property
     def lessons(self) -> Mapping[str, Sequence[str]]:
-        """Models for which calls had to be changed, by change; for the run summary."""
+        """The models whose calls had to be changed, keyed by change, for the run summary."""
 
     def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
         """Reject settings that the provider does not accept."""
@@ -305,10 +306,10 @@ class AskSettings:
 
     Attributes:
         model: Model for all calls; None uses the call's model.
-        default_model: Model for calls without one; None uses the client's default.
+        default_model: Model for calls that do not specify one; None uses the client's default.
         strict: Send the strict form of the schema; only for hosts known to accept it.
         schema_only: See `prepared`.
-        given: Settings for all calls, which override a call's own.
+        given: Settings for all calls, which override those of each call.
         address_name: The setting that determines the address, for messages.
         repeats: Retry failed calls if the client's SDK does not.
     """
@@ -420,7 +421,7 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
     if exchange.fault is not None:
         return cleaned(exchange.fault, exchange.key)
     attempts = max(1, exchange.usage.calls, getattr(error, "n_attempts", 0))
-    # The first attempt used the client's own form.
+    # The first attempt used the client's own format.
     attempts += exchange.mode in OTHER_FORMS
     repeated = exchange.is_repeated
     return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
@@ -467,9 +468,9 @@ def exchanged(
         )
 
 
-# Context windows stated in errors, in tokens, by client and model.
+# Context windows that errors stated, in tokens, by client and model.
 _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
-# An upper bound, so that a prompt that might fit is sent.
+# An upper bound, because a prompt that might fit must still be sent.
 _MOST_CHARACTERS_PER_TOKEN = 8
 
 

@@ -86,7 +86,7 @@ def request_body(
 
 
 def read_chat(content: bytes) -> ChatReply:
-    """Parse a body with status 200; raise `JudgeUnavailableError` if it has no message."""
+    """Parse a body with status 200; raise `JudgeUnavailableError` if it contains no message."""
     try:
         found = from_json(content)
     except ValueError:
@@ -175,7 +175,7 @@ def _unreadable(what: str, reply: ChatReply) -> Exception:
 
 
 Post = Callable[..., Awaitable[Any]]
-"""Sends a request, passed as the fields of its body, with retries, and returns the reply."""
+"""Sends a request with retries and returns the reply; the arguments are the fields of the body."""
 
 
 class DirectJudge(InstructorJudge):
@@ -190,7 +190,7 @@ class DirectJudge(InstructorJudge):
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
         call, mode = exchange.call, exchange.mode
         model = model_for(call, self._settings)
-        assert model is not None, "a judge string names its model"
+        assert model is not None, "a judge string specifies a model"
         body = request_body(
             call, mode=mode, strict=self._settings.strict, model=model, settings=of_call.to_send()
         )
@@ -207,7 +207,7 @@ class DirectJudge(InstructorJudge):
 
 def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
-    # Do not re-ask after a truncated reply, which would be truncated again.
+    # Do not re-ask after a truncated reply, because the next reply would also be truncated.
     if fault is not None and (
         not reply.choices or reply.choices[0].get("finish_reason") == "length"
     ):
@@ -219,7 +219,7 @@ def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
 _MOST_CONNECTIONS = 1000
 _KEPT_ALIVE_SECONDS = 5.0
 _PART_BYTES = 65536
-# Set by the connection or for each body.
+# Headers that are set by the connection, or separately for each body.
 _NOT_REPEATED = frozenset(
     {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 )
@@ -262,11 +262,11 @@ class DirectPost:
         self._url: Any = None
 
     async def send(self, body: dict[str, Any]) -> Any:
-        """Send a request body and parse the reply; raises `StatusError` or aiohttp's exceptions."""
+        """Send a request body and parse the reply; raise `StatusError` or aiohttp's exceptions."""
         return self.read(await self.post(packed(body, self.model)))
 
     async def post(self, content: bytes) -> bytes:
-        """Post a request body and return the reply's body; raises like `send`."""
+        """Post a request body and return the reply's body; raise the same errors as `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 

@@ -1,7 +1,7 @@
-"""Replies: their faults, token counts and JSON.
+"""Reading of replies: faults, token counts and JSON.
 
-Local models put JSON into a code fence, after their reasoning or between sentences, or send "0"
-instead of 0. Such replies are accepted if they are unambiguous; anything else is a fault.
+Local models put JSON in a code fence, after their reasoning or between sentences, or send "0"
+instead of 0. These replies are accepted if they are unambiguous; anything else is a fault.
 """
 
 import copy
@@ -30,7 +30,7 @@ from rag_evals.text import shortened
 OF_A_CLIENT = "base_url of the client"
 
 address_name: ContextVar[str] = ContextVar("address_name", default=OF_A_CLIENT)
-"""Where the current call's address comes from, such as a variable; for messages."""
+"""The source of the current call's address, such as a variable, for messages."""
 
 OTHER_FORMS = ("json_object", "text")
 """Response formats for hosts that ignored the schema; the prompt then contains the schema."""
@@ -124,7 +124,7 @@ class Exchange:
         return self.usage.reasks >= self.reasks
 
     def check_one_call(self) -> None:
-        """Raise `ResponseParsingError` if tool calls differ, as only the first would be read."""
+        """Raise `ResponseParsingError` if tool calls differ: only the first would be read."""
         choices = getattr(self._reply, "choices", None)
         calls = (getattr(choices[0].message, "tool_calls", None) or ()) if choices else ()
         different = {getattr(call.function, "arguments", None) for call in calls}
@@ -172,7 +172,7 @@ def answering_model(completion: object) -> str | None:
 
 
 def follow(source: Any, path: Sequence[str | int]) -> Any:
-    """Follow a path into objects, dictionaries and lists; None if it ends early."""
+    """Follow a path into objects, dictionaries and lists; return None if part of it is missing."""
     for name in path:
         if isinstance(source, dict):
             source = source.get(name)
@@ -189,7 +189,7 @@ def _paths(names: str) -> list[list[str]]:
     return [name.split(".") for name in names.split()]
 
 
-# The names of OpenAI (also LiteLLM), Anthropic and Responses, Gemini, Bedrock and Cohere.
+# Field names of OpenAI and LiteLLM, Anthropic and Responses, Gemini, Bedrock, and Cohere.
 _SENT = _paths("prompt_tokens input_tokens prompt_token_count inputTokens tokens.input_tokens")
 _RECEIVED = _paths(
     "completion_tokens output_tokens candidates_token_count outputTokens tokens.output_tokens"
@@ -210,7 +210,7 @@ def usage_of(completion: object) -> Usage:
     counts = follow(completion, ("usage",)) or follow(completion, ("usage_metadata",))
     sent, received = _first(counts, _SENT), _first(counts, _RECEIVED)
     thoughts = _count(counts, ("thoughts_token_count",)) or 0
-    # LiteLLM adds Anthropic's counts to an OpenAI-like sum that already includes them.
+    # LiteLLM reports Anthropic's counts and an OpenAI-like sum that already includes them.
     is_sum = _count(counts, _SENT[0]) is not None
     beside = 0 if is_sum else sum(_count(counts, path) or 0 for path in _SENT_BESIDE)
     return Usage(
@@ -265,9 +265,9 @@ def packed(body: dict[str, Any], model: str) -> bytes:
 
 
 def missing_message(response: object) -> GradingError | None:
-    """Return why a reply with status 200 has no message.
+    """Return the fault of a reply with status 200 but without a message.
 
-    None if it has one, or if the provider puts messages elsewhere.
+    None if the reply contains a message, or if the provider puts messages elsewhere.
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
@@ -397,7 +397,7 @@ def complete_text(message: Any) -> None:
 
 
 def complete_tool_call(message: Any) -> None:
-    """Turn JSON in the text into a tool call, as servers without tool support reply with text."""
+    """Turn JSON in the text into a tool call; servers without tool support reply with text."""
     text = getattr(message, "content", None)
     has_call = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
     found = json_in(text) if isinstance(text, str) and not has_call else None
@@ -483,7 +483,7 @@ def prepared(model: type[BaseModel], *, schema_only: bool, mode: str = "") -> ty
     class Prepared(*bases):  # type: ignore[misc]  # the bases are values
         @classmethod
         def model_json_schema(cls, *_: Any, **__: Any) -> dict[str, Any]:
-            # instructor modifies it.
+            # instructor modifies the returned schema.
             return copy.copy(schema)
 
         @classmethod
@@ -554,7 +554,7 @@ _SCHEMA_WORDS = frozenset(
 
 
 def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> M:
-    """Validate a reply's JSON, after unwrapping it and fixing types where that is unambiguous."""
+    """Validate a reply's JSON, unwrapping it and fixing types if this is unambiguous."""
 
     def validate(said: str | bytes) -> M:
         reply = model.model_validate_json(said, **options)
@@ -566,7 +566,7 @@ def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> 
         fault = None
         try:
             reply = validate(text)
-            # A model without required fields also accepts an object around the reply.
+            # A model without required fields also accepts an object that wraps the reply.
             if reply.model_fields_set:
                 return reply
         except ValidationError as error:
@@ -590,7 +590,7 @@ def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> 
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
-    """Reject a name with two values, because parsers would silently use the last one."""
+    """Reject a name with two values, because parsers silently use the last value."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
@@ -610,8 +610,8 @@ def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
 def _unwrapped(model: type[BaseModel], reply: Any) -> Any:
     """Return the reply without a wrapper around it, or unchanged if there is none.
 
-    Models put a reply under its name, or into a tool call, its schema or a list. Others send only
-    the list that it should contain.
+    Some models wrap a reply in its name, a tool call, its schema or a list. Others send only the
+    list that the reply should contain.
     """
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     needed = [name for name, field in fields.items() if field.is_required()]
@@ -644,7 +644,7 @@ def _plain_name(name: str) -> str:
 
 
 def _mend(reply: Any, error: ValidationError) -> bool:
-    """Convert values of a wrong type where that is unambiguous; return True if any were found."""
+    """Convert values of the wrong type if this is unambiguous; return True if any changed."""
     is_mended = False
     for fault in error.errors(include_url=False, include_context=False):
         read = _READERS.get(fault["type"])

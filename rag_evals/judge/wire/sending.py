@@ -53,8 +53,8 @@ Send = Callable[[dict[str, Any]], Any]
 class ClientUse:
     """How a client created for a judge string is used.
 
-    `seconds` is the timeout of a single try if the row has none. `answer` replaces the network and
-    is not retried.
+    `seconds` is the timeout of a single attempt if the row does not have a timeout. `answer`
+    replaces the network and is not retried.
     """
 
     seconds: float
@@ -63,7 +63,7 @@ class ClientUse:
 
     def one_try(self) -> float:
         left = seconds_left()
-        # With one extra second, the row's timeout fires first and has the better message.
+        # One extra second, so that the row's timeout fires first; its message is better.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
@@ -143,7 +143,7 @@ def _certificates(*_named: str | None) -> "ssl.SSLContext":
     return httpx2.create_ssl_context()
 
 
-# Where the SDKs hold their HTTP clients: OpenAI and similar SDKs, Cohere, Mistral, Gemini.
+# Paths to the SDKs' HTTP clients: OpenAI and similar SDKs, Cohere, Mistral, Gemini.
 _HTTP_CLIENTS = (
     "_client",
     "_client_wrapper.httpx_client.httpx_client",
@@ -190,7 +190,7 @@ def _check(response: Any) -> None:
         return
     try:
         _refuse_redirect_of(response)
-        # Another hook may have read it already, and replies replayed from batches are complete.
+        # The body may already have been read by another hook, or replayed from a batch.
         if not response.is_stream_consumed:
             body = bytearray()
             for part in response.iter_bytes():
@@ -219,7 +219,7 @@ async def _check_async(response: Any) -> None:
 
 
 def _note_status(response: Any, exchange: Exchange) -> None:
-    """Record an HTTP error, as the SDK of a user's own client may retry it silently."""
+    """Record an HTTP error, because the SDK of a user's own client may retry it silently."""
     if response.status_code >= 400:
         said = response.content.decode("utf-8", "replace")
         exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
@@ -232,7 +232,7 @@ def _refuse_redirect_of(response: Any) -> None:
 
 def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
     exchange.fault = fault
-    # SDKs do not retry a 400, unlike a broken connection.
+    # SDKs retry broken connections, but not a 400.
     response.status_code = 400
     response.headers = type(response.headers)({"x-should-retry": "false"})
     response._content = b""
@@ -278,8 +278,8 @@ _NO_MODEL = (
 
 _OTHER_LOOP = (
     "this async client was used in another event loop before, and its connections belong to that "
-    "one; create a client in each loop that uses it (each asyncio.run, and each evaluate, has its "
-    "own), or pass a string such as 'openai/gpt-4o-mini'"
+    "loop; create a client in each event loop (each asyncio.run and each evaluate starts a new "
+    "loop), or pass a string such as 'openai/gpt-4o-mini'"
 )
 
 _LOOP_ENDED = re.compile("Event loop is closed|different loop|different event loop")
@@ -373,7 +373,7 @@ def _by_status(cause: BaseException, fault: SdkFault, key: str | None) -> Gradin
             f"the endpoint redirects elsewhere; nothing was sent there ({said})"
         )
     if status in (404, 405, 410, 501) or (status in (400, 422) and _is_about("model", fault)):
-        return JudgeRejectedError(f"the endpoint does not know this model or path ({said})")
+        return JudgeRejectedError(f"the endpoint does not recognise this model or path ({said})")
     if status == 402 or (status == 429 and "insufficient_quota" in fault.code + message):
         return JudgeRejectedError(f"the account has no quota left ({said})")
     if status in (408, 409, 429) or status >= 500:
@@ -425,13 +425,13 @@ _WINDOW = re.compile(
 
 def too_long_for(said: str) -> JudgeRequestError:
     return JudgeRequestError(
-        f"the prompt is longer than the judge's window ({said}); give fewer or shorter chunks, or "
+        f"the prompt is longer than the judge's window ({said}); pass fewer or shorter chunks, or "
         "use a judge with a larger window"
     )
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
-    """True if the error concerns something that all rows share: the schema, tools or a setting."""
+    """True if the error concerns the schema, the tools or a setting, which every row shares."""
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
     return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
