@@ -25,6 +25,9 @@ INSTEAD = {
     r"(?:run|command|job|script)s? go(?:es)? on": "continues, resumes",
     r"stands? beside": "is next to",
     r"claims? that leans?": "context-dependent claim",
+    r"labeled|labeling": "labelled, labelling",
+    r"recogni[z](?:e|es|ed|ing)": "recognise",
+    r"behaviors?": "behaviour",
 }
 """Patterns of whole words, and what STYLE says to write."""
 

@@ -19,7 +19,7 @@ About = Literal["statement", "reference", "citation", "chunk", "answer", "turn"]
 answer as a whole, or a turn of a conversation."""
 
 CONTRADICTED = "contradicted"
-"""Label of a statement contradicted by the chunks; reports show it in its own color."""
+"""Label of a statement contradicted by the chunks; reports show it in its own colour."""
 
 UNVERIFIED = "unverified"
 """Label of a statement whose verdict cannot be trusted; it counts as not supported."""

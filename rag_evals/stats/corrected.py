@@ -153,7 +153,7 @@ def _smoothed_moments(labels: Sequence[float], judged: Sequence[float]) -> _Mome
 def _best_power(
     moments: _Moments, few: int, unlabelled: Sequence[float], *, is_weighted: bool
 ) -> float:
-    """Return the judge's weight that minimizes the variance for `few` labels (PPI++)."""
+    """Return the judge's weight that minimises the variance for `few` labels (PPI++)."""
     many, variance = len(unlabelled), mean_error(unlabelled).standard_error ** 2
     if is_weighted:
         # The variance of labelled rows differs from that of all rows, so the two cannot be pooled.

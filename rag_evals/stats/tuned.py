@@ -212,7 +212,7 @@ def fit_logistic(
 ) -> tuple[list[float], float]:
     """Fit a logistic regression; return a weight in log-odds for each feature, and the intercept.
 
-    The ridge penalizes the weights of standardized features, so that a few labels are enough.
+    The ridge penalises the weights of standardised features, so that a few labels are enough.
     """
     require_aligned("rows", rows, "targets", targets)
     require_both_labels(targets)

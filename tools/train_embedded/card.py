@@ -158,7 +158,7 @@ held-out rows are rows that nobody read. On held-out rows of the same source, th
 a balanced accuracy of 71.8 and an AUROC of 78.4, and the previous version 67.2 and 77.4. This
 version has not been measured on them; expect lower figures than on development rows.
 
-The best limit differs by source; `rag-evals judge tune` fits it to your own rows. With 200 labeled
+The best limit differs by source; `rag-evals judge tune` fits it to your own rows. With 200 labelled
 statements the calibration error falls from 0.17 to 0.05 (mean of 12 sources, 200 draws), and
 balanced accuracy rises by 0.5 points on average, between -1.6 and +3.0 depending on the source
 (`python tests/benchmarks/tuned_judges.py DATA_DIR`, 2026-11-23).
@@ -175,7 +175,7 @@ sources define "supported" differently, so compare the rows, not their mean.
 
 The sources marked "measured only" have no stated licence, or one that does not allow weights to be
 distributed freely. Each source has its own offset in the fit, so that no feature learns how strict
-its labels are. Contradictions are rare in labeled rows, so their weight is bounded: a contradiction
+its labels are. Contradictions are rare among labels, so their weight is bounded: a contradiction
 in an otherwise matching statement subtracts between 3 and 6 from the log odds, before calibration.
 The lower bound was chosen with each source left out in turn; between 1 and 3.5 the mean AUROC
 changes by 0.1.
@@ -202,7 +202,7 @@ errors in half B.
 
 Before the comparison, the judge skips small talk, headings of lists and steps, references, and
 sentences that are only about the sources, and removes leads such as "Based on the context,". This
-step is measured separately, on English and Russian answers written and labeled by hand
+step is measured separately, on English and Russian answers written and labelled by hand
 (`tests/data/answer_sentences.tsv`). The rules were derived from the first part. When the held-out
 part was first measured, precision and recall were 0.92 and 1.00 for claims, and 1.00 and 0.92 for
 skipped sentences. Real answers contain more kinds of small talk: in the half of the development
@@ -230,9 +230,9 @@ is chosen on the other sources. Answers without claims get no score and are left
 ECE is {errors}. Among answers
 that pass, between 33 % and 95 % are supported, depending on the source; among those that fail,
 between 2 % and 58 %. A fit on other sources cannot know that share. `answer_support` is between
-0.55 and 0.8 for answers that pass, and between 0.1 and 0.4 for others. These four numbers minimize
+0.55 and 0.8 for answers that pass, and between 0.1 and 0.4 for others. These four numbers minimise
 the mean error over all sources. If they are chosen without the measured source, the error is 0.164
-on average and 0.281 at worst. Numbers that minimize the error of the worst source, fitted on all
+on average and 0.281 at worst. Numbers that minimise the error of the worst source, fitted on all
 sources, leave an error of 0.23 there. For the last column, `answer_support` is shifted in log odds
 until its mean equals the source's share of supported answers, which you can estimate from your own
 labels.
@@ -265,8 +265,8 @@ contradictions. A pair counts if both verdicts are correct.
 
 The judge was built for English and Russian. In other languages it has no synonyms, no opposites and
 few word forms. In German, French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese it
-recognizes numbers, negations and function words. Each result contains the language of the answer,
-detected from the question and chunks if the answer is short: `und` if it is not recognized, None if
+recognises numbers, negations and function words. Each result contains the language of the answer,
+detected from the question and chunks if the answer is short: `und` if it is not recognised, None if
 all texts are too short. In any language other than English and Russian, a verdict has a warning and
 **no score counts**: the row is `not_scorable` with the reason `unread_language`, so it fails every
 gate, `assert_faithful` and `guard`. To let verdicts count, name the language: `--judge
