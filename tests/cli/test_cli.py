@@ -203,7 +203,10 @@ def test_a_users_mistake_is_one_clear_error(command: Command, data: str, name: s
             HttpError(401, "bad key sk-test-SECRET"),
             "JudgeRejectedError: the endpoint rejects the key",
         ),
-        (HttpError(404, "model not found"), "JudgeRejectedError: the endpoint does not know"),
+        (
+            HttpError(404, "model not found"),
+            "JudgeRejectedError: the endpoint does not recognise this model",
+        ),
     ],
 )
 def test_a_judge_that_refuses_all_is_exit_code_2(
