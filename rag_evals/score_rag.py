@@ -38,8 +38,8 @@ class RagResult(MatrixResult):
     """The claims in the answer and the reference, the chunks that support them, and all metrics.
 
     Attributes:
-        number: The metric used as the score. None uses the F-score of correctness if there is a
-            reference, else faithfulness.
+        number: The metric used as the score. If None, the score is the F-score of correctness if
+            there is a reference, or faithfulness otherwise.
     """
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")

@@ -378,7 +378,7 @@ def _match_row(
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
-    # A conversation turn is a heading without a verdict.
+    # A conversation turn is only a heading; it has no verdict of its own.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     verdicts = tuple(one for one in found if one.verdict is not None)

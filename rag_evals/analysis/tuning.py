@@ -64,7 +64,7 @@ def tune(
     statement that reached it.
 
     Args:
-        run: A run graded by the verifier without a tuned file.
+        run: A run graded by this verifier before it was tuned.
         labels: Label files or data columns, as in `agreement`.
         grader: The grader to tune; None uses the run's only grader.
         column: Name of the label column in a labels file.

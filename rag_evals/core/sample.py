@@ -418,7 +418,7 @@ class Turn:
 
 
 def _turns_in(messages: Sequence[Any]) -> tuple[list[Turn], list[str]]:
-    """Split messages into turns, and the user's messages after the last reply."""
+    """Split messages into complete turns and the user messages that follow the last reply."""
     turns: list[Turn] = []
     asked: list[str] = []
     said: list[str] = []

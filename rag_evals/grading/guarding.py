@@ -294,7 +294,7 @@ def _of_sentence(
 def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
     """Return the index of each distinct statement's first occurrence, and faults for duplicates.
 
-    Statements are duplicates if they have the same text and the same sentences.
+    Statements are duplicates if they have the same text and come from the same sentences.
     """
     places: dict[tuple[str, tuple[int, ...]], list[int]] = {}
     for place, one in enumerate(statements):

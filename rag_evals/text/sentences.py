@@ -62,7 +62,7 @@ _WRAPPED_LINE_CHARS = 60
 def split_sentences(text: str) -> list[Span]:
     """Split a text into sentences, list items and headings; Chinese full stops also end a sentence.
 
-    Spans are in order, do not overlap, and exclude white space, list markers and heading marks.
+    Spans are in order, do not overlap, and exclude surrounding whitespace, list markers and heading markers.
     """
     spans: list[Span] = []
     for start, end in _blocks(text):

@@ -344,7 +344,7 @@ class Run(ScoreNumbers):
     def __getitem__(self, name: str | int | slice) -> GraderOutcomes | Outcome | list[Outcome]:
         """Return the outcomes of a grader, given its name, or of a sample, given its id.
 
-        An integer or a slice selects outcomes by position, from 0.
+        An integer or a slice selects outcomes by zero-based position.
 
         Raises:
             DataError: The name is not found, or is both a grader and a sample id.

@@ -68,7 +68,7 @@ class LineLog:
         return begins
 
     def follow(self, up_to: int = 0) -> str:
-        """Hash the file's content, and everything written from now on.
+        """Hash the file's content, and then all lines appended to it.
 
         Returns:
             The hash of the first `up_to` bytes.
