@@ -376,5 +376,5 @@ def test_findings_of_another_kind_are_refused() -> None:
             """Texts."""
             return ["It is."]
 
-    with pytest.raises(ConfigurationError, match=r"Wrong.findings holds 'It is.'; expected"):
+    with pytest.raises(ConfigurationError, match=r"Wrong.findings contains 'It is.'; expected"):
         findings_of(Wrong())

@@ -81,7 +81,7 @@ def test_a_run_reads_the_column_and_names_rows_without_it() -> None:
 @pytest.mark.parametrize("ids", [[None], [True], [["a"]], 1.5])
 def test_what_is_no_id_is_refused(ids: Any) -> None:
     """The message names the field."""
-    with pytest.raises(DataError, match="relevant_ids holds"):
+    with pytest.raises(DataError, match="relevant_ids contains"):
         Sample(context=["x"], relevant_ids=ids)
 
 

@@ -1,4 +1,4 @@
-"""The shared types: samples, results, findings, steps, verdicts and verifiers."""
+"""Shared types: samples, results, findings, steps, verdicts and verifiers."""
 
 from rag_evals import lazy_names
 

@@ -1,4 +1,4 @@
-"""Checks of arguments, judge settings, environment variables and files."""
+"""Checks for arguments, judge settings, environment variables and files."""
 
 import difflib
 import math
@@ -45,7 +45,7 @@ def require_whole(name: str, value: object, *, least: int = 1) -> int:
 
 
 class JudgeSettings(TypedDict, total=False):
-    """Settings that are sent with a request to a judge model.
+    """Settings for requests to a judge model.
 
     Attributes:
         temperature: 0 to 2, default 0; None uses the model's own default.
@@ -54,7 +54,7 @@ class JudgeSettings(TypedDict, total=False):
         top_p: Probability mass for nucleus sampling, 0 to 1.
         window: The model's context window in tokens, for prompt and reply together; longer contexts
             are graded in several packs. Not sent to the provider.
-        reasoning_effort: `low`, `medium`, `high`, or a value that only your provider knows.
+        reasoning_effort: `low`, `medium`, `high`, or another value that your provider supports.
     """
 
     temperature: float | None
@@ -66,7 +66,6 @@ class JudgeSettings(TypedDict, total=False):
 
 
 SETTING_NAMES = tuple(JudgeSettings.__annotations__)
-# The least and the most that a setting may be.
 _LEAST = {"max_tokens": 1, "seed": 0, "window": 1}
 _MOST = {"temperature": 2, "top_p": 1}
 _CACHE_VARIABLES = ("RAG_EVALS_STATEMENT_CACHE", "RAG_EVALS_CACHE_MAX_MB")
@@ -91,7 +90,7 @@ def parse_settings(texts: Sequence[str] | None) -> dict[str, Any]:
             raise ConfigurationError(f"--set {text!r} is not NAME=VALUE, as in temperature=0")
         read = _checked(name, _value(name, value))
         if settings.get(name, read) != read:
-            raise ConfigurationError(f"--set {name} is {settings[name]!r} and {read!r}; give one")
+            raise ConfigurationError(f"--set {name} is both {settings[name]!r} and {read!r}")
         settings[name] = read
     return settings
 
@@ -132,11 +131,7 @@ class CacheVariables(NamedTuple):
 
 
 def cache_variables() -> CacheVariables:
-    """Read and check the environment variables that configure the caches.
-
-    Raises:
-        ConfigurationError: A variable has an invalid value.
-    """
+    """Read the caches' environment variables; raise `ConfigurationError` for invalid values."""
     mode, written = (os.environ.get(name) or "" for name in _CACHE_VARIABLES)
     try:
         megabytes = float(written or _DEFAULT_MAX_MB)
@@ -144,10 +139,10 @@ def cache_variables() -> CacheVariables:
         megabytes = math.nan
     if not megabytes > 0:
         raise ConfigurationError(
-            f"{_CACHE_VARIABLES[1]} is {written!r}; expected megabytes, above 0"
+            f"{_CACHE_VARIABLES[1]} is {written!r}; expected a number of megabytes above 0"
         )
     if mode not in ("", "off", "exact"):
-        raise ConfigurationError(f"{_CACHE_VARIABLES[0]} is {mode!r}; expected off, exact")
+        raise ConfigurationError(f"{_CACHE_VARIABLES[0]} is {mode!r}; expected off or exact")
     return CacheVariables(mode, megabytes)
 
 
@@ -181,16 +176,16 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         if path.is_symlink() and (path.is_file() or not path.exists()):
             raise ConfigurationError(
-                f"{str(path)!r} is a link to {str(path.resolve())!r}, and is not followed; name "
-                "that file"
+                f"{str(path)!r} is a symbolic link, which is not followed; use its target "
+                f"{str(path.resolve())!r}"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Without a reader, opening a pipe fails at once instead of blocking for ever.
+        # With O_NONBLOCK, opening a pipe without a reader fails instead of blocking for ever.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         number = os.open(path, flags, _PRIVATE)
         os.set_blocking(number, True)
         if stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "fchmod"):
-            # An existing file keeps its old mode.
+            # `os.open` does not change the mode of an existing file.
             os.fchmod(number, _PRIVATE)
         with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
             yield file

@@ -1,4 +1,4 @@
-"""Findings: what a grader decided about each statement or chunk, and how to display it."""
+"""Findings: a grader's decisions about statements and chunks, and how to display them."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ About = Literal["statement", "reference", "citation", "chunk", "answer", "turn"]
 answer as a whole, or a turn of a conversation."""
 
 CONTRADICTED = "contradicted"
-"""Label of a statement contradicted by the chunks; reports show it in its own colour."""
+"""Label of a statement contradicted by the chunks; reports show it in a separate colour."""
 
 UNVERIFIED = "unverified"
 """Label of a statement whose verdict cannot be trusted; it counts as not supported."""
@@ -53,14 +53,10 @@ class EvidencePassage:
     """The passage to check a finding against: `chunk.text[start:end] == text`.
 
     Attributes:
-        chunk_id: Number of the chunk, from 0.
-        start: Index of the first character.
-        end: Index after the last character.
-        text: The passage.
         is_nearest: True if it was found after grading; False if the judge quoted it.
         differs: How the passage differs from the statement, in the statement's language, such as
             "'1923' is not in any chunk; chunk 1 says '1889'"; empty if it does not differ or if
-            the judge explains it.
+            the judge explains the difference.
     """
 
     chunk_id: int
@@ -78,22 +74,21 @@ class EvidencePassage:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One decision of a grader about a statement, a chunk, a citation or the whole answer.
+    """One decision by a grader about a statement, a chunk, a citation or the whole answer.
 
     Attributes:
         text: What the decision is about, such as the statement.
         verdict: True raises the score, False lowers it; None if there is no verdict, as for a
             rating.
         label: The verdict as text, such as "supported", "not covered" or "4 of 5".
-        reasoning: The reason for the verdict.
         chunk_ids: Ids of the chunks that support it, or that it is about, from 0.
-        quotes: Quotes from chunks that decide it.
+        quotes: Quotes from chunks that justify it.
         sentence_ids: Ids of its sentences in the answer, from 0.
         start: Start of its sentence in the answer or the reference; None if unknown.
         end: End of its sentence, exclusive; None if unknown.
         support: 0 to 1: the verifier's support, or the value of a rating.
-        decided_by: Name of the verifier that decided, if known.
-        about: What the decision is about.
+        decided_by: Name of the verifier that made the decision, if known.
+        about: Type of item that the decision is about.
     """
 
     # Fields stored by newer versions are ignored.
@@ -137,7 +132,7 @@ def findings_of(result: BaseModel) -> tuple[Finding, ...]:
     for one in found:
         if not isinstance(one, Finding):
             raise ConfigurationError(
-                f"{model.__name__}.findings holds {one!r}; expected rag_evals.core.Finding values"
+                f"{model.__name__}.findings contains {one!r}; expected rag_evals.core.Finding"
             )
     return found  # type: ignore[return-value]  # each was checked
 
@@ -154,13 +149,13 @@ def yes_or_no(word: str, verdict: bool) -> str:
 
 
 def default_findings(result: BaseModel) -> tuple[Finding, ...]:
-    """Derive findings from the fields of a result that defines none.
+    """Derive findings from the fields of a result that does not define any.
 
-    The model must have one list of labelled items: models with one boolean field, and a text or
-    a chunk id. To determine whether True raises the score, it is computed with all items True and
-    with all items False. If both scores are equal, the findings have a label but no verdict.
+    The model must have exactly one list of labelled items: models with one boolean field, and a
+    text or a chunk id. To find out whether True raises the score, it compares the score with all
+    labels True to that with all False. If both are equal, the findings do not have a verdict.
 
-    For a model without such a list, each field that is a label (a boolean, a `Literal`, or a
+    In a model without such a list, each field that is a label (a boolean, a `Literal`, or a
     model with a field `label`) becomes a finding without a verdict.
     """
     shape = _shape(type(result))
@@ -180,15 +175,15 @@ def has_statements(model: type[BaseModel]) -> bool:
 def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
     """Return the statements with their labels; the model must satisfy `has_statements`."""
     shape = _shape(type(result))
-    assert shape is not None, "asked of a model with statements"
+    assert shape is not None, "the model has no statements"
     things = getattr(result, shape.list_name)
     return [(str(thing.statement), bool(getattr(thing, shape.label))) for thing in things]
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
-    """Return a result that keeps only some statements, and counts some of those as unsupported."""
+    """Return a copy with only the `kept` statements, the `denied` ones labelled unsupported."""
     shape = _shape(type(result))
-    assert shape is not None, "asked of a model with statements"
+    assert shape is not None, "the model has no statements"
     things: Sequence[BaseModel] = getattr(result, shape.list_name)
     if len(kept) == len(things) and not denied:
         return result
@@ -217,7 +212,7 @@ def _reason(thing: object) -> str | None:
 
 
 class _Shape(NamedTuple):
-    """The field with a model's labelled items, and the names of their fields."""
+    """The name of a model's list of labelled items, and of the fields of each item."""
 
     list_name: str
     label: str
@@ -297,7 +292,7 @@ _WRONG, _PLAIN = _Tone("x", "163,59,176"), _Tone("·", "128,128,128")
 
 
 def findings_line(findings: Iterable[Finding], say: Phrases | None = None) -> str:
-    """Count findings by their labels: "2 supported, 1 not supported"."""
+    """Count findings by label: "2 supported, 1 not supported"."""
     say = say or phrases()
     counts = Counter(finding.label for finding in findings if finding.about != "turn")
     return ", ".join(
@@ -335,7 +330,7 @@ def result_html(
 ) -> str:
     """Format a result as HTML: its class or row, score, counts, findings and warnings.
 
-    Of many findings, those that lower the score come first.
+    If there are too many findings to show, those that lower the score take precedence.
     """
     say = notebook_phrases()
     places = sorted(range(len(findings)), key=lambda place: not findings[place].counts_against)

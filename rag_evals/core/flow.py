@@ -27,13 +27,12 @@ _MOST_BEFORE = 3
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim of an answer, with the text needed to understand it.
+    """A claim in an answer, with the text needed to understand it.
 
     Attributes:
         text: The claim to verify.
         sentence: Verbatim sentence that the claim was taken from; None if it is not from an answer.
-        before: Preceding text of the answer that the claim depends on, or None.
-        question: The question, or None.
+        before: Preceding text in the answer that the claim depends on, or None.
     """
 
     text: str
@@ -48,7 +47,7 @@ class Claim:
 
     @property
     def setting(self) -> tuple[str | None, str | None, str | None]:
-        """The sentence, preceding text and question if the claim depends on them, otherwise Nones.
+        """The sentence, preceding text and question that the claim depends on; None if it does not.
 
         Claims with the same text and setting can share a verdict.
         """
@@ -62,9 +61,9 @@ class Claim:
 
 
 def text_before(claims: Sequence[Claim]) -> str | None:
-    """Return the text that the next claim of an answer may depend on, or None.
+    """Return the text that the next claim in an answer may depend on, or None.
 
-    The text goes back to the last self-contained claim, but no more than three claims.
+    The text starts at the last self-contained claim, but at most three claims back.
     """
     texts: list[str] = []
     for claim in reversed(claims[-_MOST_BEFORE:]):
@@ -75,7 +74,7 @@ def text_before(claims: Sequence[Claim]) -> str | None:
 
 
 def as_claims(statements: Sequence[str | Claim]) -> list[Claim]:
-    """Convert texts to claims that belong to no answer; return claims unchanged."""
+    """Convert strings to claims that are not from an answer; return claims unchanged."""
     return [one if isinstance(one, Claim) else Claim(one) for one in statements]
 
 
@@ -95,18 +94,18 @@ class Verdict:
     Attributes:
         support: From 0 (no evidence) to 1. The embedded verifier's support is calibrated: of
             statements with support 0.8, about 80 % are supported.
-        is_supported: True if the support reaches the verifier's threshold, based on a chunk.
+        is_supported: True if the support comes from a chunk and reaches the verifier's threshold.
         chunk_ids: Ids of the chunks that contain the evidence, from 0, best first; may be empty.
         reason: The reason, in the statement's language.
         evidence: Sentences used as evidence, best first.
-        decided_by: Name of the verifier that decided; None if there is only one.
+        decided_by: Name of the verifier that judged the statement; None if there is only one.
         windows: Number of context windows that a classifier read; None for other verifiers.
         from_cache: True if the verdict comes from a cache.
         taken_from: The similar statement whose cached verdict was reused, if any.
-        similarity: Cosine similarity of the two statements, -1 to 1; None for the same statement.
-        doubt: Why the verifier could not decide: how the claim depends on other text, or
-            `declined`; None if it could. If there is a doubt, a cascade asks its second verifier.
-        is_sure: True if a cascade may stop here; if None, that depends on the support.
+        similarity: Cosine similarity of the two statements, -1 to 1; None without `taken_from`.
+        doubt: Why the verifier could not judge the claim: how it depends on other text, or
+            `declined`. A cascade then calls its second verifier. None if there is no doubt.
+        is_sure: True if a cascade may stop with this verdict; None lets the support determine it.
     """
 
     support: float
@@ -134,12 +133,12 @@ class Usage:
 
     Attributes:
         calls: Replies received from the endpoint, including those to re-asks.
-        reasks: Times that the judge was asked again because its reply was invalid.
-        retries: Requests that were sent again; known only for clients created by this package.
-        prompt_tokens: Tokens sent, as the endpoint reports them; see `uncounted`.
+        reasks: Calls repeated because the judge's reply was invalid.
+        retries: Requests that were sent again; counted only for clients created by this package.
+        prompt_tokens: Tokens sent, as reported by the endpoint; see `uncounted`.
         completion_tokens: Tokens received.
-        cached_tokens: Those of the `prompt_tokens` that the provider read from its cache.
-        cache_hits: Calls answered by this package's own cache, free of charge.
+        cached_tokens: The part of `prompt_tokens` that the provider read from its cache.
+        cache_hits: Calls answered by this package's cache, free of charge.
         uncounted: Replies without a token count, whose cost is unknown.
     """
 
@@ -154,7 +153,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens sent and received."""
+        """Total number of tokens sent and received."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> Self:
@@ -181,18 +180,17 @@ class JudgeReply:
 
 @dataclass(frozen=True, slots=True)
 class JudgeCall(Generic[M]):
-    """One question to a judge.
+    """One call to a judge.
 
     Attributes:
-        messages: The chat messages.
         reply_model: The model that the reply must match.
-        facts: Context for validators of the reply, passed as `info.context`; never sent.
+        facts: Context for the reply's validators, passed as `info.context`; not sent to the judge.
         settings: Sampling settings to send, such as `temperature`.
         model: Model requested by the grader; None uses the client's.
         sample_index: Index of this call among intentionally identical calls, from 0; a cache
             stores their replies separately.
-        endpoint: Judge for this call, such as `"openai/gpt-4o"`; None asks the run's judge.
-        is_shared: True if several graders of a row may make this call; a run makes it once.
+        endpoint: Judge for this call, such as `"openai/gpt-4o"`; None uses the run's judge.
+        is_shared: True if several graders may make this call for a row; a run makes it only once.
     """
 
     messages: tuple[Message, ...]
@@ -224,7 +222,7 @@ class VerifyCall:
     chunks: Sequence[str]
 
     def run(self, _judge: str | None = None) -> list[Verdict]:
-        """Verify in this thread; raise `VerifierError` for invalid verdicts."""
+        """Verify the claims in this thread; raise `VerifierError` for invalid verdicts."""
         verdicts = self.verifier.verify(self.claims, self.chunks)
         check_verdicts(self.claims, self.chunks, verdicts)
         return verdicts
@@ -241,14 +239,14 @@ class LocalCall(Generic[T]):
     Attributes:
         work: Function that receives the identity of the driver's judge, or None, and returns the
             reply.
-        reply_when_skipped: The reply used by a driver that only estimates.
+        reply_when_skipped: The reply used by a driver that only estimates the calls.
     """
 
     work: Callable[[str | None], T]
     reply_when_skipped: T
 
     def run(self, judge: str | None) -> T:
-        """Do the work; drivers use a thread, because it may wait for a file or a server."""
+        """Do the work; drivers use a thread because the work may wait for a file or a server."""
         return self.work(judge)
 
     def read(self, reply: Any) -> T:
@@ -260,7 +258,7 @@ class LocalCall(Generic[T]):
 def check_verdicts(
     claims: Sequence[Claim], chunks: Sequence[str], verdicts: Sequence[Verdict]
 ) -> None:
-    """Raise `VerifierError` for impossible verdicts, or for too many or too few."""
+    """Raise `VerifierError` for an impossible verdict or a wrong number of verdicts."""
     if len(verdicts) != len(claims):
         raise VerifierError(
             f"the verifier returned {len(verdicts)} verdicts for {len(claims)} statements; "
@@ -283,20 +281,19 @@ def check_verdicts(
 
 Step = JudgeCall[Any] | VerifyCall | LocalCall[Any]
 Flow = Generator[Sequence[Step], Sequence[Any], R]
-"""Yields steps that may run concurrently, receives their replies in order, returns a result."""
+"""A generator that yields lists of concurrent steps, receives the replies, and returns a result."""
 
 
 class Meter:
-    """Adds up the usage of one grading, including calls that failed.
+    """Adds up the usage of one grading, including failed calls.
 
     Attributes:
-        by_judge: Usage by the endpoint and model of the calls; None means the run's judge and
-            its default model.
+        by_judge: Usage by endpoint and model; None means the run's judge or its default model.
         answered_by: Models named in replies, without duplicates.
-        waited_seconds: Time spent waiting for replies, excluding the rate limiter.
+        waited_seconds: Time spent waiting for replies, excluding waits for the rate limiter.
         row_seconds: Time limit for all calls of the grading; None if it is enforced elsewhere, such
             as by a session.
-        last_fault: The most recent error while the row is retried; initially empty.
+        last_fault: The error that caused the most recent retry; initially empty.
     """
 
     def __init__(self, row_seconds: float | None = None) -> None:
@@ -308,7 +305,7 @@ class Meter:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds left for further calls of the grading; None if there is no limit."""
+        """Seconds left for further calls; None if there is no limit."""
         return None if self.row_seconds is None else self.row_seconds - self.waited_seconds
 
     @property
@@ -340,7 +337,7 @@ class Work:
         kind: Type of the work: a run, the grading of one row by one grader, or one judge call.
         name: Names of the graders; empty for a call.
         subject: The run's identity, the row as it was read, or the call.
-        by: The judge of a call; otherwise None.
+        by: The judge if this is a call, otherwise None.
         result: The run, outcome or reply; None until it exists, and after a failure.
     """
 
@@ -352,16 +349,13 @@ class Work:
 
 
 Watcher = Callable[[Work], AbstractContextManager[object]]
-"""A context manager around each unit of work; exceptions pass through."""
+"""Returns a context manager that is entered for each unit of work; exceptions pass through it."""
 
 _watchers: list[Watcher] = []
 
 
 def watch(watcher: Watcher) -> Callable[[], None]:
-    """From now on, enter a watcher's context for each unit of work in this process.
-
-    Returns a function that stops the watcher.
-    """
+    """Register a watcher for all work in this process; return a function that removes it."""
     _watchers.append(watcher)
 
     def stop() -> None:
@@ -373,7 +367,7 @@ def watch(watcher: Watcher) -> Callable[[], None]:
 
 @contextmanager
 def watched(work: Work) -> Iterator[Work]:
-    """Run the body inside all watchers; the caller sets `work.result`."""
+    """Run the body, which sets `work.result`, inside all watchers."""
     with ExitStack() as stack:
         for watcher in tuple(_watchers):
             stack.enter_context(watcher(work))
@@ -391,31 +385,31 @@ async def watching(work: Work, doing: Coroutine[Any, Any, T]) -> T:
 
 
 CacheMode = Literal["exact", "semantic"]
-"""Which statements share a verdict: equal ones only, or also paraphrases."""
+"""Which statements share a verdict: only identical statements, or also paraphrases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifierTraits:
-    """Properties that a verifier declares; the defaults are for a single local verifier.
+    """Properties that a verifier declares; the defaults suit a single local verifier.
 
     Attributes:
         asks_judge: True if it needs the run's judge.
-        reads_question: True if verdicts on self-contained claims depend on the question too.
+        reads_question: True if even verdicts on self-contained claims depend on the question.
         is_instant: True if it is faster than a cache lookup.
-        threshold: Support from which a statement counts as supported, 0 to 1; None if the support
-            is always 0 or 1.
-        endpoints: Judges of its own, such as `openai/gpt-4o`.
-        batches: Which judge it calls, and how many statements it sends per call.
+        threshold: Minimum support of a supported statement, 0 to 1; None if the support is always
+            0 or 1.
+        endpoints: Judges that it specifies itself, such as `openai/gpt-4o`.
+        batches: The judges that it calls, each with the number of statements per call.
         untuned: Names of verifiers whose threshold has not been tuned.
         stages: The verifiers of a cascade in order; empty for a single verifier.
-        unsure: For each stage of a cascade except the last, the range of support (inclusive) in
-            which the next stage is asked.
+        unsure: For each stage of a cascade except the last, the range of support (inclusive) for
+            which the next stage is called.
         cache_mode: Which cached verdicts it reuses; None without a cache.
-        answer_support: Computes the probability that all statements of an answer are supported,
-            from their supports; None if the verifier does not know it.
+        answer_support: Computes, from the supports of an answer's statements, the probability that
+            all of them are supported; None if the verifier cannot compute it.
         warn: Returns reasons not to trust verdicts on the given texts, one line each.
         check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
-        languages: Language codes in which its verdicts are valid; None for all.
+        languages: Codes of the languages in which its verdicts are valid; None means all.
     """
 
     asks_judge: bool = False
@@ -441,7 +435,7 @@ class VerifierTraits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedTexts:
-    """The texts of one row, as seen by a verifier; `language` is detected from the answer."""
+    """The texts of one row, as seen by a verifier, and the code of the answer's language."""
 
     question: str | None
     answer: str
@@ -454,11 +448,11 @@ class VerifierChanges:
     """Changes for `adapt`; a verifier ignores those that do not apply to it.
 
     Attributes:
-        language: Prompt language, such as `ru`; None keeps the present one.
+        language: Prompt language, such as `ru`; None keeps the current language.
         settings: Judge settings to override, such as `{"temperature": 0}`.
         hardened: False turns off escaping, to measure its effect.
-        may_decline: True for the first stage of a cascade: if the verifier declines to decide a
-            claim, the verdict has a `doubt`, and the row does not fail.
+        may_decline: True for the first stage of a cascade: if the verifier declines to judge a
+            claim, the verdict has a `doubt` and the row does not fail.
     """
 
     language: str | None = None
@@ -471,7 +465,7 @@ class VerifierChanges:
 class Verifier(Protocol):
     """Verifies statements against chunks; its flow yields the steps it needs.
 
-    Any object with these five members is a verifier; the built-in ones are frozen dataclasses.
+    Any object with these five members is a verifier; built-in verifiers are frozen dataclasses.
     """
 
     @property
@@ -480,7 +474,7 @@ class Verifier(Protocol):
 
     @property
     def traits(self) -> VerifierTraits:
-        """What the verifier declares about itself."""
+        """The properties that the verifier declares."""
 
     def fingerprint(self) -> str:
         """Return a hash of everything that can change a verdict, except the run's judge."""

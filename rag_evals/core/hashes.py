@@ -13,10 +13,10 @@ _pack = partial(json.dumps, ensure_ascii=False, separators=(",", ":"), default=s
 
 
 def fingerprint(*parts: Any) -> str:
-    """Return a hash of 64 hex digits; equal values give equal digits.
+    """Return a 64-digit hexadecimal hash; equal values have the same hash.
 
     Parts may be nested JSON values. Other values, such as paths and dates, are hashed as text. The
-    order of a mapping's keys does not matter; items whose key is not a plain value are ignored.
+    order of a mapping's keys does not matter; items whose key is not a JSON scalar are ignored.
 
     Raises:
         ValueError: A part contains itself.
@@ -31,21 +31,21 @@ def fingerprint(*parts: Any) -> str:
 
 
 def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
-    """Hash the given attributes of an object, which can change what it returns.
+    """Hash the attributes of an object that can change its results.
 
-    Objects with a `fingerprint()` method are hashed by it, response models by their schema, and
+    Values with a `fingerprint()` method are hashed with it, response models by their schema, and
     dataclasses by all their fields. The order of a set does not matter.
     """
     return fingerprint({name: _plain(getattr(thing, name)) for name in names})
 
 
 def fingerprint_of_texts(*parts: Any) -> str:
-    """Like `fingerprint` for texts, None and lists of them, but three times faster."""
+    """Like `fingerprint`, but three times faster, and only for strings, None and lists of these."""
     return hashlib.sha256(to_json(parts)).hexdigest()
 
 
 def written_out(value: object) -> str:
-    """Format a dataclass with all its nested fields, which its own `repr` may shorten."""
+    """Format a dataclass with all its nested fields, which its `repr` may shorten."""
     if isinstance(value, tuple) and type(value) is tuple:
         inner = ", ".join(map(written_out, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"

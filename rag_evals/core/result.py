@@ -36,15 +36,14 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def facts_of(info: ValidationInfo) -> Mapping[str, Any] | None:
-    """Return the facts about the call for a validator, or None if no judge was asked.
+    """Return the validation context of a judge's reply, or None if no judge was called.
 
-    The keys are `question`, `answer`, `reference` (text or None), `chunks` (a list of texts),
+    The keys are `question`, `answer`, `reference` (strings or None), `chunks` (a list of strings),
     `context` (the chunks as a list of `{"id": 0, "chunk": "text"}`), `chunk_count`, `sentences`
-    (texts of the answer's sentences) and `criteria` (names); a grader may add its own.
+    (the answer's sentences) and `criteria` (names); a grader may add others.
     """
     context = info.context
-    # The common case comes first: this runs for every field of a reply, and the other check is
-    # slow.
+    # Called for every field of a reply, so check for a dict first: checking for a Mapping is slow.
     if context is None or not (type(context) is dict or isinstance(context, Mapping)):
         return None
     return context if "chunk_count" in context else None
@@ -54,16 +53,13 @@ _LAST_ATTEMPT = "is_last_attempt"
 
 
 def is_last_attempt(info: ValidationInfo) -> bool:
-    """True if the judge will not be asked again, so a faulty reply is marked rather than rejected.
-
-    Also true for a stored reply.
-    """
+    """True for the last attempt and for stored replies, whose faults are marked, not rejected."""
     facts = facts_of(info)
     return facts is not None and bool(facts.get(_LAST_ATTEMPT))
 
 
 def facts_for(facts: Mapping[str, Any], *, is_last: bool) -> dict[str, Any]:
-    """Return the facts of a call for the validators of one attempt."""
+    """Return the validation context for one attempt: the call's facts, its chunks and `is_last`."""
     chunks = [{"id": place, "chunk": text} for place, text in enumerate(facts.get("chunks", ()))]
     return {"context": chunks, **facts, _LAST_ATTEMPT: is_last}
 
@@ -84,10 +80,10 @@ def _no_such(noun: str, number: int, count: int) -> ValueError:
 
 
 ChunkId = Annotated[int, _checked_id("chunk", lambda facts: facts["chunk_count"])]
-"""Number of a chunk in the context, from 0; the judge is asked again for an unknown id."""
+"""Index of a chunk in the context, from 0; a nonexistent id in a reply leads to a re-ask."""
 
 SentenceId = Annotated[int, _checked_id("sentence", lambda facts: len(facts["sentences"]))]
-"""Number of a sentence of the answer, from 0; the judge is asked again for an unknown id."""
+"""Index of a sentence in the answer, from 0; a nonexistent id in a reply leads to a re-ask."""
 
 
 _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
@@ -95,21 +91,16 @@ _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
 
 @cache
 def names_chunks(model: type[BaseModel]) -> bool:
-    """True if a model has a field of chunk ids with one of the usual names."""
+    """True if a model has a field for chunk ids with one of the usual names."""
     schema = model.model_json_schema(by_alias=False)
     places = [schema, *schema.get("$defs", {}).values()]
     return any(not _CHUNK_ID_FIELDS.isdisjoint(place.get("properties", ())) for place in places)
 
 
 def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
-    """Reject chunk ids that do not exist, in any field of chunk ids with a usual name.
+    """Raise `ValidationError`, listing every fault, if chunk ids in a reply do not exist.
 
-    Args:
-        reply: The validated reply.
-        facts: Facts of the call; None if no judge was asked.
-
-    Raises:
-        ValidationError: It lists each field, so that the judge can correct it.
+    Only fields with one of the usual names are checked. `facts` is None if no judge was called.
     """
     if facts is None or "chunk_count" not in facts or not names_chunks(type(reply)):
         return
@@ -153,7 +144,7 @@ def _not_empty(statement: str, info: ValidationInfo) -> str:
 
 
 StatementText = Annotated[str, AfterValidator(_not_empty)]
-"""The text of one claim; if it is empty, the judge is asked again."""
+"""The text of one claim; an empty text in a reply leads to a re-ask."""
 
 
 def check_each_once(
@@ -168,11 +159,11 @@ def check_each_once(
     """Reject a reply that does not mention each item exactly once.
 
     Args:
-        things: What the items are, in the plural, such as `chunks`.
-        given: Names or numbers in the reply, in display order.
-        wanted: Names or numbers that the reply must have, in display order.
-        missing: Message for items that the reply lacks.
-        repeated: Message for items that the reply has twice.
+        things: Plural noun for the items, such as `chunks`.
+        given: Names or ids in the reply, in display order.
+        wanted: Names or ids that the reply must contain, in display order.
+        missing: Message for items that are missing.
+        repeated: Message for items that occur twice.
         wish: What the judge should do instead; may be empty.
     """
     counts = Counter(given)
@@ -193,7 +184,7 @@ def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
     """Return the fields of a sample that a response model requires.
 
     These are its `requires` if declared; otherwise answer and context for models with statements
-    or chunk ids, and only the answer for all others.
+    or chunk ids, and only the answer for other models.
     """
     if any("requires" in vars(each) for each in model.__mro__ if each is not Result):
         return model.requires  # type: ignore[attr-defined, no-any-return]  # checked above
@@ -215,13 +206,13 @@ def _require_every_property(schema: dict[str, Any]) -> None:
 
 
 Tallies = Mapping[str, tuple[int, int]]
-"""Counts out of totals by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
+"""Counts and totals by name, such as `{"contradicted": (1, 4)}`; a run adds them up."""
 
 
 class JudgeModel(BaseModel):
-    """A model filled in by a judge; replies must have every field, even those with defaults.
+    """A model filled in by a judge; a reply must contain every field, even those with defaults.
 
-    In Python the defaults apply, so results can be created by hand.
+    In Python, the defaults apply, so results can be created by hand.
     """
 
     model_config = ConfigDict(json_schema_extra=_require_every_property)
@@ -291,7 +282,7 @@ def _or_empty(items: Any) -> Any:
 
 
 class _NullIsEmpty:
-    """Reads `null` as an empty list; the schema still asks for a list."""
+    """Reads `null` as an empty list; the schema still requires a list."""
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -355,9 +346,9 @@ class Result(JudgeModel):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, which are used by reports, tables, labels and agreement.
+        """The decisions shown in reports and tables, and used for labels and agreement.
 
-        By default they are derived from the model's one list of labelled items; see
+        By default, they are derived from the model's only list of labelled items; see
         `rag_evals.core.finding.default_findings`.
         """
         return default_findings(self)
@@ -369,27 +360,27 @@ class Result(JudgeModel):
 
     @property
     def tallies(self) -> Tallies:
-        """Counts out of totals, which a run adds up in addition to the score."""
+        """Counts and totals by name, which a run adds up in addition to the score."""
         return {}
 
     @property
     def further_scores(self) -> Mapping[str, float]:
-        """Additional numbers from 0 to 1 by name, excluding those that do not apply.
+        """Additional metrics by name, from 0 to 1, excluding those that do not apply.
 
-        A run reports the mean of each with its interval.
+        A run reports the mean and confidence interval of each.
         """
         return {}
 
     @property
     def ranking_score(self) -> float | None:
-        """A number from 0 to 1 that ranks rows at a finer granularity than the score, or None."""
+        """A number from 0 to 1 that ranks rows more finely than the score, or None."""
         return None
 
     @cached_property
     def decided_by(self) -> str | None:
-        """The judge, such as `embedded` or `openai/gpt-4o-mini`; None for results made by hand.
+        """The judge, such as `embedded` or `openai/gpt-4o-mini`; None if created by hand.
 
-        It is not a field: the judge does not set it, and equality ignores it.
+        It is not a field, so the judge does not fill it in, and equality ignores it.
         """
         return None
 
@@ -432,6 +423,6 @@ class Result(JudgeModel):
 
 
 def sign_result(result: object, judge: str) -> None:
-    """Store the judge's name on a result; a field would have to be filled in by the judge."""
+    """Store the judge's name on a result, outside of the fields that the judge fills in."""
     if judge and isinstance(result, Result) and result.decided_by is None:
         vars(result)["decided_by"] = judge

@@ -1,4 +1,4 @@
-"""Samples: the texts of one row, from objects of many libraries, with numbered chunks."""
+"""Samples: rows to grade, built from the objects of many libraries."""
 
 import math
 import re
@@ -22,7 +22,7 @@ _PARTS = ("text", "input_text", "output_text", "message")
 
 
 def required_text(value: object, place: str) -> str:
-    """Return a text unchanged; reject other types and lone surrogates (`DataError`)."""
+    """Return a string unchanged; raise `DataError` for other types and for lone surrogates."""
     if not isinstance(value, str):
         raise DataError(f"{place} is {shown(value)}; expected text")
     # Half of a UTF-16 pair, which `json.loads` accepts.
@@ -37,20 +37,20 @@ def required_text(value: object, place: str) -> str:
 def text_of(value: object, place: str) -> str:
     """Return the text of a reply object from any supported library.
 
-    Supported are texts, messages (`AIMessage`, `ChatMessage`, a mapping with `content` or with a
-    list of parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` and `Response`, pydantic-ai's
-    `AgentRunResult`, Haystack's `GeneratedAnswer`, and a list with one of them. A question is a
-    text, a message, or a list of messages with a single user message.
+    It may be a string, a message (`AIMessage`, `ChatMessage`, or a mapping with `content` or a list
+    of parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` or `Response`, pydantic-ai's
+    `AgentRunResult`, Haystack's `GeneratedAnswer`, or a list with one of these. A question may be a
+    string, a message, or a list of messages with a single user message.
 
     Raises:
-        DataError: There is no text, or there are several different ones.
+        DataError: The object contains no text, or several different texts.
     """
     if isinstance(value, str):
         return required_text(value, place)
     names: Sequence[str] = _NAMES
     expected = "text"
     if place == "question":
-        names, expected = _NAMES_OF_MESSAGES, "text or a message; a whole row is Sample(**row)"
+        names, expected = _NAMES_OF_MESSAGES, "text or a message; for a row, use Sample(**row)"
         value = _asked(value)
     found = _inner_text(value, names, levels=6)
     if found is None:
@@ -109,7 +109,7 @@ def _inner_text(value: Any, names: Sequence[str], *, levels: int) -> str | None:
     if isinstance(choices, Sequence) and len(choices) == 1:
         message = field_of(choices[0], "message")
         if message is not None and field_of(message, "content") is None:
-            return ""  # a message with tool calls only is not an answer
+            return ""  # a message that contains only tool calls is not an answer
         return _inner_text(message, names, levels=levels - 1)
     for name in names:
         inner = field_of(value, name)
@@ -133,10 +133,9 @@ def _of_list(values: Sequence[Any], names: Sequence[str], *, levels: int) -> str
 
 
 ContextInput = str | Iterable[Any] | None
-"""A text, a list of chunks from any retriever, a whole search response, or a list as text.
+"""A string, a list of chunks from any retriever, a whole search response, or a serialised list.
 
-A chunk is a text, a mapping or object with a text (`TEXT_NAMES`), or a pair of a chunk and its
-score.
+A chunk is a string, a mapping or object with a text field (`TEXT_NAMES`), or a (chunk, score) pair.
 """
 
 TEXT_NAMES = ("text", "page_content", "content", "passage", "document.content", "chunk", "snippet")
@@ -153,7 +152,7 @@ _KEPT_NAMES = {
     "doc_id": "id",
 }
 _PAIR = 2
-# How a printed Python list starts; any other text in brackets is plain text.
+# The start of a printed Python list; any other text in brackets is plain text.
 _LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
 _LONGEST_LIST = 50_000_000
 
@@ -179,13 +178,13 @@ class Chunk:
 
 
 def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
-    """Number the chunks of a context from 0.
+    """Return the chunks of a context, numbered from 0.
 
-    A string is one chunk, unless it contains a list in JSON or Python syntax. None means that there
-    are no chunks. Responses from Chroma and Elasticsearch are accepted.
+    A string is one chunk, unless it contains a list in JSON or Python syntax. None means no chunks.
+    Responses from Chroma and Elasticsearch are accepted.
 
     Raises:
-        DataError: An element has no text.
+        DataError: An element does not contain text.
     """
     if context is None:
         return ()
@@ -196,10 +195,10 @@ def chunks_from(context: ContextInput) -> tuple[Chunk, ...]:
         context = listed
     if type(context) in (list, tuple):
         return tuple([_chunk(number, element) for number, element in enumerate(context)])
-    body = getattr(context, "body", context)  # the response of Elasticsearch's client is a wrapper
+    body = getattr(context, "body", context)  # Elasticsearch's client wraps the response
     if isinstance(body, Mapping):
         context = _of_reply(body)
-    # An array with 0 dimensions has `__iter__` but cannot be iterated.
+    # A zero-dimensional array has `__iter__` but cannot be iterated over.
     is_scalar = getattr(context, "shape", None) == ()
     if not isinstance(context, Iterable) or isinstance(context, bytes) or is_scalar:
         raise DataError(f"context is {shown(context)}; expected text or a list of texts")
@@ -226,7 +225,7 @@ def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     if any(isinstance(one, list) for one in reply["ids"]):
         if len(reply["ids"]) != 1:
             raise DataError(
-                f"context holds the results of {len(reply['ids'])} queries; give each row its own"
+                f"context has results of {len(reply['ids'])} queries; pass only those for this row"
             )
         columns = {name: values[0] if values else None for name, values in columns.items()}
     for place in range(len(columns["id"] or ())):
@@ -235,7 +234,7 @@ def _of_chroma(reply: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _listed(text: str) -> list[Any] | None:
-    """Parse a list of chunks; None for any other text."""
+    """Parse a list of chunks; return None for any other text."""
     bare = text.strip()
     if not (bare.startswith("[") and bare.endswith("]")) or len(bare) > _LONGEST_LIST:
         return None
@@ -248,7 +247,7 @@ def _listed(text: str) -> list[Any] | None:
 
 
 def _parse_list(text: str) -> list[Any] | None:
-    """Parse a list printed as JSON or by Python's `str`; None for any other text."""
+    """Parse a list in JSON or Python syntax; return None for any other text."""
     try:
         listed = from_json(text)
     except ValueError:
@@ -265,8 +264,8 @@ def _listed_by_python(text: str) -> Any:
         return None
     if _has_neighbours(text):
         raise DataError(
-            f"context is {shown(text)}: an array that numpy printed, without commas, so that its "
-            "texts cannot be told apart; save it as a list, as in array.tolist()"
+            f"context is {shown(text)}: a printed numpy array, which has no commas between its "
+            "texts; save it as a list, as in array.tolist()"
         )
     return listed
 
@@ -295,7 +294,7 @@ def _chunk(number: int, element: object) -> Chunk:
     found = _parts(element, place)
     if found is None:
         raise DataError(
-            f"{place} is {shown(element)}; expected text, or something with "
+            f"{place} is {shown(element)}; expected text, or an object with a field "
             f"{', '.join(map(repr, TEXT_NAMES[:-1]))} or {TEXT_NAMES[-1]!r}"
         )
     text, metadata = found
@@ -352,11 +351,11 @@ def _metadata(values: object, used: set[str]) -> dict[str, Any]:
 _ID_DIGITS = 16
 
 TextInput = str | object | None
-"""A text, or a library's reply object, such as `AIMessage`."""
+"""A string, or a library's reply object, such as `AIMessage`."""
 
 
 RelevantIds = str | int | Iterable[str | int] | None
-"""A chunk id, a list of ids, or a list as text."""
+"""A chunk id, a list of ids, or a serialised list."""
 
 
 def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
@@ -368,9 +367,7 @@ def _ids_from(value: RelevantIds) -> tuple[str, ...] | None:
     given = list(value) if isinstance(value, Iterable) else [value]
     for one in given:
         if isinstance(one, bool) or not isinstance(one, str | int):
-            raise DataError(
-                f"relevant_ids holds {shown(one)}; expected ids, texts or whole numbers"
-            )
+            raise DataError(f"relevant_ids contains {shown(one)}; expected text or whole numbers")
     return tuple(required_text(str(one), "relevant_ids") for one in given)
 
 
@@ -383,7 +380,7 @@ _ROLES = {
     **dict.fromkeys(("system", "developer", "function_call", "reasoning"), "none"),
     **dict.fromkeys(("web_search_call", "mcp_call", "custom_tool_call"), "none"),
 }
-# Parts and items that contain tool output, and the fields that hold it.
+# Message parts with tool output, and the fields that contain the output.
 _TOOL_OUTPUTS = ("tool_result", "tool_call_response", "function_call_output", "file_search_call")
 _OUTPUT_NAMES = ("output", "response", "result", "results", "content")
 _SAYING = {"user": "question", "assistant": "reply"}
@@ -401,8 +398,7 @@ class Turn:
     """One reply in a conversation.
 
     Attributes:
-        question: What the user said since the previous reply, or None.
-        answer: The reply.
+        question: The user's messages since the previous reply, or None.
         context: Sources available to this reply: chunks and tool outputs.
     """
 
@@ -445,7 +441,7 @@ def _turn(asked: list[str], said: list[str], sources: list[Chunk]) -> Turn:
 
 
 def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a message in order: ("source", chunks), or a question or reply."""
+    """Yield the parts of a message in order: its sources as chunks, its question or its reply."""
     named, role, content = _role_and_content(message)
     if role is None:
         role, content = "assistant", field_of(message, "answer")
@@ -497,7 +493,7 @@ def _tool_output(item: Any) -> tuple[Chunk, ...]:
 
 
 def _asked_in(turns: Sequence[Turn], last: int) -> str | None:
-    """Return a turn's question, preceded by earlier questions that it refers to."""
+    """Return a turn's question, preceded by the earlier questions that it refers to."""
     found: list[str] = []
     for turn in turns[last::-1]:
         if turn.question is not None:
@@ -530,11 +526,7 @@ def _read_conversation(
 
 
 def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
-    """Join turns into one text, with the user's messages as Markdown quotes.
-
-    Returns:
-        The text, and the offset of each reply.
-    """
+    """Return the turns as text, with questions as Markdown quotes, and the offset of each reply."""
     text, starts = "", []
     for turn in turns:
         text += "\n\n" if text else ""
@@ -546,7 +538,7 @@ def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
 
 
 def _numbered(turns: Sequence[Turn]) -> tuple[Chunk, ...]:
-    """Return each distinct source with its turns; the user's statements are sources too."""
+    """Return each distinct source, or statement by the user, with the turns that contain it."""
     found: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
     for number, turn in enumerate(turns, 1):
         said = [Chunk(0, turn.said, {"said_by": "user"})] if turn.said else []
@@ -565,13 +557,8 @@ class Sample:
     """One row to grade.
 
     Attributes:
-        question: The user's question, or None.
-        answer: The RAG system's answer, or None.
         context: The retrieved chunks in the given order, numbered from 0.
-        reference: The correct answer, if known.
         id: Identifies the row in results; if None, an id is derived from the content.
-        language: Two-letter code of the answer's language, or None.
-        relevant_ids: Ids of the chunks that a search should return, or None.
         turns: The turns of a conversation, whose transcript is `answer` and whose sources are
             `context`; empty for a single question.
     """
@@ -601,17 +588,17 @@ class Sample:
 
         Args:
             question: The user's question; if there are turns, the question that follows them.
-            answer: The answer; if there are turns, the reply that follows them.
+            answer: The RAG system's answer; if there are turns, the reply that follows them.
             context: The retrieved chunks; if there are turns, sources shared by all replies.
-            reference: The correct answer.
+            reference: The correct answer, if known.
             id: Identifies the row in results.
             language: Two-letter code of the answer's language.
-            relevant_ids: Ids of the chunks that a search should find.
-            turns: Messages from OpenAI, Anthropic, LangChain or OpenTelemetry, also as JSON; or
-                mappings with question, answer and context.
+            relevant_ids: Ids of the chunks that a search should return.
+            turns: Messages from OpenAI, Anthropic, LangChain or OpenTelemetry, optionally as JSON;
+                or mappings with question, answer and context.
 
         Raises:
-            DataError: A field is not text, or contains a lone surrogate.
+            DataError: A field does not contain text, or contains a lone surrogate.
         """
         talk: tuple[Turn, ...] = ()
         if turns is not None:
@@ -651,14 +638,14 @@ class Sample:
         )
 
     def content_hash(self) -> str:
-        """Return a hash of the content, 16 hex digits, the same on every machine."""
+        """Return a 16-digit hexadecimal hash of the content, the same on every machine."""
         return fingerprint(*self._texts())[:_ID_DIGITS]
 
     def fingerprint(self) -> str:
-        """Return a hash of everything a prompt may show (texts, language, metadata), 16 hex digits.
+        """Return a 16-digit hexadecimal hash of all texts, metadata and the language.
 
         Raises:
-            DataError: The metadata contain themselves, or are nested too deeply.
+            DataError: The metadata contains itself, or is nested too deeply.
         """
         more = [self.language, [dict(chunk.metadata) for chunk in self.context]]
         if not any(chunk.metadata for chunk in self.context):

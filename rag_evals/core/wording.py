@@ -1,7 +1,7 @@
 """Phrases shown to users, in English and Russian.
 
-The tables `_data/phrases/en.json` and `ru.json` have sections of phrases by name. A phrase with a
-count has a form for each plural category of its language.
+The tables `_data/phrases/en.json` and `ru.json` contain sections of named phrases. A phrase with a
+count has one form for each plural category of its language.
 """
 
 import json
@@ -45,11 +45,11 @@ class Phrase(NamedTuple):
         return cls(key, tuple(values.items()))
 
     def said(self, say: "Phrases") -> str:
-        """Format the phrase in a language."""
+        """Format the phrase in the language of `say`."""
         return say(self.key, **self.said_values(say))
 
     def said_values(self, say: "Phrases") -> dict[str, str]:
-        """Format its values in a language."""
+        """Format the values in the language of `say`."""
         said = {
             name: value.said(say) if isinstance(value, Phrase) else value
             for name, value in self.values
@@ -63,7 +63,7 @@ class Phrase(NamedTuple):
 
 
 class Phrases:
-    """All phrases of one language, whose code is `language`."""
+    """All phrases in one language; `language` is its code."""
 
     def __init__(self, language: str, table: Mapping[str, Mapping[str, Any]]) -> None:
         self.language = language
@@ -86,7 +86,7 @@ class Phrases:
         return str(self._table[section].get(name, name))
 
     def reason(self, reason: str) -> str:
-        """Translate why a row has no score, such as "empty_context in both" in a comparison."""
+        """Translate why a score is missing, such as "empty_context in both" in a comparison."""
         name, _, where = reason.partition(" in ")
         key = f"in_{where.replace(' ', '_')}"
         if name == "only":
@@ -102,7 +102,7 @@ class Phrases:
         return self._numbered("labels", self._table["reasons"].get(label, label))
 
     def text(self, text: str) -> str:
-        """Translate a finding's text if it is a built-in phrase and not from the data."""
+        """Translate a finding's text if it is a built-in phrase rather than text from the data."""
         return self._numbered("texts", text)
 
     def _numbered(self, section: str, text: str) -> str:
@@ -127,13 +127,13 @@ class Phrases:
         return f"{value:,}".replace(",", "\u00a0" if self.language == "ru" else ",")
 
     def written(self, text: str) -> str:
-        """Localize the numbers in a text such as "0.68 [0.62, 0.72]"."""
+        """Localise the numbers in a string such as "0.68 [0.62, 0.72]"."""
         if self.language != "ru":
             return text
         return _FRACTION.sub(",", text.replace(", ", "; "))
 
     def percent(self, share: float) -> str:
-        """Format a fraction as a percentage, with one digit if it is not whole."""
+        """Format a fraction as a percentage, with one decimal if it is not whole."""
         digits = 0 if round(share * 100, 1) == round(share * 100) else 1
         return f"{self.number(share * 100, digits)} %"
 
@@ -159,5 +159,5 @@ def phrases(language: str = "en") -> Phrases:
 def notebook_phrases() -> Phrases:
     """Return the phrases in the language set in the environment, or in English."""
     named = os.environ.get(LANGUAGE_VARIABLE)
-    # A repr must not fail. Commands reject an unknown language.
+    # A repr must not fail, so use English for an unsupported language; commands reject it.
     return phrases(named if named in LANGUAGES else "en")

@@ -241,9 +241,9 @@ def test_an_object_wins_over_the_environment(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("RAG_EVALS_STATEMENT_CACHE", "on", "is 'on'; expected off, exact"),
-        ("RAG_EVALS_CACHE_MAX_MB", "much", "is 'much'; expected megabytes, above 0"),
-        ("RAG_EVALS_CACHE_MAX_MB", "-1", "is '-1'; expected megabytes, above 0"),
+        ("RAG_EVALS_STATEMENT_CACHE", "on", "is 'on'; expected off or exact"),
+        ("RAG_EVALS_CACHE_MAX_MB", "much", "is 'much'; expected a number of megabytes above 0"),
+        ("RAG_EVALS_CACHE_MAX_MB", "-1", "is '-1'; expected a number of megabytes above 0"),
     ],
 )
 def test_a_wrong_variable_says_what_would_be_right(
@@ -264,7 +264,7 @@ def test_a_wrong_variable_is_refused_where_no_cache_is_opened(
     """A grader that keeps no verdicts does not pass over what the variable says."""
     monkeypatch.setenv("RAG_EVALS_STATEMENT_CACHE", "да")
 
-    with pytest.raises(ConfigurationError, match="is 'да'; expected off, exact"):
+    with pytest.raises(ConfigurationError, match="is 'да'; expected off or exact"):
         Faithfulness.grade(**EIFFEL, client=client)
 
 

@@ -103,8 +103,8 @@ QUESTIONS: dict[str, Any] = {
 
 ROW = {"question": "q", "answer": "a", "context": ["c"]}
 SEVERAL: dict[str, tuple[dict[str, Any], str]] = {
-    "a row": ({"question": ROW}, "expected text or a message; a whole row is Sample"),
-    "a row of a class": ({"question": Thing(**ROW)}, "a whole row is Sample"),
+    "a row": ({"question": ROW}, "expected text or a message; for a row, use Sample"),
+    "a row of a class": ({"question": Thing(**ROW)}, "for a row, use Sample"),
     "a row with content": (
         {"question": {"question": "q", "content": "c"}},
         "question has several texts, in 'question' and 'content'",
@@ -157,11 +157,11 @@ def test_a_message_of_tool_calls_answers_nothing() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"context": "['a'\n 'b']"}, "an array that numpy printed, without commas"),
+        ({"context": "['a'\n 'b']"}, "a printed numpy array, which has no commas"),
         ({"context": {"ids": [["1"], ["2"]], "documents": [["a"], ["b"]]}}, "results of 2 queries"),
         (
             {"context": [["a", "b"]]},
-            r"context\[0\] is \['a', 'b'\] \(list\); expected text, or some",
+            r"context\[0\] is \['a', 'b'\] \(list\); expected text, or an object",
         ),
         ({"context": [{"text": 3}]}, r"context\[0\]\.text is 3 \(int\); expected text"),
         ({"answer": ["a", "b"]}, r"answer is \['a', 'b'\] \(list\); expected text"),

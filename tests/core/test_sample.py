@@ -51,7 +51,10 @@ def test_metadata_comes_along() -> None:
         ({"answer": 3}, "answer is 3 (int); expected text"),
         ({"answer": float("nan")}, "answer is nan (float); expected text"),
         ({"context": 3}, "context is 3 (int); expected text or a list of texts"),
-        ({"context": ["a", 3]}, "context[1] is 3 (int); expected text, or something with 'text'"),
+        (
+            {"context": ["a", 3]},
+            "context[1] is 3 (int); expected text, or an object with a field 'text'",
+        ),
         ({"context": [{"body": "a"}]}, "context[0] is {'body': 'a'} (dict); expected text"),
         ({"context": [{"text": 1}]}, "context[0].text is 1 (int); expected text"),
         ({"question": "a\ud800"}, "question has a lone surrogate '\\ud800' at character 1"),

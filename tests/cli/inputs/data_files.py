@@ -191,7 +191,7 @@ CSV: list[tuple[str, Content, int, str]] = [
         "an array of numpy",
         "answer,context\nДа.,\"['Да.' 'a']\"\n",
         2,
-        "an array that numpy printed",
+        "a printed numpy array",
     ),
     ("a deep cell", "answer,context,m\nДа.,Да.," + "[" * 9999 + "]" * 9999, 3, NO_SCORE),
     ("a cell of 5,000 digits", f"answer,context,m\nДа.,Да.,[{'9' * 5000}]", 3, NO_SCORE),
