@@ -24,7 +24,7 @@ class CallCache:
         default_model: Model for calls that do not specify one; if None, these calls are not cached.
         model: Model for all calls; None uses each call's model.
         settings: Settings that override those of each call.
-        own: Settings of the client.
+        own: The client's settings.
     """
 
     database: Database

@@ -18,7 +18,6 @@ FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
 """Environment variable that sets the cache folder."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "answers", "statements"
-"""The tables for replies and for verdicts."""
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS {CALLS_TABLE} (
@@ -68,7 +67,7 @@ class Database:
         # This lock is for threads; SQLite locks the file between processes.
         self._lock = threading.Lock()
         self._opened: dict[int, sqlite3.Connection] = {}
-        # Close the connections if the owner does not.
+        # Close the connections if the owner forgets to.
         weakref.finalize(self, _close, self._opened).atexit = False
         if path is not None:
             self._make_private(path)
@@ -162,7 +161,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _forget_oldest(connection: sqlite3.Connection, max_bytes: float) -> None:
-    """Delete the oldest tenth of each table, repeatedly, until the database fits."""
+    """Delete the oldest tenth of each table, repeatedly, until the database is small enough."""
     while _bytes_used(connection) > max_bytes:
         deleted = 0
         for table in _TABLES:

@@ -56,7 +56,7 @@ class SemanticCache(StatementCache):
         threshold: Minimum cosine similarity of the vectors, 0 to 1.
         path: As in `StatementCache`.
         equivalence: Verifier that judges whether two statements support each other, such as an NLI
-            classifier (`"hf:MODEL"`); `"embedded@strict"` accepts only contractions.
+            classifier (`"hf:MODEL"`); for `"embedded@strict"`, only contractions may differ.
     """
 
     mode = "semantic"
@@ -82,7 +82,7 @@ class SemanticCache(StatementCache):
                 "such as 'embedded@strict' or 'hf:MODEL' for an NLI classifier"
             )
         self._verifier = verifier
-        # The embedded verifier ignores word order, so it cannot tell who bit whom.
+        # The embedded verifier ignores word order, so it cannot tell subject from object.
         self._is_blind_to_order = isinstance(verifier, EmbeddedVerifier)
         super().__init__(path)
 
@@ -231,10 +231,10 @@ def _written_out(text: str) -> str:
 
 
 def frame_of(text: str) -> str:
-    """Return a hash of the parts that must match if two statements are to share a verdict.
+    """Return a hash of the parts in which two statements must agree to share a verdict.
 
-    These are, in order, numbers and the words after them, punctuation, capitalised words and
-    function words; the number of negations must also match.
+    The parts are numbers and the words after them, punctuation, capitalised words and function
+    words, all in order, and the number of negations.
     """
     pieces = [_PIECE.findall(piece)[0] for piece in _written_out(text).split(" ")]
     frame: list[str] = []

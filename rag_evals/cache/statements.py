@@ -48,8 +48,7 @@ class StatementKey(NamedTuple):
 
     @classmethod
     def of(cls, claim: Claim, *, with_question: bool = False) -> "StatementKey":
-        # Imported late, because loading the word lists takes time.
-        from rag_evals.text import plain_form  # noqa: PLC0415
+        from rag_evals.text import plain_form  # noqa: PLC0415 - loads the word lists
 
         plain = plain_form(claim.text)
         sentence, before, question = (plain_form(part or "") for part in claim.setting)
@@ -256,11 +255,11 @@ _opened: dict[Path, StatementCache] = {}
 def configured_cache(
     default: Literal["off", "exact"] = "off", path: Path | None = None
 ) -> StatementCache | None:
-    """Return the cache that the environment configures, opened only once; None if caching is off.
+    """Return the cache configured by the environment, opened only once; None if caching is off.
 
     Args:
         default: Mode to use if `RAG_EVALS_STATEMENT_CACHE` is not set.
-        path: The cache file; None for the user's default file.
+        path: The cache file; None uses the user's default file.
     """
     if (cache_variables().mode or default) == "off":
         return None

@@ -212,7 +212,7 @@ def _reason(thing: object) -> str | None:
 
 
 class _Shape(NamedTuple):
-    """The name of a model's list of labelled items, and of the fields of each item."""
+    """The names of a model's list of labelled items and of the fields in each item."""
 
     list_name: str
     label: str

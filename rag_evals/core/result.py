@@ -144,7 +144,7 @@ def _not_empty(statement: str, info: ValidationInfo) -> str:
 
 
 StatementText = Annotated[str, AfterValidator(_not_empty)]
-"""The text of one claim; an empty text in a reply leads to a re-ask."""
+"""The text of one claim; an empty string in a reply leads to a re-ask."""
 
 
 def check_each_once(

@@ -642,7 +642,7 @@ class Sample:
         return fingerprint(*self._texts())[:_ID_DIGITS]
 
     def fingerprint(self) -> str:
-        """Return a 16-digit hexadecimal hash of all texts, metadata and the language.
+        """Return a 16-digit hexadecimal hash of all texts, the language and the metadata.
 
         Raises:
             DataError: The metadata contains itself, or is nested too deeply.

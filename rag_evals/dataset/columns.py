@@ -114,8 +114,8 @@ _TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "id": ("record_id", "context.span_id"),
 }
-"""Column names of LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, used if a
-row has no column with a usual name for the field."""
+"""Column names used by LangChain, Haystack, mlflow, langsmith, openevals, phoenix and trulens, for
+fields that have none of their usual names."""
 
 _MISSING = object()
 # Fields that turns contain.
@@ -129,13 +129,7 @@ class ColumnMap:
     `"a.b"` refers to the key `"a.b"` if the row has one, else to a path. None uses the usual names.
 
     Attributes:
-        question: Source of the question.
-        answer: Source of the answer.
         context: Source of the chunks; a single string becomes one chunk.
-        reference: Source of the correct answer.
-        id: Source of the row id.
-        language: Source of the language code.
-        relevant_ids: Source of the ids of relevant chunks.
         turns: Source of a conversation's messages; None looks for them only in rows without an
             answer.
     """
@@ -156,13 +150,13 @@ class ColumnMap:
             return columns or cls()
         if not isinstance(columns, Mapping):
             raise ConfigurationError(
-                f"columns is {columns!r}; expected field and column, as in {{'answer': 'response'}}"
+                f"columns is {columns!r}; expected a mapping, such as {{'answer': 'response'}}"
             )
         for name, source in columns.items():
             if name not in USUAL_NAMES:
                 raise ConfigurationError(
-                    f"columns has an unknown field {name!r}; the field comes first, as in "
-                    f"{{'answer': 'response'}}, and fields are {', '.join(USUAL_NAMES)}"
+                    f"columns has an unknown field {name!r}; keys must be fields, as in "
+                    f"{{'answer': 'response'}}; fields are {', '.join(USUAL_NAMES)}"
                 )
             if not (isinstance(source, str) and source) and not callable(source):
                 raise ConfigurationError(
@@ -191,7 +185,7 @@ class ColumnMap:
     def sample(self, row: Mapping[str, Any], required: frozenset[str] = frozenset()) -> Sample:
         """Create a sample from a row.
 
-        Each required field must have a column; its value may be empty.
+        Each required field must have a column, whose value may be empty.
 
         Raises:
             MissingColumnError: The row lacks a required or specified column.

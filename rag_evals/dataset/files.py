@@ -58,9 +58,7 @@ class Opened:
     """An open, uncompressed file.
 
     Attributes:
-        file: The stream of bytes.
         path: Path to show in messages.
-        options: Options for reading the file.
         limit: Maximum number of bytes to read at once.
         wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
     """
@@ -92,7 +90,7 @@ class Opened:
 
     def too_long(self, what: str) -> DataError:
         return DataError(
-            f"{str(self.path)!r}: {what} has more than {self.limit // 1_000_000} MB; "
+            f"{str(self.path)!r}: {what} is larger than {self.limit // 1_000_000} MB; "
             f"write one row per line, or raise {_MAX_LINE_VARIABLE}"
         )
 
@@ -153,7 +151,7 @@ def _parse(text: bytes, file: Opened, place: str | None) -> Any:
             raise _not_in_encoding(file, place, "UTF-8", fault) from error
         said = f"{error}" if place is None else f"{error}".replace("line 1 ", "")
         where = f"{file.path}" if place is None else f"{file.path}, {place}"
-        raise DataError(f"{where}: broken JSON: {said}") from error
+        raise DataError(f"{where}: invalid JSON: {said}") from error
 
 
 def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:

@@ -31,7 +31,6 @@ class CheckedFile:
     """The result of checking a file.
 
     Attributes:
-        count: Number of rows to grade.
         data_hash: Hash of ids and contents, in order.
         taken: The columns used for each field in any row.
         columns: The columns found in any row.
@@ -49,7 +48,6 @@ class KeptCheck(BaseModel, frozen=True):
     Attributes:
         reading: Hash of how the file was read: columns, limit, file type, library version.
         content: Hash of the file's bytes.
-        checked: Result of the check.
     """
 
     reading: str
@@ -100,7 +98,7 @@ class FileData:
         return checked
 
     def _check_rows(self) -> CheckedFile:
-        # The hashes are integers rather than text, because a million ids must fit in memory.
+        # Store hashes as integers, not strings, because a million ids must fit in memory.
         seen, rows = Places(), 0
         taken: dict[str, set[str]] = {}
         columns: set[str] = set()
@@ -267,14 +265,12 @@ def data_from(
         MissingColumnError: A table lacks a column that the graders need.
     """
     if limit is not None:
-        # The largest number that `islice` accepts.
-        limit = min(limit, sys.maxsize)
+        limit = min(limit, sys.maxsize)  # the largest number that `islice` accepts
     if isinstance(data, str | Path | DataFile):
         return FileData(data, columns, required, limit)
     rows = rows_of(data)
     if rows is not None:
-        # For a dict, `len` would be the number of columns.
-        sized = rows if isinstance(rows, list) else data
+        sized = rows if isinstance(rows, list) else data  # a dict's length is its column count
         table = RowData(rows, columns, required, limit, count=_count_of(sized, limit))
         table.require_columns()
         return table
@@ -286,7 +282,7 @@ def data_from(
 
 
 def _count_of(data: object, limit: int | None) -> int | None:
-    """Return the number of rows; None if only reading them would show it."""
+    """Return the number of rows; None if counting would require reading them."""
     if not isinstance(data, Sized):
         return None
     try:

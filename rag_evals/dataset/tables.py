@@ -75,7 +75,7 @@ def row_of(row: Any) -> Mapping[str, Any] | None:
 
 
 def _kind(thing: object) -> str:
-    """Return an object's library and class without importing the library."""
+    """Return the names of an object's library and class, without importing the library."""
     return f"{type(thing).__module__.partition('.')[0]}.{type(thing).__name__}"
 
 
@@ -89,7 +89,7 @@ def _rows_of_columns(columns: dict[str, Any]) -> Iterable[Mapping[str, Any]]:
     if not is_table:
         raise DataError(
             "data is a dict without columns of values; expected a path, a table or an iterable "
-            "of rows, such as evaluate([row]) for one row or evaluate(df) for a frame"
+            "of rows, such as evaluate([row]) for one row or evaluate(df) for a data frame"
         )
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:

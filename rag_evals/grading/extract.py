@@ -1,4 +1,4 @@
-"""The claims in an answer: its own sentences, or statements extracted by a judge."""
+"""The claims in an answer: its sentences, or statements extracted by a judge."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -83,8 +83,7 @@ class SentenceExtractor(Extractor):
         return fingerprint("sentences 4")
 
     def flow(self, sample: Sample) -> Flow[Extraction]:
-        # Imported lazily: loading it is slow, and most programs call a model instead.
-        from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415
+        from rag_evals.embedded import claims_in_setting, prepare_answer  # noqa: PLC0415 - slow
 
         statements, passed_over = [], []
         prepared = prepare_answer(sample.answer or "")

@@ -88,7 +88,7 @@ class GradeOptions(TypedDict, total=False):
         timeout: Total seconds for all calls, including waits requested by the endpoint.
         settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
             grader's. The default temperature is 0.
-        reasks: How often to ask again after an invalid reply.
+        reasks: Maximum number of re-asks after an invalid reply.
         tuned: Files written by `rag-evals judge tune`, or results of `tune`, one per verifier.
     """
 
@@ -118,7 +118,6 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         name: Name in results.
         description: One line that describes what the grader measures; may be empty.
         requires: Fields that must not be empty for a sample to be scorable.
-        result_model: Class of the result.
         model: Default for the `model` argument of `grade`, or None.
         wants_cache: True if a statement cache would help and none is set.
         endpoints: Judges specified by the grader itself, such as `openai/gpt-4o`.
@@ -188,7 +187,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         """Yield the steps for one sample and return the result; see `rag_evals.core.Flow`."""
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
-        """Return a grader with the verifier; raise `ConfigurationError` if it needs a model."""
+        """Return a grader that uses the verifier; raise `ConfigurationError` if it cannot."""
         raise ConfigurationError(
             f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
             "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
@@ -213,7 +212,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return []
 
     def with_tunings(self, tunings: "Sequence[Tuning]") -> Self:
-        """Return a copy with tuned verifiers; raise `ConfigurationError` if one is unusable."""
+        """Return a copy with tuned verifiers; raise `ConfigurationError` for unusable tunings."""
         raise ConfigurationError(
             f"grader {self.name!r} has no verifier that could use the tuned file for "
             f"{tunings[0].stage!r}; use {' or '.join(map(repr, EMBEDDED_GRADERS))} with that judge"
@@ -359,8 +358,7 @@ def _prepare(
         client = as_instructor(client, asynchronous=caller == "agrade")
     tunings: Sequence[Tuning] = ()
     if (tuned := options.get("tuned")) is not None:
-        # Keeps the import of the package fast; most judges are not tuned.
-        from rag_evals.verify import read_tunings  # noqa: PLC0415
+        from rag_evals.verify import read_tunings  # noqa: PLC0415 - most judges are not tuned
 
         tunings = read_tunings(tuned)
     model = options.get("model")
@@ -477,8 +475,7 @@ def sample_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
         return grader.flow(sample)
     if not sample.turns:
         return _answer_flow(grader, sample)
-    # Keeps the import of the package fast; most samples are not conversations.
-    from rag_evals.grading.conversation import turns_flow  # noqa: PLC0415
+    from rag_evals.grading.conversation import turns_flow  # noqa: PLC0415 - rarely needed
 
     return turns_flow(grader, sample, _answer_flow)
 
@@ -493,8 +490,7 @@ def _answer_flow(grader: Grader[Any], sample: Sample) -> Flow[Any]:
             if error.window_tokens is None or not _packs(grader):
                 raise
             window = error.window_tokens
-    # Keeps the import of the package fast; most sources fit.
-    from rag_evals.grading.packing import packed_flow  # noqa: PLC0415
+    from rag_evals.grading.packing import packed_flow  # noqa: PLC0415 - most sources fit
 
     return (yield from packed_flow(grader, sample, window))
 
@@ -547,7 +543,7 @@ NamedJudge = Callable[[str], Awaitable[AsyncJudge]]
 def drive(
     flow: Flow[T], judge: Judge | None, meter: Meter, *, named: Callable[[str], Judge] = judge_for
 ) -> T:
-    """Run a flow, one step at a time; `named` returns the judge for calls that set an endpoint."""
+    """Run a flow step by step; `named` returns the judge for calls that specify an endpoint."""
     try:
         steps = next(flow)
         while True:
@@ -595,8 +591,7 @@ async def _do_all(
 ) -> list[Any]:
     if len(steps) == 1:
         return [await _do_async(steps[0], judge, meter, named)]
-    # Importing asyncio at the top would account for a tenth of the package's import time.
-    import asyncio  # noqa: PLC0415
+    import asyncio  # noqa: PLC0415 - slow import
 
     tasks = [asyncio.ensure_future(_do_async(step, judge, meter, named)) for step in steps]
     try:

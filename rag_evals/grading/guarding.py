@@ -40,8 +40,8 @@ _LEAST_SHARED = 0.3
 # Names and numbers stay the same in a translation; other words change.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement was copied from the context if a chunk contains the first share of its words and the
-# answer lacks the second.
+# A statement was copied from the context if a chunk contains at least the first share of its words
+# and the answer lacks at least the second.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
 # The same limits for a statement that is a whole sentence from a chunk.
@@ -73,7 +73,7 @@ DRIFT_NAMES = (
     "left out",
     "long sentence",
 )
-"""Fault prefixes; a run's summary counts warnings by prefix."""
+"""Names of faults; a run's summary counts the warnings that start with each name."""
 
 
 class Fault(NamedTuple):
@@ -95,7 +95,7 @@ class Fault(NamedTuple):
 class Guard:
     """The texts to compare statements with, including the chunks, which a judge may have copied.
 
-    `claiming` returns the ids of sentences that contain a claim according to our rules.
+    `claiming` returns the ids of sentences that contain a claim according to fixed rules.
     """
 
     sentences: Sequence[str]
@@ -311,7 +311,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
 
 
 def _stops(text: str) -> float:
-    """Return the share of English and Russian function words; a high constant if text is short."""
+    """Return the share of English and Russian function words; for short text, a high constant."""
     sequence = words(text)
     if len(sequence) < _LEAST_WORDS:
         return _MANY_STOPS
@@ -445,8 +445,7 @@ def claiming_sentences(answer: str, first: int = 0) -> list[int]:
 
     Ids are relative to the sentence `first`, so the ids of earlier sentences are negative.
     """
-    # Imported lazily: loading it is slow, and most replies cover every sentence.
-    from rag_evals.embedded import prepare_answer  # noqa: PLC0415
+    from rag_evals.embedded import prepare_answer  # noqa: PLC0415 - slow import
 
     places = {span.start: number for number, span in enumerate(split_sentences(answer))}
     found = {
@@ -529,7 +528,7 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
     fields: dict[str, Any] = {name: [one for own in each for one in own[name]] for name in each[0]}
     if unit != "answer":
         fields["drift"] += [
-            f"long sentence: sentence {number} has {count:,} words; not all may have been judged"
+            f"long sentence: sentence {number} has {count:,} words; some claims may be missing"
             for number, span in enumerate(spans)
             # The cheap length check comes first, because most sentences are shorter.
             if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS

@@ -28,7 +28,7 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# No grader draws this many samples per row. The first repeat shares replies with a plain run.
+# No grader makes this many identical calls per row. Repeat 0 shares replies with a plain run.
 _CALLS_APART = 1000
 
 
@@ -39,7 +39,8 @@ class RepeatedResult(Result):
         results: One result per repeat; mappings if the run was read from a folder.
         repeated_scores: One score per repeat, 0 to 1, or None for a repeat without a score.
         reason: Why no repeat has a score; None if any repeat has one.
-        shown_findings: Like the next two, from the first result with the majority score.
+        shown_findings: Findings of the first result with the majority score, which also provides
+            the warnings and tallies shown.
     """
 
     results: list[Any]

@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
     "missing file": (lambda: ["none.jsonl"], "'none.jsonl' does not exist"),
     "folder": (lambda: ["."], "'.' is a folder"),
     "empty": (lambda: [data_file("")], "'b.jsonl' has no rows"),
-    "broken": (lambda: [data_file("{")], "b.jsonl, line 1: broken JSON"),
+    "broken": (lambda: [data_file("{")], "b.jsonl, line 1: invalid JSON"),
     "column": (lambda: ["answers.jsonl", "--column", "answer=reply"], "no column 'reply'"),
     "pair": (lambda: ["answers.jsonl", "--column", "answer"], "is not FIELD=SOURCE"),
     "grader": (lambda: ["answers.jsonl", "--grader", "faithfulnes"], "did you mean 'faithfulness'"),

@@ -117,10 +117,10 @@ def test_columns_may_be_a_mapping() -> None:
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        ({"response": "answer"}, "the field comes first, as in {'answer': 'response'}"),
+        ({"response": "answer"}, "keys must be fields, as in {'answer': 'response'}"),
         ({"answer": 3}, "the source of 'answer' is 3"),
         ({"answer": ""}, "the source of 'answer' is ''"),
-        (["answer=response"], "expected field and column"),
+        (["answer=response"], "expected a mapping"),
     ],
 )
 def test_columns_that_cannot_be_are_refused(columns: Any, fault: str) -> None:

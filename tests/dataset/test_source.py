@@ -67,7 +67,7 @@ def test_an_id_is_made_from_the_content() -> None:
             "line 2: no column for 'context'",
         ),
         ([{"answer": "a", "context": [1]}], DataError, r"line 1: context\[0\] is 1 \(int\)"),
-        ([{"answer": "\ud800", "context": "c"}], DataError, "line 1: broken JSON"),
+        ([{"answer": "\ud800", "context": "c"}], DataError, "line 1: invalid JSON"),
     ],
 )
 def test_a_bad_row_is_found_before_grading(

@@ -348,7 +348,7 @@ def test_a_sentence_too_long_for_five_claims_is_named(scripted: Start) -> None:
         evaluate([row], Faithfulness.with_unit(unit), "openai/m") for unit in ("claims", "answer")
     )
 
-    told = "long sentence: sentence 1 has 5,000 words; not all may have been judged"
+    told = "long sentence: sentence 1 has 5,000 words; some claims may be missing"
     assert list(run.outcomes[0].warnings) == [told]
     assert "long sentence" in str(run.summary())
     assert not whole.outcomes[0].warnings

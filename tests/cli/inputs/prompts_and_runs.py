@@ -97,7 +97,7 @@ HEADERS: list[tuple[str, str, int, str]] = [
 
 LABELS: list[tuple[str, Content, int, str]] = [
     ("empty", "", 2, "'l.jsonl' has no rows"),
-    ("broken", "{", 2, "broken JSON"),
+    ("broken", "{", 2, "invalid JSON"),
     ("no row named", '{"label": true}', 2, "no 'sample_id'"),
     ("no label", '{"sample_id": "a"}', 2, "no 'label' and no 'statements'"),
     ("a label that is none", '{"sample_id": "a", "label": "может быть"}', 2, "the label is"),

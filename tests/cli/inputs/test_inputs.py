@@ -88,10 +88,10 @@ def _gigabyte(path: Path) -> None:
 
 
 LARGE: dict[str, tuple[list[str], Content, int, str]] = {
-    "a line of 1 GB": (["grade", "f.jsonl"], _sparse, 2, "line 1 has more than 256 MB"),
-    "a list of 1 GB": (["grade", "f.json"], _sparse, 2, "the file has more than 256 MB"),
-    "a table of 1 GB": (["grade", "f.csv"], _sparse, 2, "line 1 has more than 256 MB"),
-    "a bomb": (["grade", "f.jsonl.gz"], _gigabyte, 2, "line 1 has more than 256 MB"),
+    "a line of 1 GB": (["grade", "f.jsonl"], _sparse, 2, "line 1 is larger than 256 MB"),
+    "a list of 1 GB": (["grade", "f.json"], _sparse, 2, "the file is larger than 256 MB"),
+    "a table of 1 GB": (["grade", "f.csv"], _sparse, 2, "line 1 is larger than 256 MB"),
+    "a bomb": (["grade", "f.jsonl.gz"], _gigabyte, 2, "line 1 is larger than 256 MB"),
     "a prompt of 1 GB": (
         ["prompts", "check", "f.jinja", "--grader", "faithfulness"],
         _sparse,
