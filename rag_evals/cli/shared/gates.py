@@ -239,7 +239,9 @@ class Draws:
         drawn = self.sample is not None or self.budget is not None
         if self.stop_early and drawn:
             other = "--sample" if self.budget is None else "--budget"
-            raise ConfigurationError(f"--stop-early and {other} both choose the rows; use one")
+            raise ConfigurationError(
+                f"--stop-early and {other} cannot be combined: each determines which rows to grade"
+            )
         if self.stop_early:
             return Sampling(gate=gates.gate, error=gates.error, count=gates.counts or None)
         return Sampling(self.sample, self.budget) if drawn else None

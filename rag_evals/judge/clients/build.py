@@ -39,13 +39,13 @@ _COMPILED = ReplyForm(padded=True, lengths=False)
 REPLY_FORMS: Mapping[str, ReplyForm] = {
     "api.openai.com": _COMPILED,
     "azure_openai": _COMPILED,
-    # Their schemas do not support bounds.
+    # Anthropic's and Bedrock's schemas do not support bounds.
     "anthropic": _COMPILED._replace(counts=False),
     "bedrock": _COMPILED._replace(counts=False),
-    # They compile schemas within milliseconds.
+    # vLLM and Ollama compile schemas within milliseconds.
     "vllm": EXACT,
     "ollama": EXACT,
-    # Their enums may contain only strings.
+    # Enums in Google's schemas may contain only strings.
     **dict.fromkeys(
         ("gemini", "genai", "google", "vertexai"), ReplyForm(lengths=False, choices=False)
     ),

@@ -234,7 +234,7 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
         (("--budget", "0"), "budget is '0'; expected US dollars"),
         (("--sample", "20", "--budget", "5"), "sample and budget cannot be combined"),
         (("--stop-early",), "--stop-early does nothing without --gate"),
-        (("--stop-early", "--gate", "0.5", "--sample", "20"), "both choose the rows"),
+        (("--stop-early", "--gate", "0.5", "--sample", "20"), "cannot be combined"),
         (("--sample", "20", "--judge", "embedded"), "'embedded' is free, so grade all rows"),
     ],
 )
