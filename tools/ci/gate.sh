@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Grade DATA into the folder KEPT (run, junit.xml), and compare it with the same folder
-# of an earlier build, BASELINE. Ends with the code of `rag-evals grade`, else of `compare`.
-# JUDGE, GRADERS (with spaces), FAIL_UNDER, AT, MIN_SCORED and ROW_UNDER are options of `grade`,
-# MARGIN is that of `compare --fail-if-worse`; an empty one is left out.
+# Grade DATA into the folder KEPT (run, junit.xml), and compare it with BASELINE, the same folder
+# from an earlier build. Exit with the code of `rag-evals grade`, or if that is 0, of `compare`.
+# JUDGE, GRADERS (separated by spaces), FAIL_UNDER, AT, MIN_SCORED and ROW_UNDER are options of
+# `grade`; MARGIN is the value of `compare --fail-if-worse`. Empty variables are ignored.
 set -euo pipefail
-: "${DATA:?DATA names the file to grade}"
+: "${DATA:?set DATA to the file to grade}"
 kept=${KEPT:-rag-evals}
 baseline=${BASELINE:-rag-evals-baseline}
 mkdir -p "$kept"
