@@ -24,7 +24,6 @@ class CallCache:
         default_model: Model for calls that do not specify one; if None, these calls are not cached.
         model: Model for all calls; None uses each call's model.
         settings: Settings that override those of each call.
-        own: The client's settings.
     """
 
     database: Database
@@ -46,7 +45,7 @@ class CallCache:
             parsed = call.reply_model.model_validate_json(rows[0][0], context=context)
             check_chunk_ids(parsed, context)
         except (ValueError, TypeError):
-            # The entry is damaged, or was written for a different version of the reply model.
+            # The entry is corrupt, or was written for a different version of the reply model.
             return None
         return JudgeReply(parsed, Usage(cache_hits=1))
 

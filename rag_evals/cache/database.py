@@ -15,7 +15,6 @@ from rag_evals.core import cache_variables
 from rag_evals.errors import ConfigurationError
 
 FOLDER_VARIABLE = "RAG_EVALS_CACHE_DIR"
-"""Environment variable that sets the cache folder."""
 
 CALLS_TABLE, STATEMENTS_TABLE = _TABLES = "answers", "statements"
 
@@ -124,7 +123,7 @@ class Database:
         connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         try:
             _write_ahead(connection)
-            # A crash may lose the most recent replies, but never damages the file.
+            # A crash may lose the most recent replies, but cannot corrupt the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(_SCHEMA)
         except sqlite3.DatabaseError as error:
@@ -147,7 +146,7 @@ class Database:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn on WAL so that readers never wait, and retry because SQLite does not."""
+    """Turn on WAL, so that readers never wait; retry while locked, because SQLite does not."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

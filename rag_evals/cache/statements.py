@@ -132,7 +132,7 @@ class StatementCache:
 
 
 def unpack(text: object) -> Verdict | None:
-    """Parse a stored verdict; return None if the entry is damaged or from another version."""
+    """Parse a stored verdict; return None if the entry is corrupt or from another version."""
     try:
         # pydantic raises TypeError for other types.
         return _verdicts().validate_json(text)  # type: ignore[arg-type]
@@ -257,9 +257,8 @@ def configured_cache(
 ) -> StatementCache | None:
     """Return the cache configured by the environment, opened only once; None if caching is off.
 
-    Args:
-        default: Mode to use if `RAG_EVALS_STATEMENT_CACHE` is not set.
-        path: The cache file; None uses the user's default file.
+    `default` applies if `RAG_EVALS_STATEMENT_CACHE` is not set. If `path` is None, the user's
+    default file is used.
     """
     if (cache_variables().mode or default) == "off":
         return None

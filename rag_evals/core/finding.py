@@ -91,7 +91,6 @@ class Finding:
         about: Type of item that the decision is about.
     """
 
-    # Fields stored by newer versions are ignored.
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="ignore")
 
     text: str

@@ -30,7 +30,6 @@ class Claim:
     """A claim in an answer, with the text needed to understand it.
 
     Attributes:
-        text: The claim to verify.
         sentence: Verbatim sentence that the claim was taken from; None if it is not from an answer.
         before: Preceding text in the answer that the claim depends on, or None.
     """
@@ -100,7 +99,6 @@ class Verdict:
         evidence: Sentences used as evidence, best first.
         decided_by: Name of the verifier that judged the statement; None if there is only one.
         windows: Number of context windows that a classifier read; None for other verifiers.
-        from_cache: True if the verdict comes from a cache.
         taken_from: The similar statement whose cached verdict was reused, if any.
         similarity: Cosine similarity of the two statements, -1 to 1; None without `taken_from`.
         doubt: Why the verifier could not judge the claim: how it depends on other text, or

@@ -156,15 +156,9 @@ def check_each_once(
     repeated: str = "have two verdicts",
     wish: str = "",
 ) -> None:
-    """Reject a reply that does not mention each item exactly once.
+    """Reject a reply unless `given` contains each item of `wanted` exactly once.
 
-    Args:
-        things: Plural noun for the items, such as `chunks`.
-        given: Names or ids in the reply, in display order.
-        wanted: Names or ids that the reply must contain, in display order.
-        missing: Message for items that are missing.
-        repeated: Message for items that occur twice.
-        wish: What the judge should do instead; may be empty.
+    The message consists of `things` (a plural noun), the items, what is wrong, and the `wish`.
     """
     counts = Counter(given)
     for faulty, fault in (
@@ -310,7 +304,7 @@ OptionalList = Annotated[list[T], _NullIsEmpty()]
 class Result(JudgeModel):
     """The result of a grader.
 
-    A subclass must not have a field with the name of one of the properties below.
+    A subclass must not define a field with the same name as one of the properties below.
 
     Attributes:
         requires: Fields that a sample must have.
@@ -323,7 +317,6 @@ class Result(JudgeModel):
     numbered_sentences: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Reject fields with reserved names."""
         super().__init_subclass__(**kwargs)
         declared = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
         kinds = property, cached_property

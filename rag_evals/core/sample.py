@@ -469,7 +469,7 @@ def _events(message: Any, place: str) -> Iterator[tuple[str, Any]]:
 
 
 def _role_and_content(message: Any) -> tuple[str, str | None, Any]:
-    """Return the name, role and content of a message; the role is None if it is not a message."""
+    """Return a message's type, role and content; the role is None if the type is unknown."""
     if isinstance(message, tuple) and len(message) == _PAIR:
         return "", _ROLES.get(message[0]), message[1]
     named = field_of(message, "role") or field_of(message, "type")
@@ -512,7 +512,7 @@ def _read_conversation(
         raise DataError(f"turns is {shown(turns)}; expected a list of messages")
     found, asked = _turns_in(messages)
     if answer is not None:
-        # The turns come before the question and its answer.
+        # The turns precede the question and answer.
         replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
         replies = replies or [("assistant", text_of(answer, "answer"))]
         if question is not None and text_of(question, "question") not in asked:
@@ -622,12 +622,7 @@ class Sample:
         return f"Sample({', '.join(parts)})"
 
     def turn_sample(self, number: int, earlier: Sequence[str]) -> "Sample":
-        """Return one turn of a conversation as a separate sample.
-
-        Args:
-            number: Index of the turn, from 0.
-            earlier: Additional sources from earlier turns; empty texts are ignored.
-        """
+        """Return a turn as a sample; `number` counts from 0, and `earlier` lists more sources."""
         turn = self.turns[number]
         said = [one.said for one in self.turns[: number + 1]]
         return Sample(

@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 from rag_evals.errors import ConfigurationError
 
 LANGUAGES = ("en", "ru")
-"""Languages with a table of phrases."""
 
 LANGUAGE_VARIABLE = "RAG_EVALS_LANGUAGE"
-"""Environment variable for the display language."""
 
 _FOLDER = Path(__file__).parent.parent / "_data" / "phrases"
 _FEW = range(2, 5)

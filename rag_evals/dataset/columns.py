@@ -118,7 +118,6 @@ _TOOL_NAMES: Mapping[str, tuple[str, ...]] = {
 fields that have none of their usual names."""
 
 _MISSING = object()
-# Fields that turns contain.
 _OF_TURNS = frozenset({"question", "answer", "context"})
 
 

@@ -40,7 +40,6 @@ READERS: dict[str, Callable[[Opened], Iterator[Row]]] = {
     ".feather": read_arrow,
     ".xlsx": read_excel,
 }
-"""Readers, keyed by file extension."""
 
 _PATTERN_SIGNS = frozenset("*?[")
 _COMPRESSED = (".gz", ".zst")

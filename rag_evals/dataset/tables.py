@@ -32,7 +32,7 @@ def rows_of(data: Any) -> Iterable[Any] | None:
     kind = _kind(data)
     if kind in ("datasets.DatasetDict", "datasets.IterableDatasetDict"):
         splits = ", ".join(map(repr, data)) or "none"
-        raise DataError(f"data is a {kind} with the splits {splits}; choose one: data['train']")
+        raise DataError(f"data is a {kind} with the splits {splits}; pass one, as in data['train']")
     if kind in ("pandas.Series", "polars.Series"):
         raise DataError(f"data is one column, a {kind}; expected a table of rows")
     if kind in ("datasets.Dataset", "datasets.IterableDataset"):

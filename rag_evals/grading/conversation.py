@@ -123,7 +123,7 @@ def renumbered(
         if isinstance(value, Mapping):
             if isinstance(value.get("chunk_id"), int):
                 own = known[value["chunk_id"]]
-                # A quote from an earlier reply has no position in that reply's sources.
+                # The offsets in the text shown may not apply to the original chunk.
                 nowhere = {"start": None, "end": None}
                 return {"text": value["text"], "chunk_id": own[0] if own else 0, **nowhere}
             return {key: moved(one, key) for key, one in value.items()}

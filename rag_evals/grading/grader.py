@@ -77,7 +77,6 @@ R = TypeVar("R", bound=BaseModel)
 T = TypeVar("T")
 
 JUDGE_VARIABLE = "RAG_EVALS_JUDGE"
-"""Environment variable that sets the default judge."""
 
 
 class GradeOptions(TypedDict, total=False):
@@ -115,14 +114,12 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     """Base class of all graders; subclasses define the judge calls and how to read the replies.
 
     Attributes:
-        name: Name in results.
         description: One line that describes what the grader measures; may be empty.
         requires: Fields that must not be empty for a sample to be scorable.
         model: Default for the `model` argument of `grade`, or None.
         wants_cache: True if a statement cache would help and none is set.
         endpoints: Judges specified by the grader itself, such as `openai/gpt-4o`.
         untuned: Names of verifiers whose threshold has not been tuned.
-        settings: Judge settings, such as `temperature`.
         judge_rounds: Rounds of judge calls per sample. 0: no calls; 1: all calls are known in
             advance; 2: the replies from the first round determine the calls of the second.
         reads_turns: True if `flow` handles the turns of a conversation itself.
@@ -318,7 +315,6 @@ class _Work(NamedTuple, Generic[R]):
 
 
 def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -> list[str]:
-    """Find the passage for a finding; called only when the finding is displayed."""
     from rag_evals.embedded import evidence_words  # noqa: PLC0415 - needed only in notebooks
 
     return evidence_words(finding, chunks, say, 120)

@@ -117,7 +117,7 @@ class Guard:
         """Compare statements with the sentences and return the differences.
 
         `passed_over` lists the sentences that contain no claim according to the judge. It is
-        ignored if a statement has no sentence ids: uncovered sentences are then found by words.
+        ignored if a statement has no sentence ids; uncovered sentences are then found by words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -133,7 +133,7 @@ class Guard:
         for one in placed:
             for number in set(one.sentence_ids):
                 by_sentence.setdefault(number, []).append(one)
-        # A sentence assigned by its words may not be the one that the statement comes from.
+        # A statement assigned by its words may come from a different sentence.
         is_named = placed is statements
         every = "" if is_named else " ".join(one.text for one in placed)
         for number, own in sorted(by_sentence.items()):
@@ -163,7 +163,7 @@ class Guard:
         return shares.index(best) if best else None
 
     def _placed(self, statements: Sequence[Stated]) -> tuple[list[Stated], set[int]]:
-        """Assign statements to sentences by words, and return the sentences without a statement."""
+        """Assign statements to sentences by words, and return the sentences left without any."""
         placed = []
         said: list[set[str]] = [set() for _ in self.sentences]
         for one in statements:
@@ -441,7 +441,7 @@ def _again(call: JudgeCall[M], found: GuardedReply[M]) -> JudgeCall[M]:
 
 
 def claiming_sentences(answer: str, first: int = 0) -> list[int]:
-    """Return the ids of sentences with a claim that has a number or at least five words.
+    """Return the ids of sentences with a claim that contains a number or at least five words.
 
     Ids are relative to the sentence `first`, so the ids of earlier sentences are negative.
     """
