@@ -185,8 +185,7 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
         number = os.open(path, flags, _PRIVATE)
         os.set_blocking(number, True)
         if stat.S_ISREG(os.fstat(number).st_mode) and hasattr(os, "fchmod"):
-            # `os.open` does not change the mode of an existing file.
-            os.fchmod(number, _PRIVATE)
+            os.fchmod(number, _PRIVATE)  # `os.open` keeps the mode of an existing file
         with open(number, "wb") as file:  # noqa: PTH123 - a descriptor
             yield file
     except OSError as error:

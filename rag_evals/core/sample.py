@@ -512,7 +512,6 @@ def _read_conversation(
         raise DataError(f"turns is {shown(turns)}; expected a list of messages")
     found, asked = _turns_in(messages)
     if answer is not None:
-        # The turns precede the question and answer.
         replies: Any = answer if isinstance(answer, list) else _listed(str(answer))
         replies = replies or [("assistant", text_of(answer, "answer"))]
         if question is not None and text_of(question, "question") not in asked:

@@ -325,8 +325,7 @@ def _content_of(files: Sequence[Path]) -> str | None:
                 digest.update(f"{path.stat().st_size}\n".encode())
                 while read := file.readinto(block):
                     digest.update(block[:read])
-    except OSError:
-        # Reading the rows will raise an error that states the reason.
+    except OSError:  # reading the rows will raise an error that states the reason
         return None
     return digest.hexdigest()
 

@@ -47,8 +47,7 @@ def rows_of(data: Any) -> Iterable[Any] | None:
         return _rows_of_columns(data)
     streams = ("__arrow_c_stream__", "__arrow_c_array__", "scanner")
     if any(hasattr(data, name) for name in streams) and not isinstance(data, type):
-        # Some Arrow streams can be read only once.
-        return _rows_of_stream(data)
+        return _rows_of_stream(data)  # some Arrow streams can be read only once
     return None
 
 

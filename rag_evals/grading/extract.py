@@ -96,8 +96,7 @@ class SentenceExtractor(Extractor):
                 passed_over.append(
                     PassedOverSentence(sentence_id=number, reason=one.no_claim, text=one.text)
                 )
-        # Makes the function a generator, as every flow must be.
-        yield from ()
+        yield from ()  # makes the function a generator, as every flow must be
         return Extraction(tuple(statements), tuple(passed_over))
 
 

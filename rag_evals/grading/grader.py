@@ -390,8 +390,7 @@ def resolve(
         ConfigurationError: The grader cannot use the verifier, a model or setting is specified
             although no model is called, or an environment variable for the cache is invalid.
     """
-    # Checked for every grader, because only a few open a cache.
-    cache_variables()
+    cache_variables()  # checked for every grader, because only a few open a cache
     if client is None:
         client = default_judge()
     if isinstance(client, str):

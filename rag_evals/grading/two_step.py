@@ -73,8 +73,7 @@ class VerifiedFaithfulnessResult(FaithfulnessResult):
         language: Two-letter code of the answer's language; `und` if it was not recognised, None if
             the texts are too short to detect it.
         is_unread: True if there is no score because the verifier does not support the language.
-        answer_support: Probability that every statement is supported, 0 to 1; None for most
-            verifiers.
+        answer_support: Probability that all statements are supported; None for most verifiers.
         deciders: Names of a cascade's verifiers; empty for a single verifier.
         cache: How cached verdicts are looked up; None without a cache.
         verification_calls: Number of judge calls for verification, excluding re-asks.
