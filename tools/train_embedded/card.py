@@ -151,7 +151,7 @@ weights, hash `{digest}`.
 
 The figures for each source come from weights and limits fitted without it. The features and two
 constants for contradictions were chosen on all sources, from about 30 variants, so expect slightly
-lower figures on new data. On RAG answers (RAGTruth QA, development rows, 6 models) balanced
+lower figures on new data. On whole RAG answers (RAGTruth QA, development rows, 6 models), balanced
 accuracy, AUROC and F1 of the unsupported class are {rag}. Development rows are rows
 that people read while they built the judge;
 held-out rows are rows that nobody read. On held-out rows of the same source, the first version had
