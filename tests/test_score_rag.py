@@ -283,7 +283,7 @@ def test_a_run_reads_as_it_is_meant() -> None:
     assert "the reference" in reasons["statement"]
     assert "the answer" in reasons["reference"]
     assert not any("the other text" in (one.reasoning or "") for one in outcome.findings)
-    assert [one.name for one in run.summary().graders["rag"].sizes()] == ["statements", "words"]
+    assert list(run.summary().graders["rag"].rows.sizes()) == ["statements", "words"]
     alone = {name: value for name, value in ROW.items() if name != "reference"}
-    sizes = evaluate([alone], ["rag"], client="embedded").summary().graders["rag"].sizes()
-    assert [one.name for one in sizes] == ["statements", "supported", "unsupported", "words"]
+    sizes = evaluate([alone], ["rag"], client="embedded").summary().graders["rag"].rows.sizes()
+    assert list(sizes) == ["statements", "supported", "unsupported", "words"]

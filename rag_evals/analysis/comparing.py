@@ -299,16 +299,29 @@ class Comparison:
             return missed
         require_share("margin", margin)
         for grader in self.graders:
-            if grader.verdict == "worse" and grader.paired.difference.high < -margin:
-                missed.append(Missed.loss(grader.grader, grader.paired.difference, margin))
+            lost = grader.paired.difference
+            if grader.verdict == "worse" and lost.high < -margin:
+                found = Phrase.of(
+                    "gate.loss",
+                    estimate=f"{lost.estimate:+.4f}",
+                    high=f"{lost.high:+.4f}",
+                    lacking=f"{-lost.high - margin:.4f}",
+                )
+                missed.append(Missed(grader.grader, "fail-if-worse", f"{margin:g}", found))
         return missed if allow_shorter else missed + self._lost_statements(margin)
 
     def _lost_statements(self, margin: float) -> list[Missed]:
-        return [
-            Missed.less_said(grader.grader, change.baseline, change.difference, margin)
-            for grader in self.graders
-            if (change := grader.lost_statements(margin)) is not None
-        ]
+        missed = []
+        for grader in self.graders:
+            if (change := grader.lost_statements(margin)) is not None:
+                found = Phrase.of(
+                    "gate.less",
+                    before=f"{change.baseline.estimate:.2f}",
+                    estimate=f"{change.difference.estimate:+.2f}",
+                    high=f"{change.difference.high:+.2f}",
+                )
+                missed.append(Missed(grader.grader, "says-less", f"{margin:g}", found))
+        return missed
 
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False

@@ -15,7 +15,6 @@ from rag_evals.embedded import evidence_words
 from rag_evals.report.failures import row_link, worst_records
 from rag_evals.run import GraderSummary, Run, findings_in, load_run, reason_of
 from rag_evals.run.plan.sampling import SampledMean
-from rag_evals.run.record.facts import Size
 from rag_evals.run.record.summary import clusters_words, size_words
 from rag_evals.stats import DEFAULT_BANDS, Band, Clusters, Interval, summarize_groups
 from rag_evals.stats.bands import GroupScores
@@ -56,7 +55,7 @@ class GraderNumbers:
     mean: Interval | None
     bands: Mapping[str, int]
     clusters: Clusters | None
-    sizes: Sequence[Size]
+    sizes: Mapping[str, Interval]
     groups: Sequence[GroupScores] = ()
 
     @property
@@ -70,10 +69,9 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     counted = run.summary(cluster=view.cluster).graders
     numbers = []
     for one in (counted[grader] for grader in run.graders if grader in counted):
-        labels = {band.name: band.label(view.language, one.grader) for band in view.bands}
-        bands = {labels[name]: count for name, count in one.bands(view.bands).items()}
+        bands = one.labelled_bands(view.say, view.bands)
         by_group = () if groups is None else _groups(run, view, groups, one)
-        found = (one.interval(), bands, one.clusters(), one.sizes(), by_group)
+        found = (one.interval(), bands, one.clusters(), one.rows.sizes(), by_group)
         numbers.append(GraderNumbers(one, *found))
     return numbers
 
@@ -164,7 +162,7 @@ def numbers_words(numbers: GraderNumbers, view: View) -> list[str]:
     if numbers.clusters is not None:
         found.append(clusters_words(numbers.clusters, say).lstrip(", "))
     if numbers.sizes:
-        sizes = ", ".join(size_words(size, say) for size in numbers.sizes)
+        sizes = ", ".join(size_words(*size, say) for size in numbers.sizes.items())
         found.append(say("summary.sizes", sizes=sizes).strip())
     return found
 

@@ -82,7 +82,7 @@ def _grader_json(one: GraderSummary, count: Mapping[str, float] | None) -> dict[
         "worst_mean": one.worst_mean(count),
         "interval": interval and [round(interval.low, 4), round(interval.high, 4)],
         "clusters": clusters and {"by": clusters.by, "units": clusters.units},
-        "sizes": {name: _rounded(mean) for name, mean in one.sizes()},
+        "sizes": {name: _rounded(mean) for name, mean in one.rows.sizes().items()},
         **one.spread(count),
         "bands": one.bands(),
         "scored": one.scored,

@@ -92,8 +92,8 @@ class Interval:
         return self.low <= value <= self.high
 
 
-MOST_REPEATED = 0.05
-"""Share of rows with a repeated question or context, above which rows are clustered by it."""
+# Rows are clustered by a field if more than this share of them have a repeated value.
+_MOST_REPEATED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +119,14 @@ class Clusters:
         return replace(found, method=f"{found.method}, {self.units} clusters by {self.by}")
 
 
+def are_clustered(rows: int, within: int, repeated: int) -> bool:
+    """True if enough rows share a value to cluster them, but would not form a single cluster.
+
+    `within` rows share one of the `repeated` values.
+    """
+    return within > _MOST_REPEATED * rows and rows - within + repeated > 1
+
+
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field in which more than 5 % of rows share a value.
 
@@ -128,8 +136,7 @@ def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     for by, hashes in shared.items():
         runs = ((key, sum(1 for _ in run)) for key, run in groupby(sorted(hashes)) if key)
         repeated = {key: size for key, size in runs if size > 1}
-        within = sum(repeated.values())
-        if within > MOST_REPEATED * len(hashes) and len(hashes) - within + len(repeated) > 1:
+        if are_clustered(len(hashes), sum(repeated.values()), len(repeated)):
             return Clusters(by, [key if key in repeated else None for key in hashes])
     return None
 

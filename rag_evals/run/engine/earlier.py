@@ -59,7 +59,7 @@ class EarlierOutcomes:
     def find(self, outcome: Outcome) -> Outcome | None:
         """Return the last outcome stored for the same grading by an earlier start, if any."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
-        return None if found is None else found.outcome
+        return None if found is None else Outcome.from_record(found.record)
 
     def fill(self, summary: Summary) -> None:
         if self._store.is_new:
@@ -104,10 +104,13 @@ class EarlierOutcomes:
                 self.changed += 1
                 self._last_changed = changed
             return None
-        if found.outcome.status == "failed":
+        if found.record["status"] == "failed":
             return None
-        self._has_moved |= found.outcome.index != row.position
-        outcome = self._store.outcome_at(found.place, self._models) if results else found.outcome
+        self._has_moved |= found.record["index"] != row.position
+        if results:
+            outcome = self._store.outcome_at(found.place, self._models)
+        else:
+            outcome = Outcome.from_record(found.record)
         return replace(
             outcome,
             index=row.position,

@@ -281,10 +281,15 @@ class Runner:
             # Includes outcomes from earlier starts.
             self._summary.answered = self.store.index.answered()
             self._summary.versions = tuple(self.store.versions)
-        models = [grader.result_model for grader in self.plan.graders]
-        outcomes = self._outcomes if self.holds else None
-        held = outcomes, self._samples, self._notes
-        return Run.fresh(self._summary, self.plan.out, self._graded, models, *held)
+        return Run(
+            folder=self.plan.out,
+            manifest=self._notes,
+            samples=self._samples,
+            models=[grader.result_model for grader in self.plan.graders],
+            outcomes=self._outcomes if self.holds else None,
+            summary=self._summary,
+            graded=self._graded,
+        )
 
     def _work(self) -> Iterator[Outcome | Coroutine[Any, Any, Outcome | None] | None]:
         if self._earlier is not None and self.yields_earlier:

@@ -16,7 +16,7 @@ from rag_evals.run.record.summary import (
     clusters_words,
     reason_words,
 )
-from rag_evals.stats import Clusters, GateTest, Interval, SequentialGate, gate_test
+from rag_evals.stats import Clusters, GateTest, SequentialGate, gate_test
 from rag_evals.stats.betting import GateVerdict
 
 DEFAULT_MIN_SCORED = 0.9
@@ -75,30 +75,6 @@ class Missed:
     def pending(cls, pending: int) -> "Missed":
         """Return the failed rule that a run must not have pending gradings."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
-
-    @classmethod
-    def loss(cls, grader: str, difference: Interval, margin: float) -> "Missed":
-        """Return the failed rule that a candidate may be worse by at most `margin`."""
-        found = Phrase.of(
-            "gate.loss",
-            estimate=f"{difference.estimate:+.4f}",
-            high=f"{difference.high:+.4f}",
-            lacking=f"{-difference.high - margin:.4f}",
-        )
-        return cls(grader, "fail-if-worse", f"{margin:g}", found)
-
-    @classmethod
-    def less_said(
-        cls, grader: str, baseline: Interval, change: Interval, margin: float
-    ) -> "Missed":
-        """Return the failed rule that rows must not contain fewer supported statements."""
-        found = Phrase.of(
-            "gate.less",
-            before=f"{baseline.estimate:.2f}",
-            estimate=f"{change.estimate:+.2f}",
-            high=f"{change.high:+.2f}",
-        )
-        return cls(grader, "says-less", f"{margin:g}", found)
 
     def line(self, say: Phrases) -> str:
         """Describe the rule and its required and actual values in the reader's language."""

@@ -144,36 +144,22 @@ class Run(ScoreNumbers):
         manifest: Mapping[str, Any] | None = None,
         samples: Mapping[str, StoredSample] | None = None,
         models: Iterable[type[BaseModel]] = (),
+        outcomes: list[Outcome] | None = None,
+        summary: Summary | None = None,
+        graded: int = 0,
     ) -> None:
         self.folder = folder
-        self.graded = 0
+        self.graded = graded
         self._given = list(records)
         self._manifest = manifest or {}
         self._records: RunRecords | None = None
         self._models = {type_name(model): model for model in models}
-        self._outcomes: list[Outcome] | None = None
+        self._outcomes = outcomes
         self._samples = samples or {}
-        self._summary: Summary | None = None
+        # The summary of a run that was just graded.
+        self._summary = summary
         self._filled: Summary | None = None
         self._free: Run | None = None
-
-    @classmethod
-    def fresh(
-        cls,
-        summary: Summary,
-        folder: Path | None,
-        graded: int,
-        models: Iterable[type[BaseModel]] = (),
-        outcomes: Iterable[Outcome] | None = None,
-        samples: Mapping[str, StoredSample] | None = None,
-        manifest: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Create a run that was just graded; anything not passed is read from its folder."""
-        run = cls(folder=folder, manifest=manifest, samples=samples, models=models)
-        run.graded = graded
-        run._outcomes = None if outcomes is None else list(outcomes)
-        run._summary = summary
-        return run
 
     @classmethod
     def stored(cls, folder: Path, *, unchecked: bool = False) -> Self:

@@ -7,15 +7,15 @@ statements that can be wrong. Intervals and comparisons account for both.
 import hashlib
 import re
 from array import array
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any
 
 from rag_evals.core import Finding, Sample
 from rag_evals.errors import NotScorableReason
 from rag_evals.stats import Clusters, Interval, count_interval, find_clusters
-from rag_evals.stats.intervals import MOST_REPEATED, interval_of_sums
+from rag_evals.stats.intervals import interval_of_sums
 
 # Chinese and Japanese have no spaces: each character counts as a word.
 _WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\s\u3040-\u30ff\u3400-\u9fff]+")
@@ -80,50 +80,18 @@ FACTS = tuple(field.name for field in fields(RowFacts))
 HASHES = FACTS[:2]
 
 
-def stable_hash(text: str) -> int:
+def stable_hash(text: str | bytes) -> int:
     """Return a 64-bit signed hash that is the same in every process."""
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
+    raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    return int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "big", signed=True)
 
 
 def count_words(text: str) -> int:
     return len(text.split()) if text.isascii() else len(_WORDS.findall(text))
 
 
-def read_facts(stored: Mapping[str, Any] | None) -> RowFacts:
-    known = stored or {}
-    return RowFacts(**{name: known[name] for name in FACTS if name in known})
-
-
-class Size(NamedTuple):
-    """Mean size of the answers, such as words per row, over the rows where it is known."""
-
-    name: str
-    mean: Interval
-
-
 SIZES = ("statements", "supported", "unsupported", "words")
 _EXPRESSIONS = {name: name for name in SIZES} | {"unsupported": "statements - supported"}
-
-
-class Shared(NamedTuple):
-    """How many rows share a question or a context with another row.
-
-    Attributes:
-        rows: Total number of rows.
-        within: Number of rows that share their value with another row.
-        repeated: Number of distinct values shared by several rows.
-    """
-
-    rows: int
-    within: int
-    repeated: int
-
-    @property
-    def is_independent(self) -> bool:
-        """True if too few rows share a value to cluster them."""
-        units = self.rows - self.within + self.repeated
-        return self.within <= MOST_REPEATED * self.rows or units < 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +101,12 @@ class StoredFacts:
     Attributes:
         read: Runs a query.
         lines: FROM and WHERE clauses that select the lines, appended to each query.
-        shared: Number of rows that share a question or a context; empty if unknown.
+        is_independent: True if it is known that too few rows share a question or a context.
     """
 
     read: Callable[[str], Iterator[tuple[Any, ...]]]
     lines: str
-    shared: Mapping[str, Shared]
-
-    @property
-    def is_independent(self) -> bool:
-        """True if sharing was counted and too few rows share a question or a context."""
-        return bool(self.shared) and all(one.is_independent for one in self.shared.values())
+    is_independent: bool
 
     def rows(self) -> Iterator[tuple[RowFacts, str | None]]:
         """Yield each row's metadata, and the reason if it has no score."""
@@ -172,19 +135,21 @@ class RowTable:
     def __init__(self, by: str | None = None, stored: StoredFacts | None = None) -> None:
         self.by = by
         self._stored = stored
-        self._columns = {name: array("q" if name in HASHES else "i") for name in FACTS}
-        # Reason codes; 0 for a row with a score.
+        # An unknown hash is 0, an unknown size -1.
+        self._hashes = {name: array("q") for name in HASHES}
+        self._sizes = {name: array("i") for name in SIZES}
         self._reasons = array("i")
-        self._names: dict[int, str] = {}
+        self._codes: dict[str | None, int] = {}
         self._found: tuple[int, Clusters | None] | None = None
 
     def add(self, facts: RowFacts, reason: str | None) -> None:
         """Add a row; `reason` says why it has no score, and is None for a scored row."""
         self._load()
-        for name, column in self._columns.items():
-            value = getattr(facts, name)
-            column.append((0 if name in HASHES else -1) if value is None else value)
-        self._reasons.append(0 if reason is None else self._code(reason))
+        for name, hashes in self._hashes.items():
+            hashes.append(getattr(facts, name) or 0)
+        for name, sizes in self._sizes.items():
+            sizes.append(facts.size(name))
+        self._reasons.append(self._codes.setdefault(reason, len(self._codes)))
 
     def __getstate__(self) -> dict[str, Any]:
         """Load the remaining rows from the index first, because it cannot be pickled."""
@@ -196,12 +161,6 @@ class RowTable:
         for facts, reason in () if stored is None else stored.rows():
             self.add(facts, reason)
 
-    def _code(self, reason: str) -> int:
-        known = {name: code for code, name in self._names.items()}
-        code = known.get(reason, len(known) + 1)
-        self._names[code] = reason
-        return code
-
     def clusters(self, count_as: Iterable[str] = ()) -> Clusters | None:
         """Cluster the scored rows, followed by the rows for each reason; None if independent.
 
@@ -210,9 +169,8 @@ class RowTable:
         """
         if (whole := self.whole()) is None:
             return None
-        codes = [0, *map(self._code, count_as)]
         keys: list[Hashable | None] = []
-        for code in codes:
+        for code in map(self._codes.get, (None, *count_as)):
             rows = zip(whole.keys, self._reasons, strict=True)
             keys += (key for key, reason in rows if reason == code)
         return Clusters(whole.by, keys)
@@ -225,32 +183,24 @@ class RowTable:
         if self._found is None or self._found[0] != len(self._reasons):
             found = None
             if self.by is None:
-                found = find_clusters({name: self._columns[name] for name in HASHES})
+                found = find_clusters(self._hashes)
             elif self.by != NOT_CLUSTERED:
-                found = Clusters(self.by, [key or None for key in self._columns[HASHES[0]]])
+                found = Clusters(self.by, [key or None for key in self._hashes["question"]])
             self._found = len(self._reasons), found
         return self._found[1]
 
-    def sizes(self) -> list[Size]:
-        """Return the mean sizes of the answers with their intervals; empty if none is known."""
+    def sizes(self) -> dict[str, Interval]:
+        """Return the mean of each of `SIZES` over the rows where it is known; may be empty."""
         whole = self.whole()
         if self._stored is not None:
             sums = self._stored.sums()
             names = SIZES if sums["statements"][1] else SIZES[-1:]
-            return [Size(name, interval_of_sums(*sums[name])) for name in names if sums[name][0]]
-        found = []
-        for name in SIZES if max(self._columns["statements"], default=0) > 0 else SIZES[-1:]:
-            values, known = self._values(name)
-            keys = None if whole is None else list(compress(whole.keys, known))
-            if values:
-                found.append(Size(name, count_interval(values, clusters=keys, lowest=0.0)))
+            return {name: interval_of_sums(*sums[name]) for name in names if sums[name][0]}
+        found = {}
+        for name in SIZES if max(self._sizes["statements"], default=0) > 0 else SIZES[-1:]:
+            known = [value >= 0 for value in self._sizes[name]]
+            if any(known):
+                keys = None if whole is None else list(compress(whole.keys, known))
+                values = array("i", compress(self._sizes[name], known))
+                found[name] = count_interval(values, clusters=keys, lowest=0.0)
         return found
-
-    def _values(self, name: str) -> tuple["array[int]", list[bool]]:
-        said, supported = self._columns["statements"], self._columns["supported"]
-        values = self._columns.get(name, supported)
-        known = [value >= 0 for value in values]
-        if name != "unsupported":
-            return array("i", compress(values, known)), known
-        pairs = zip(said, supported, strict=True)
-        return array("i", (one - other for one, other in compress(pairs, known))), known

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from itertools import product
 from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -26,14 +25,14 @@ from rag_evals.run.record.facts import (
     HASHES,
     RowFacts,
     RowTable,
-    Shared,
     StoredFacts,
     stable_hash,
 )
 from rag_evals.run.record.lines import PRIVATE, Written, hash_beginning, placed_lines, replace_file
-from rag_evals.run.record.outcome import OUTCOME, ErrorRecord, Outcome
+from rag_evals.run.record.outcome import OUTCOME, Outcome
 from rag_evals.run.record.samples import SAMPLES, SampleKey, read_sample_key
 from rag_evals.run.record.summary import GraderSummary, Summary, models_in
+from rag_evals.stats.intervals import are_clustered
 
 INDEX = "index.sqlite"
 RESULTS = "results.jsonl"
@@ -43,7 +42,7 @@ LOCK = ".lock"
 _SEAL = f"{INDEX}-seal"
 _DOUBTED = "doubted"
 _MOST_DOUBTED = 10_000
-_VERSION = 4
+_VERSION = 5
 _COMMIT_ROWS = 200
 _FETCHED = 1_000
 _BETWEEN = ", "
@@ -71,7 +70,7 @@ CREATE TABLE sample (
     in_data INTEGER NOT NULL, line INTEGER NOT NULL, sample_id TEXT NOT NULL
 );
 CREATE TABLE stale (place INTEGER PRIMARY KEY);
-CREATE TABLE shared (grader INTEGER, fact TEXT, rows INTEGER, within INTEGER, repeated INTEGER);
+CREATE TABLE settled (grader INTEGER PRIMARY KEY, independent INTEGER NOT NULL);
 PRAGMA user_version = {_VERSION};
 """
 # A line is current if it is the last one for its sample and grader, and the sample has not changed
@@ -84,7 +83,7 @@ CREATE INDEX IF NOT EXISTS sample_row ON sample (sample, content, in_data);
 _SETTLE = f"""
 {_INDEXES}
 DELETE FROM stale;
-DELETE FROM shared;
+DELETE FROM settled;
 CREATE TEMP TABLE suspect AS
     SELECT sample FROM outcome GROUP BY sample, grader HAVING COUNT(*) > 1
     UNION SELECT sample FROM main.sample GROUP BY sample HAVING COUNT(*) > 1 OR NOT in_data
@@ -110,10 +109,25 @@ STATUSES: tuple[Literal["failed", "scored", "not_scorable"], ...] = (
     "scored",
     "not_scorable",
 )
-_COLUMNS = (
-    "o.place, o.position, o.sample_id, g.text, o.status, o.score, o.ranking_score, r.text, "
-    f"e.text, o.seconds, o.cost_usd, {', '.join(f'o.{name}' for name in _NUMBERS)}, o.more"
-)
+# The columns of a line, by the field of its record.
+_SELECTED = {
+    "place": "o.place",
+    "index": "o.position",
+    "sample_id": "o.sample_id",
+    "grader": "g.text",
+    "reason": "r.text",
+    "error": "e.text",
+    **{name: f"o.{name}" for name in ("status", "score", "ranking_score", "seconds", "cost_usd")},
+    **{name: f"o.{name}" for name in (*_NUMBERS, "more")},
+}
+_COLUMNS = ", ".join(_SELECTED.values())
+_NO_DETAILS: Mapping[str, Any] = {
+    "warnings": (),
+    "tallies": {},
+    "further_scores": {},
+    "repeats": (),
+    "message": "",
+}
 _JOINED = (
     "outcome o JOIN word g ON g.number = o.grader LEFT JOIN word r ON r.number = o.reason "
     "LEFT JOIN word e ON e.number = o.error"
@@ -121,15 +135,10 @@ _JOINED = (
 
 
 class IndexedLine(NamedTuple):
-    """One line of the log, as stored in the index.
-
-    Attributes:
-        place: The line's offset in `results.jsonl`.
-        outcome: The outcome without its result, findings and fingerprints.
-    """
+    """The offset of a line in `results.jsonl`, and those of its fields that the index stores."""
 
     place: int
-    outcome: Outcome
+    record: Mapping[str, Any]
 
 
 class ScoredRow(NamedTuple):
@@ -321,8 +330,8 @@ class RunIndex:
         self._database.commit()
 
     def noted(self, name: str) -> str | None:
-        found = self._database.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
-        return None if found is None else found[0]
+        value: str | None = self._first("SELECT value FROM note WHERE name = ?", name)
+        return value
 
     def doubted(self) -> frozenset[int]:
         """Return the hashes of samples that a killed process wrote after its last commit.
@@ -371,7 +380,9 @@ class RunIndex:
             number = self._find_word(name)
             plain = f"FROM outcome o WHERE o.grader = {number} AND {where}"
             lines = f"{_JOINED} WHERE o.grader = {number} AND {where}"
-            facts = StoredFacts(self._rows, f"{plain} AND o.status > 0", self._shared(number))
+            facts = StoredFacts(
+                self._rows, f"{plain} AND o.status > 0", self._are_independent(number)
+            )
             scores = self._column(f"SELECT o.score {plain} AND o.score IS NOT NULL")
             found = GraderSummary(name, array("d", scores), rows=RowTable(stored=facts))
             unscored = self._rows(
@@ -382,21 +393,16 @@ class RunIndex:
                 ends = found.not_scorable if status else found.failed
                 ends[reason or error or ""] += count
             for line in self._read(f"SELECT {_COLUMNS} FROM {lines} AND o.more IS NOT NULL"):
-                found.add_details(line.outcome)
-                error = line.outcome.error
-                summary.first_failure = summary.first_failure or (error.message if error else "")
+                found.add_details(Outcome.from_record(line.record))
+                error = line.record["error"] or {}
+                summary.first_failure = summary.first_failure or error.get("message", "")
             if found.total:
                 summary.graders[name] = found
                 summary.failed += found.failed.total()
 
-    def _shared(self, grader: int) -> dict[str, Shared]:
-        """Count the rows that share a question or a context; empty if unknown."""
-        if not self.is_settled:
-            return {}
-        found = self._rows(
-            "SELECT fact, rows, within, repeated FROM shared WHERE grader = ?", grader
-        )
-        return {fact: Shared(*counts) for fact, *counts in found}
+    def _are_independent(self, grader: int) -> bool:
+        query = "SELECT independent FROM settled WHERE grader = ?"
+        return self.is_settled and bool(self._first(query, grader))
 
     def _where(self, chosen: Ended) -> str:
         pairs = (
@@ -431,22 +437,22 @@ class RunIndex:
 
     def was_graded(self, sample_id: str, grader: str) -> bool:
         """True if the row has an outcome from any version of the grader."""
-        found = self._rows(
+        found = self._first(
             "SELECT 1 FROM outcome WHERE sample = ? AND grader = ? AND place < ? LIMIT 1",
             stable_hash(sample_id),
             self._find_word(grader),
             self._look_back(),
         )
-        return next(found, None) is not None
+        return found is not None
 
     def kept_line(self, sample_id: str) -> int | None:
         """Return the hash of a sample's last line; None if the sample is not stored."""
         self._look_back()
-        found = self._rows(
+        line: int | None = self._first(
             "SELECT line FROM main.sample WHERE sample = ? ORDER BY place DESC LIMIT 1",
             stable_hash(sample_id),
         )
-        return next((int(line) for (line,) in found), None)
+        return line
 
     def mark(self, sample_id: str) -> None:
         """Record that a row still occurs in the data."""
@@ -474,21 +480,24 @@ class RunIndex:
         return str(self._database.execute("SELECT size FROM covered ORDER BY file").fetchall())
 
     def settle(self) -> None:
-        """Find outdated lines, and count the rows that share a question or a context."""
+        """Find outdated lines, and the graders whose rows share no question or context."""
         self._flush()
         if self.is_settled:
             return
         self._break_seal()
         self._database.executescript(_SETTLE)
-        for (grader,), fact in product(
-            self._database.execute("SELECT DISTINCT grader FROM outcome").fetchall(), HASHES
-        ):
-            self._database.execute(
-                "INSERT INTO shared SELECT ?, ?, SUM(size), SUM(size * (size > 1 AND fact IS NOT "
-                f"NULL)), SUM(size > 1 AND fact IS NOT NULL) FROM (SELECT {fact} AS fact, COUNT(*) "
-                f"AS size FROM outcome o WHERE grader = ? AND status > 0 AND {_COUNTS} GROUP BY 1)",
-                (grader, fact, grader),
+        for (grader,) in self._database.execute("SELECT DISTINCT grader FROM outcome").fetchall():
+            counts = (
+                self._database.execute(
+                    "SELECT TOTAL(size), TOTAL(size * many), TOTAL(many) FROM (SELECT COUNT(*) AS "
+                    f"size, {fact} IS NOT NULL AND COUNT(*) > 1 AS many FROM outcome o "
+                    f"WHERE grader = ? AND status > 0 AND {_COUNTS} GROUP BY {fact})",
+                    (grader,),
+                ).fetchone()
+                for fact in HASHES
             )
+            independent = not any(are_clustered(*each) for each in counts)
+            self._database.execute("INSERT INTO settled VALUES (?, ?)", (grader, independent))
         self.note(_SETTLED, self._extent())
 
     def _look_back(self) -> int:
@@ -516,14 +525,15 @@ class RunIndex:
     def graders(self, named: Sequence[str]) -> list[str]:
         """Return the names in `named`, followed by graders found only in the log."""
         self._flush()
-        source = "shared" if self.is_settled else "outcome"
+        source = "settled" if self.is_settled else "outcome"
         found = self._column(
             f"SELECT text FROM word WHERE number IN (SELECT grader FROM {source}) ORDER BY number"
         )
         return list(dict.fromkeys([*named, *found]))
 
     def count(self, grader: str | None = None) -> int:
-        return self._number(f"SELECT COUNT(*) FROM outcome o WHERE {self._where_counts(grader)}")
+        where = self._where_counts(grader)
+        return int(self._first(f"SELECT COUNT(*) FROM outcome o WHERE {where}"))
 
     def shown(
         self, grader: str | None = None, begin: int = 0, most: int = -1
@@ -584,11 +594,12 @@ class RunIndex:
 
     def left_out(self) -> int:
         """Count the graded rows that lack a current line for some grader."""
-        return self._number(
+        count: int = self._first(
             "SELECT COUNT(DISTINCT o.sample) FROM stale JOIN outcome o ON o.place = stale.place "
             "WHERE NOT EXISTS (SELECT 1 FROM outcome c WHERE c.sample = o.sample "
             "AND c.grader = o.grader AND c.place NOT IN (SELECT place FROM stale))"
         )
+        return count
 
     def sample_ids(self) -> Iterator[str]:
         """Yield the id of each sample in the data, in log order."""
@@ -598,16 +609,14 @@ class RunIndex:
         )
 
     def sample_place(self, sample_id: str) -> int | None:
-        found = self._rows(
-            f"SELECT place FROM main.sample s WHERE {_LAST_SAMPLE} AND sample = ? "
-            "AND sample_id = ?",
-            stable_hash(sample_id),
-            sample_id,
+        query = f"SELECT place FROM main.sample s WHERE {_LAST_SAMPLE} AND sample = ?"
+        place: int | None = self._first(
+            f"{query} AND sample_id = ?", stable_hash(sample_id), sample_id
         )
-        return next((int(place) for (place,) in found), None)
+        return place
 
     def sample_count(self) -> int:
-        return self._number(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}")
+        return int(self._first(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}"))
 
     def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
         """Count each grader's rows by the models that answered; empty if those never vary."""
@@ -717,8 +726,7 @@ class RunIndex:
 
     def _find_word(self, text: str) -> int:
         """Return the number of a word; -1 if it is not in the index."""
-        found = self._database.execute("SELECT number FROM word WHERE text = ?", (text,)).fetchone()
-        return -1 if found is None else int(found[0])
+        return int(self._first("SELECT number FROM word WHERE text = ?", text) or -1)
 
     def _word(self, text: str | None) -> int | None:
         """Return the number of a word; add it if it is new."""
@@ -760,41 +768,22 @@ class RunIndex:
         self._flush()
         return map(itemgetter(0), self._database.execute(query))
 
-    def _number(self, query: str, *values: object) -> int:
-        (found,) = next(self._rows(query, *values))
-        return int(found)
+    def _first(self, query: str, *values: object) -> Any:
+        """Return the first column of the first row; None without a row."""
+        self._flush()
+        found = self._database.execute(query, values).fetchone()
+        return None if found is None else found[0]
 
 
 def _line(row: tuple[Any, ...]) -> IndexedLine:
-    place, position, sample_id, grader, status, score, ranking, reason, error, seconds, cost = row[
-        :11
-    ]
-    more: dict[str, Any] = {} if row[-1] is None else from_json(row[-1])
-    usage, facts = Usage(*row[11 : -1 - len(FACTS)]), RowFacts(*row[-1 - len(FACTS) : -1])
-    return IndexedLine(
-        place,
-        Outcome(
-            position,
-            sample_id,
-            grader,
-            STATUSES[status],
-            score=score,
-            ranking_score=ranking,
-            reason=reason,
-            error=None if error is None else ErrorRecord(error, more.get("message", "")),
-            attempts=more.get("attempts", usage.calls),
-            seconds=seconds,
-            usage=usage,
-            cost_usd=cost,
-            warnings=tuple(more.get("warnings", ())),
-            tallies={
-                name: (part, whole) for name, (part, whole) in more.get("tallies", {}).items()
-            },
-            further_scores=dict(more.get("further_scores", {})),
-            repeats=tuple(more.get("repeats", ())),
-            facts=facts,
-        ),
-    )
+    record = dict(zip(_SELECTED, row, strict=True))
+    place, error, more = record.pop("place"), record.pop("error"), record.pop("more")
+    usage, facts = ({name: record.pop(name) for name in names} for names in (_USAGE, FACTS))
+    details = {"attempts": usage["calls"], **_NO_DETAILS, **from_json(more or b"{}")}
+    message, status = details.pop("message"), STATUSES[record["status"]]
+    error = error and {"type": error, "message": message}
+    found = {"status": status, "error": error, "usage": usage, "facts": facts}
+    return IndexedLine(place, record | details | found)
 
 
 def _opened(path: Path) -> sqlite3.Connection:

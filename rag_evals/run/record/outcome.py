@@ -39,7 +39,7 @@ from rag_evals.errors import (
     NotScorableError,
     NotScorableReason,
 )
-from rag_evals.run.record.facts import FACTS, RowFacts, read_facts
+from rag_evals.run.record.facts import FACTS, RowFacts
 from rag_evals.run.record.lines import fault_of
 from rag_evals.run.record.samples import StoredSample
 from rag_evals.text import shortened
@@ -216,14 +216,6 @@ class _StoredError(TypedDict):
     message: str
 
 
-class _StoredFacts(TypedDict, total=False):
-    question: int | None
-    context: int | None
-    words: int | None
-    statements: int | None
-    supported: int | None
-
-
 class _StoredOutcome(TypedDict):
     # Preserves fields written by newer versions.
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
@@ -248,7 +240,7 @@ class _StoredOutcome(TypedDict):
     further_scores: NotRequired[dict[str, float]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     answered_by: NotRequired[list[str]]
-    facts: NotRequired[_StoredFacts]
+    facts: NotRequired[dict[str, int | None]]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
     judge: NotRequired[str]
@@ -388,17 +380,14 @@ class Outcome(Generic[R_co]):
             DataError: The stored result or its findings cannot be read.
         """
         values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
-        if values.get("error") is not None:
-            values["error"] = ErrorRecord(values["error"]["type"], values["error"]["message"])
-        used = values.get("usage") or {}
-        values["usage"] = Usage(**{name: used[name] for name in _COUNTS if name in used})
-        values["facts"] = read_facts(values.get("facts"))
-        values["warnings"] = tuple(values.get("warnings") or ())
-        for name in ("repeats", "answered_by"):
-            values[name] = tuple(values.get(name) or ())
-        tallies = values.get("tallies") or {}
+        for name, kind in (("error", ErrorRecord), ("usage", Usage), ("facts", RowFacts)):
+            if (stored := values.pop(name, None)) is not None:
+                fields = kind.__dataclass_fields__
+                values[name] = kind(**{key: stored[key] for key in fields if key in stored})
+        for name in ("warnings", "repeats", "answered_by"):
+            values[name] = tuple(values.get(name, ()))
+        tallies = values.get("tallies", {})
         values["tallies"] = {name: (part, whole) for name, (part, whole) in tallies.items()}
-        values["further_scores"] = dict(values.get("further_scores") or {})
         wanted = known is not None and "findings" in record
         values["findings"] = findings_in(record) if wanted else ()
         if values.get("result") is not None:

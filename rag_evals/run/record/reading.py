@@ -5,7 +5,7 @@ that the index does not contain, such as findings.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from operator import index as place_of
 from pathlib import Path
 from typing import Any, Self, overload
@@ -15,12 +15,6 @@ from rag_evals.run.record.lines import LogReader
 from rag_evals.run.record.outcome import Record
 from rag_evals.run.record.samples import SAMPLES, StoredSample
 from rag_evals.run.record.store import read_manifest
-
-_IN_INDEX = frozenset(
-    "index sample_id grader status score ranking_score reason attempts seconds cost_usd "
-    "warnings tallies further_scores repeats".split()
-)
-
 
 ReadRecord = Callable[[int], Record]
 """Reads a log line, given its `place` in the index."""
@@ -37,17 +31,8 @@ class IndexedRecord(Mapping[str, Any]):
         self._fields: Mapping[str, Any] | None = None
 
     def __getitem__(self, name: str) -> Any:
-        if self._fields is None:
-            outcome = self._line.outcome
-            if name in _IN_INDEX:
-                return getattr(outcome, name)
-            if name == "error":
-                return outcome.error and asdict(outcome.error)
-            if name == "usage":
-                return asdict(outcome.usage)
-            if name == "facts":
-                return asdict(outcome.facts)
-        return self._whole()[name]
+        indexed = self._line.record
+        return indexed[name] if name in indexed else self._whole()[name]
 
     def _whole(self) -> Mapping[str, Any]:
         if self._fields is None:

@@ -1,6 +1,5 @@
 """Samples stored in `samples.jsonl`; with them, a report needs only the run folder."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12
 from rag_evals.core import Sample
 from rag_evals.dataset import NumberedSample
 from rag_evals.errors import DataError
+from rag_evals.run.record.facts import stable_hash
 
 SAMPLES = "samples.jsonl"
 
@@ -130,13 +130,8 @@ class SampleKey(NamedTuple):
 
 def read_sample_key(line: bytes) -> SampleKey:
     fields = _read_line(line)
-    digest = hashlib.blake2b(line, digest_size=8).digest()
-    return SampleKey(
-        fields["sample_id"],
-        fields.get("fingerprint", ""),
-        fields.get("in_data", True),
-        int.from_bytes(digest, "big", signed=True),
-    )
+    fingerprint, in_data = fields.get("fingerprint", ""), fields.get("in_data", True)
+    return SampleKey(fields["sample_id"], fingerprint, in_data, stable_hash(line))
 
 
 GROUPING_FIELDS = ("language", "question", "context")
@@ -158,10 +153,8 @@ def column_value(sample: StoredSample, name: str, folder: Path | None) -> str | 
             "context": "\n".join(sorted(sample.chunks)),
         }
         value = same[name] or None
-    elif name in sample.columns:
-        value = sample.columns[name]
     else:
-        for part in name.split("."):
+        for part in [name] if name in sample.columns else name.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
     if isinstance(value, list | Mapping):
         kind = "a list" if isinstance(value, list) else "an object"

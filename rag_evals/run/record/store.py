@@ -32,15 +32,11 @@ FORMAT = 2
 
 
 class _StoredSampling(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
     rows: int
     of: int
 
 
 class _Identity(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
     graders: dict[str, str]
     data: NotRequired[str]
     file: NotRequired[str | None]
@@ -55,8 +51,6 @@ class _Identity(TypedDict):
 
 
 class _StoredPromise(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
     supported_from: float | None
     unsupported_up_to: float | None
     expected_error: float
@@ -65,8 +59,6 @@ class _StoredPromise(TypedDict):
 
 
 class _StoredTuning(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
     labels: int
     level: str
     labels_from: list[str]
@@ -78,8 +70,6 @@ class _StoredTuning(TypedDict):
 
 
 class _StoredStage(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
-
     name: str
     fingerprint: str
     as_used: str
@@ -97,7 +87,8 @@ class _StoredBudget(TypedDict):
 
 
 class _StoredManifest(TypedDict):
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # as above
+    # Preserves fields written by newer versions; pydantic also applies it to nested dictionaries.
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
 
     identity: _Identity
     format: NotRequired[int]

@@ -16,7 +16,7 @@ from rag_evals.core.finding import more_said
 from rag_evals.core.wording import notebook_phrases
 from rag_evals.embedded import evidence_words
 from rag_evals.grading.guarding import DRIFT_NAMES
-from rag_evals.run.record.facts import RowTable, Size
+from rag_evals.run.record.facts import RowTable
 from rag_evals.run.record.outcome import Outcome
 from rag_evals.stats import (
     DEFAULT_BANDS,
@@ -31,11 +31,6 @@ from rag_evals.stats import (
 from rag_evals.stats.bands import spread_of
 from rag_evals.stats.tuned import SupportShift, support_shift
 from rag_evals.text import html_note, html_table, shortened
-
-
-def worst_mean(scores: Sequence[float], failed: int) -> float | None:
-    """Return the mean with failed rows scored 0; None if no row failed or no row has a score."""
-    return math.fsum(scores) / (len(scores) + failed) if scores and failed else None
 
 
 def counted_words(counts: Mapping[str, int]) -> str:
@@ -130,7 +125,7 @@ class RepeatNumbers:
     def line(self, say: Phrases) -> str | None:
         """Describe the repeats in one line; None if no row has at least two scores."""
         within, most = self.within_row_variance, self.majority_mean
-        if not self.times or within is None or most is None:
+        if within is None or most is None:
             return None
         return say(
             "summary.repeats",
@@ -172,13 +167,11 @@ def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, An
 def _numbers(stage: Mapping[str, Any], shift: SupportShift | None) -> dict[str, Any]:
     told = {key: stage[key] for key in ("name", "unsure", "tuned") if key in stage}
     if stage["tuned"] is not None:
-        tuned = {key: value for key, value in stage["tuned"].items() if key not in _COMPARED}
+        hidden = ("spread", "worth", "confidence")
+        tuned = {key: value for key, value in stage["tuned"].items() if key not in hidden}
         found = None if shift is None else asdict(shift) | {"is_foreign": shift.is_foreign}
         told["tuned"] = tuned | {"shift": found}
     return told
-
-
-_COMPARED = ("spread", "worth", "confidence")
 
 
 def measure_shifts(
@@ -262,10 +255,8 @@ MOST_ROWS_SHOWN = 5
 
 
 def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
-    interval = of_grader.interval()
-    spread = of_grader.spread()
+    interval, spread = of_grader.interval(), of_grader.spread()
     numbers = (spread[name] for name in ("median", "std", "min", "max"))
-    labels = {band.name: band.label(say.language, of_grader.grader) for band in DEFAULT_BANDS}
     mean, limits = say("summary.no_score"), ""
     if interval is not None:
         low, high = say.number(interval.low, 3), say.number(interval.high, 3)
@@ -279,8 +270,8 @@ def _row(of_grader: "GraderSummary", say: Phrases) -> list[str]:
         *("" if number is None else say.number(number, 3) for number in numbers),
         say("table.of", part=of_grader.scored, whole=of_grader.total),
         ", ".join(
-            say("table.count", count=count, name=labels[name])
-            for name, count in of_grader.bands().items()
+            say("table.count", count=count, name=label)
+            for label, count in of_grader.labelled_bands(say).items()
         ),
     ]
 
@@ -374,11 +365,7 @@ class GraderSummary:
         return values
 
     def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score, 0 to 1; None without a score.
-
-        Args:
-            count_as: As for `values`.
-        """
+        """Return the mean score, 0 to 1; None without a score; `count_as` is as for `values`."""
         if self.design is not None:
             interval = self.design.interval(count_as=count_as)
             return None if interval is None else interval.estimate
@@ -386,12 +373,9 @@ class GraderSummary:
         return math.fsum(values) / len(values) if values else None
 
     def worst_mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean with failed rows scored 0; None if no row failed or no row has a score.
-
-        Args:
-            count_as: As for `values`.
-        """
-        return worst_mean(self.values(count_as), self.failed.total())
+        """Like `mean`, with failed rows scored 0; None if no row failed or no row has a score."""
+        values, failed = self.values(count_as), self.failed.total()
+        return math.fsum(values) / (len(values) + failed) if values and failed else None
 
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
@@ -411,24 +395,21 @@ class GraderSummary:
         return mean_interval(values, confidence=confidence) if values else None
 
     def clusters(self, count_as: Mapping[str, float] | None = None) -> Clusters | None:
-        """Return the clusters of rows, aligned with `values`; None without clusters.
-
-        Args:
-            count_as: As for `values`.
-        """
+        """Return the clusters of rows, aligned with `values`; None without clusters."""
         values = self.values(count_as)
         # The interval of a sample accounts for how its rows were drawn.
         found = self.rows.clusters(count_as or ()) if values and self.design is None else None
         # Scores added manually cannot be assigned to rows.
         return None if found is None or len(found.keys) != len(values) else found
 
-    def sizes(self) -> list[Size]:
-        """Return the mean number of statements and of words per row; empty if unknown."""
-        return self.rows.sizes()
-
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
         """Count the scores in each band, from highest to lowest."""
         return count_bands(self.scores, bands=bands)
+
+    def labelled_bands(self, say: Phrases, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
+        """Like `bands`, with the displayed label of each band."""
+        labels = {band.name: band.label(say.language, self.grader) for band in bands}
+        return {labels[name]: count for name, count in self.bands(bands).items()}
 
     def __repr__(self) -> str:
         return f"GraderSummary({self.line()})"
@@ -460,11 +441,7 @@ class GraderSummary:
             self.further.setdefault(name, array("d")).append(value)
 
     def spread(self, count_as: Mapping[str, float] | None = None) -> dict[str, float | int | None]:
-        """Return the median, standard deviation, minimum, maximum and count of the scores.
-
-        Args:
-            count_as: As for `values`.
-        """
+        """Return the median, standard deviation, minimum, maximum and count of the scores."""
         return spread_of(self.values(count_as))
 
     def line(
@@ -503,7 +480,7 @@ class GraderSummary:
         """Return the mean, interval, bands, spread and sizes as lines; arguments as for `line`."""
         say = say or phrases()
         lines = [self.line(count_as, say=say), *self._spread_lines(count_as, say)]
-        if sizes := [size_words(size, say) for size in self.sizes()]:
+        if sizes := [size_words(*size, say) for size in self.rows.sizes().items()]:
             lines.append(say("summary.sizes", sizes=", ".join(sizes)))
         if repeated := self.repeats.line(say):
             lines.append(repeated)
@@ -527,7 +504,6 @@ class GraderSummary:
         """Describe the mean's interval, the bands and, with at least two scores, the spread."""
         if (interval := self.interval(count_as=count_as)) is not None:
             clusters = self.clusters(count_as)
-            labels = {band.name: band.label(say.language, self.grader) for band in DEFAULT_BANDS}
             yield say(
                 "summary.spread",
                 low=say.number(interval.low),
@@ -536,8 +512,8 @@ class GraderSummary:
                 high_percent=say.percent(interval.high),
                 clusters="" if clusters is None else clusters_words(clusters, say),
                 bands=", ".join(
-                    say("summary.band", count=count, band=labels[name])
-                    for name, count in self.bands().items()
+                    say("summary.band", count=count, band=label)
+                    for label, count in self.labelled_bands(say).items()
                 ),
             )
         spread = self.spread(count_as)
@@ -561,15 +537,12 @@ class GraderSummary:
             ("warnings", "", self.warned),
             ("drift", "drifts", self.drift),
         ):
-            if not counts.total():
-                continue
-            if key == "warnings":
+            if key == "warnings" and counts:
                 yield self.warnings_words(say)
-                continue
-            said = say(f"summary.{key}", count=counts.total())
-            names = {say.named(section, name): count for name, count in counts.items()}
-            kinds = next(iter(names)) if len(names) == 1 else counted_words(names)
-            yield f"{said}: {kinds}"
+            elif counts:
+                said = say(f"summary.{key}", count=counts.total())
+                names = {say.named(section, name): count for name, count in counts.items()}
+                yield f"{said}: {next(iter(names)) if len(names) == 1 else counted_words(names)}"
         for name, (part, whole) in self.tallies.items():
             yield say("summary.tally", name=say.tally(name), part=part, whole=whole)
 
@@ -779,9 +752,9 @@ def clusters_words(clusters: Clusters, say: Phrases) -> str:
     return say("summary.clusters", by=by, units=clusters.units, rows=len(clusters.keys))
 
 
-def size_words(size: Size, say: Phrases) -> str:
+def size_words(name: str, mean: Interval, say: Phrases) -> str:
     """Format one mean answer size, as in "words 126.0 [118.2, 133.8]"."""
-    return f"{say.named('sizes', size.name)} {size_interval_words(size.mean, say)}"
+    return f"{say.named('sizes', name)} {size_interval_words(mean, say)}"
 
 
 def size_interval_words(mean: Interval, say: Phrases, sign: str = "") -> str:
