@@ -407,7 +407,8 @@ class VerifierTraits:
             all of them are supported; None if the verifier cannot compute it.
         warn: Returns reasons not to trust verdicts on the given texts, one line each.
         check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
-        languages: Codes of the languages in which its verdicts are valid; None means all.
+        languages: Codes of the languages in which its verdicts count; contains None if they also
+            count for texts too short to detect their language. None instead of a set means all.
     """
 
     asks_judge: bool = False
@@ -423,7 +424,7 @@ class VerifierTraits:
     answer_support: Callable[[Iterable[float]], float] | None = None
     warn: Callable[["VerifiedTexts"], Sequence[str]] | None = None
     check: Callable[[], None] | None = None
-    languages: frozenset[str] | None = None
+    languages: frozenset[str | None] | None = None
 
     @property
     def deciders(self) -> list[str]:

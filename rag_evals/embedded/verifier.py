@@ -52,7 +52,8 @@ class EmbeddedVerifier:
             in ten unsupported statements, and `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
         languages: Codes of languages besides English and Russian in which verdicts count, such as
-            `["de"]`; `["any"]` means every language.
+            `["de"]`; `["any"]` means every language. If any is named, verdicts also count if the
+            texts are too short to detect their language.
 
     Raises:
         ConfigurationError: The threshold, the weights file or a language is invalid.
@@ -116,7 +117,9 @@ class EmbeddedVerifier:
 
     def fingerprint(self) -> str:
         """Return a hash of the engine, the weights and the threshold."""
-        more = [] if self.languages == READ else ["any", *sorted(self.languages or ())]
+        more = (
+            [] if self.languages == READ else ["any", *sorted(filter(None, self.languages or ()))]
+        )
         return fingerprint(_ENGINE, self._model().digest, self._threshold, *more)
 
     def verify(self, statements: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
@@ -227,26 +230,29 @@ def _as_typed(claim: Claim) -> Claim:
     return Claim(as_typed(claim.text), *(part and as_typed(part) for part in parts))
 
 
-READ = frozenset(READ_WELL)
+READ: frozenset[str | None] = frozenset(READ_WELL)
 _ANY = "any"
 
 
-def require_languages(languages: Iterable[str]) -> frozenset[str] | None:
-    """Return the codes of the languages in which verdicts count, or None for every language."""
+def require_languages(languages: Iterable[str]) -> frozenset[str | None] | None:
+    """Return the codes of the languages in which verdicts count, or None for every language.
+
+    If the user names languages, the set contains None, so texts that are too short count, too.
+    """
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:
         if code != _ANY and code not in LANGUAGE_CODES:
             raise ConfigurationError(f"language {code!r} is not a two-letter code such as 'de'")
-    return None if _ANY in given else READ.union(given)
+    return None if _ANY in given else READ.union(given, [None] * bool(given))
 
 
 def unread_words(language: str | None) -> str:
+    allowed = language if language in LANGUAGE_CODES else _ANY
     named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
     if language is None:
-        named = "the texts are too short to detect their language"
+        named, allowed = "the texts are too short to detect their language", "en, ru or its code"
     elif language == UNKNOWN_LANGUAGE:
         named = "the language of the answer was not recognised"
-    allowed = language if language in LANGUAGE_CODES else _ANY
     return (
         f"{named}; the embedded judge was built for English and Russian and makes more errors in "
         f"other languages, so its verdicts count only with languages={allowed}"

@@ -423,7 +423,8 @@ def _require_score(done: Grading, at_least: float, languages: Collection[str] = 
     require_share("at_least", at_least)
     score, result = done.outcome.score, done.outcome.result
     told = getattr(result, "language", None)
-    if done.outcome.reason == "unread_language" and not {"any", told}.isdisjoint(languages):
+    allowed = {"any", told} if told else set(languages)
+    if done.outcome.reason == "unread_language" and not allowed.isdisjoint(languages):
         score = getattr(result, "score", None)
     # A row without a score always fails.
     if score is not None and score >= at_least:

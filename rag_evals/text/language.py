@@ -7,7 +7,7 @@ to tell whether the embedded judge supports a language, and whether a judge tran
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -101,7 +101,7 @@ def language_in(text: str, question: str | None, chunks: Iterable[str]) -> str |
     code = language_of(others)
     if not own and not asked:
         return code if code in READ_WELL else "en"
-    if code is None and _has_only_english({*own, *known}):
+    if code is None and (_has_only_english({*own, *known}) or _is_vocabulary([*own, *known])):
         code = "en"
     is_short = code is None and len(own) + len(known) < _LEAST_TOLD
     if is_short and not own:
@@ -120,6 +120,21 @@ def _has_only_english(found: set[str]) -> bool:
     languages = _languages_of_words()
     codes = [languages[word] for word in found & languages.keys()]
     return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
+
+
+def _is_vocabulary(found: Sequence[str]) -> bool:
+    """True if more than two thirds of the words, and at least two, have an English stem."""
+    # The imported module builds large tables, which most programs do not need.
+    from rag_evals.text.word_forms import stem  # noqa: PLC0415
+
+    long = {word for word in found if len(word) > 2}
+    english = sum(stem(word) in _english_stems() for word in long)
+    return english >= 2 and 3 * english > 2 * len(long)
+
+
+@lru_cache(maxsize=1)
+def _english_stems() -> frozenset[str]:
+    return frozenset(words_in("english_stems"))
 
 
 def has_russian(text: str) -> bool:

@@ -16,7 +16,7 @@ from rag_evals.grading import VerifiedFaithfulnessResult
 from rag_evals.pytest_plugin import assert_faithful
 from rag_evals.run import Gate
 from rag_evals.testing import Script, ScriptedJudge
-from rag_evals.text import LANGUAGE_NAMES, has_russian, language_of, script_of
+from rag_evals.text import LANGUAGE_NAMES, has_russian, language_in, language_of, script_of
 
 Start = Callable[[Script], ScriptedJudge]
 SAMPLES = [
@@ -132,7 +132,7 @@ UNREAD = {
         "Kule 1890 tamamlandı.",
         "Kule 1889 yılında Paris'te tamamlandı ve 330 metre yüksekliğindedir.",
     ),
-    None: ("Bees make honey.", "Bees make honey."),
+    None: ("Aspirin senkt Fieber.", "Aspirin senkt Fieber."),
 }
 
 
@@ -141,7 +141,7 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
     """Nor does an unknown one, or too little text; `languages=` lets verdicts count."""
     answer, chunk = UNREAD[language]
     row = {"answer": answer, "context": [chunk]}
-    allowed = [language] if language in LANGUAGE_NAMES else ["any"]
+    allowed = {"und": ["any"], None: ["en"]}.get(language, [str(language)])
 
     run = evaluate([row], client="embedded")
     (outcome,) = run.outcomes
@@ -169,14 +169,28 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
         ("1889", "Der Turm wurde 1889 gebaut."),
         ("42 %", "42 %"),
         ("Paris.", "Paris is in France."),
+        ("Shipping costs 5 euros.", "Shipping costs 5 euros."),
+        ("Refunds require receipts.", "Refunds require receipts, without exception."),
+        ("Revenue grew 12%.", "Revenue grew 12%."),
         ("Пчёлы делают мёд.", "Пчёлы делают мёд."),
         ("Nectar, pollen, wax, royal jelly, brood, comb, hive", "Of the hive: nectar, pollen, wax, "
          "royal jelly, brood and comb."),
     ],
 )  # fmt: skip
 def test_a_short_answer_is_of_the_language_around_it(answer: str, chunk: str) -> None:
-    """Question and chunks tell it; a list has half of its words from them."""
+    """Question, chunks and English words tell it; a list has half of its words from them."""
     assert Faithfulness.grade(answer=answer, context=[chunk], client="embedded").score == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Versand kostet 5 Euro.", "Livraison gratuite demain.", "Ventas subieron 12%.",
+     "Spedizione costa 5 euro.", "Honden eten vlees.", "Livrarea costa 5 euro.",
+     "Anjing makan daging.", "Paris reste magnifique."],
+)  # fmt: skip
+def test_a_few_words_shared_with_english_are_not_english(text: str) -> None:
+    """More than two thirds of the words must be English."""
+    assert language_in(text, None, [text]) != "en"
 
 
 def test_a_number_is_read_with_its_question() -> None:

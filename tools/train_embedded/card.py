@@ -267,15 +267,16 @@ The judge was built for English and Russian. In other languages it has no synony
 few word forms. In German, French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese it
 recognises numbers, negations and function words. Each result contains the language of the answer,
 detected from the question and chunks if the answer is short: `und` if it is not recognised, None if
-all texts are too short. In any language other than English and Russian, a verdict has a warning and
-**no score counts**: the row is `not_scorable` with the reason `unread_language`, so it fails every
-gate, `assert_faithful` and `guard`. To let verdicts count, name the language: `--judge
-"embedded?languages=de,fr"` (`any` for all), `languages=["de"]` of `EmbeddedVerifier`, `guard` and
-`assert_faithful`, or the row's own `language`. In a cascade such answers go to the second judge.
-Words are compared as written: "Moscow" does not match "Москва". A result has a warning if the
-question or the answer is in a different script than a chunk. The table is based on short sentences
-written by hand, four samples per language. The rules were written with these sentences in view, so
-expect worse results on real answers:
+all texts are too short. In any language other than English and Russian, and if it is not detected,
+a verdict has a warning and **no score counts**: the row is `not_scorable` with the reason
+`unread_language`, so it fails every gate, `assert_faithful` and `guard`. To let verdicts count,
+name the language: `--judge "embedded?languages=de,fr"` (`any` for all), `languages=["de"]` of
+`EmbeddedVerifier`, `guard` and `assert_faithful`, or the row's own `language`. If you name one, as
+in `languages=["en"]`, verdicts on texts that are too short count as well. In a cascade such answers
+go to the second judge. Words are compared as written: "Moscow" does not match "Москва". A result
+has a warning if the question or the answer is in a different script than a chunk. The table is
+based on short sentences written by hand, four samples per language. The rules were written with
+these sentences in view, so expect worse results on real answers:
 
 {languages}
 
