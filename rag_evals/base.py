@@ -34,7 +34,7 @@ from rag_evals.prompt.rendering import (
     read_example,
     sentences_of,
 )
-from rag_evals.prompt.template import DATA_VARIABLES, PromptHeader
+from rag_evals.prompt.template import DATA_VARIABLES
 from rag_evals.response_models import ByStatement, VerdictUnit
 
 __all__ = ["ContextEvaluation", "Criterion", "Grader", "JudgedGrader"]
@@ -166,18 +166,9 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return self._prompt.text
 
     @property
-    def header(self) -> PromptHeader:
-        return self._prompt.header
-
-    @property
-    def prompt_name(self) -> str:
-        """Stem of the prompt file's name, or `<prompt>` if the prompt was passed as text."""
-        return Path(self._prompt.origin).name.split(".")[0]
-
-    @property
-    def places_data(self) -> bool:
-        """True if the prompt inserts the data itself; otherwise, a data block follows it."""
-        return self._prompt.places_data
+    def template(self) -> Prompt:
+        """The prompt with its header, its variables and the name of its file."""
+        return self._prompt
 
     @property
     def _asked_block(self) -> Prompt | None:

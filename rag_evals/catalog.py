@@ -78,7 +78,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
     """
     places = search_folders() if folders is None else list(folders)
     shipped = GRADERS.get(name)
-    stem = shipped.prompt_name if isinstance(shipped, JudgedGrader) else name
+    stem = shipped.template.stem if isinstance(shipped, JudgedGrader) else name
     for place in places:
         file = place / f"{stem}.jinja"
         if "/" not in name and "\\" not in name and file.is_file():

@@ -6,7 +6,6 @@ filled in once per sample, and every metric is computed from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
 from pydantic import Field
@@ -41,6 +40,7 @@ from rag_evals.grading import (
 from rag_evals.grading.grader import side_by_side
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import ByStatement, StatementEvaluation
+from rag_evals.response_models.statements import finding_of
 from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
 from rag_evals.text import language_in, plain_form, words
 
@@ -508,9 +508,5 @@ def _content(text: str) -> frozenset[str]:
 def claim_finding(
     one: MatrixClaim, label: str, *, verdict: bool | None = None, about: About = "statement"
 ) -> Finding:
-    finding = StatementEvaluation(
-        **one.model_dump(include=_SHARED),
-        supporting_chunk_ids=one.chunk_ids,
-        is_supported=bool(one.is_in_other) if verdict is None else verdict,
-    ).finding
-    return replace(finding, label=finding.label if one.fault else label, about=about)
+    verdict = bool(one.is_in_other) if verdict is None else verdict
+    return finding_of(one, one.chunk_ids, label, verdict=verdict, about=about)

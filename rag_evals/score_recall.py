@@ -14,6 +14,7 @@ from rag_evals.core import (
     Reasoning,
     SampleField,
     StatementText,
+    yes_or_no,
 )
 from rag_evals.prompt import Prompt
 from rag_evals.response_models import ByStatement
@@ -54,10 +55,11 @@ class ContextRecallResult(ByStatement):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return tuple(
-            finding_of(one, "covered", verdict=one.is_covered, about="reference")
-            for one in self.statements
-        )
+        found = []
+        for one in self.statements:
+            label, ids = yes_or_no("covered", one.is_covered), one.supporting_chunk_ids
+            found.append(finding_of(one, ids, label, verdict=one.is_covered, about="reference"))
+        return tuple(found)
 
 
 ContextRecall = ContextEvaluation(

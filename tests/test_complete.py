@@ -42,7 +42,7 @@ def missing_of(file: GraderFile) -> Iterator[str]:
             if names[id(grader)] not in phrases(language).section("graders"):
                 yield f"rag_evals/_data/phrases/{language}.json: no name of {names[id(grader)]}"
         if isinstance(grader, JudgedGrader):
-            yield from missing_prompts(grader.prompt_name or "", names[id(grader)])
+            yield from missing_prompts(grader.template.stem or "", names[id(grader)])
 
 
 def missing_prompts(prompt: str, name: str) -> Iterator[str]:

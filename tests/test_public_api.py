@@ -21,7 +21,7 @@ DOORS = [
     *(
         f"rag_evals.{room.name}"
         for room in pkgutil.iter_modules(rag_evals.__path__)
-        if room.ispkg and room.name not in ("cli", "pytest_plugin")
+        if room.ispkg and room.name != "cli"
     ),
 ]
 

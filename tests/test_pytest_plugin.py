@@ -11,8 +11,7 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.errors import ConfigurationError
-from rag_evals.pytest_plugin import assert_faithful
-from rag_evals.pytest_plugin.plugin import running
+from rag_evals.pytest_plugin import assert_faithful, running
 from rag_evals.testing import HttpError, Script, ScriptedJudge
 from tests.conftest import statement
 

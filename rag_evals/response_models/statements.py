@@ -52,17 +52,20 @@ class StatementEvaluation(JudgeModel):
     @property
     def finding(self) -> Finding:
         """The statement as shown in results."""
-        return finding_of(self, "supported", verdict=self.is_supported, about="statement")
+        label, ids = yes_or_no("supported", self.is_supported), self.supporting_chunk_ids
+        return finding_of(self, ids, label, verdict=self.is_supported, about="statement")
 
 
-def finding_of(one: Any, word: str, *, verdict: bool, about: About) -> Finding:
+def finding_of(
+    one: Any, chunk_ids: Sequence[int], label: str, *, verdict: bool, about: About
+) -> Finding:
     told = [f"{one.fault}."] if one.fault else []
     return Finding(
         text=one.statement,
         verdict=verdict,
-        label=UNVERIFIED if one.fault else yes_or_no(word, verdict),
+        label=UNVERIFIED if one.fault else label,
         reasoning=" ".join([*told, *filter(None, [one.reasoning])]) or None,
-        chunk_ids=tuple(one.supporting_chunk_ids),
+        chunk_ids=tuple(chunk_ids),
         sentence_ids=() if one.sentence_id is None else (one.sentence_id,),
         about=about,
         start=one.start,

@@ -93,7 +93,7 @@ def test_without_examples_the_steps_send_the_plain_prompts(language: str | None)
 
 def test_every_shipped_prompt_is_used() -> None:
     """No prompt file lies about unused: each belongs to a grader, to a step or is shared."""
-    used = {grader.prompt_name for grader in PROMPTED.values()}
+    used = {grader.template.stem for grader in PROMPTED.values()}
 
     assert used | SHARED == set(shipped_names())
 

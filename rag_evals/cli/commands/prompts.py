@@ -93,7 +93,7 @@ def show(
         for name in shipped_names()
     ]
     shown = _show_list("prompt", entries, asked, output)
-    usual = Faithfulness.prompt_name
+    usual = str(Faithfulness.template.stem)
     following = usual if usual in shown else shown[0]
     output.offer_next("prompts", "show", following, "--to", "my_prompts")
 
@@ -188,7 +188,7 @@ def _facts(
 ) -> Iterator[tuple[str, str]]:
     reply: Any = grader.response_model
     fields = ", ".join(fields_of_judge(reply))
-    header = grader.header
+    header = grader.template.header
     yield "grader", grader.name
     yield "task", grader.description or "-"
     yield "response model", f"{grader.response_model.__name__} ({fields})"
@@ -198,7 +198,7 @@ def _facts(
     count, how = token_counter(grader.model)
     sizes = ", ".join(f"{count(m['content'])} in the {m['role']} message" for m in messages)
     yield "tokens", f"{sizes} ({how})"
-    if grader.places_data:
+    if grader.template.places_data:
         yield (
             "data",
             "in the prompt, which must mark them as data and repeat the task after them",
@@ -236,7 +236,7 @@ def _grader_behind(spec: str, fallback: str | None, folders: list[Path]) -> Judg
     path = Path(spec)
     if path.exists() or path.suffix:
         return grader_from_file(path, fallback, folders=search_folders(folders))
-    by_prompt = {grader.prompt_name: grader for grader in PROMPTED.values()}
+    by_prompt = {str(grader.template.stem): grader for grader in PROMPTED.values()}
     known = {**by_prompt, **PROMPTED}
     if spec not in known:
         raise UnknownNameError.of("prompt file or shipped prompt", spec, known)

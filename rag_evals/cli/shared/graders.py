@@ -108,7 +108,7 @@ class Chosen:
                 )
         judge = self.judge or default_judge()
         for one in found:
-            receipt = one.header.receipt if isinstance(one, JudgedGrader) else {}
+            receipt = one.template.header.receipt if isinstance(one, JudgedGrader) else {}
             if receipt and receipt.get("judge") != judge:
                 echo(
                     f"{self.prompt}: its gain was measured with {receipt.get('judge')}, not with "

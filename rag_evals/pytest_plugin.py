@@ -1,6 +1,8 @@
-"""The options, the running test with its judge and gradings, the hooks, and the assertions.
+"""The pytest plugin: a fixture, a marker, two assertions, and a summary table.
 
-The hooks are old-style wrappers, which all supported versions of pytest accept.
+pytest loads this module whenever rag_evals is installed, so it imports only pytest at first and
+everything else on the first grading. The hooks are old-style wrappers, which all supported versions
+of pytest accept.
 """
 
 import math
@@ -17,6 +19,8 @@ from rag_evals.errors import ConfigurationError, RagEvalsError, UnknownNameError
 
 if TYPE_CHECKING:
     from rag_evals.run import Gate, GateAt, GradingSession, Outcome, Run
+
+__all__ = ["GradedFixture", "assert_faithful", "assert_scores", "graded"]
 
 MARKER = "rag_evals"
 _PROPERTY = "rag_evals."
@@ -39,35 +43,22 @@ OPTIONS = {
 """Metavar and help text of each option, keyed by its name without `--rag-evals-`."""
 
 
-class PluginOptions:
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
-        cache = self._text("cache")
-        self.judge = self._text("judge") or None
-        self.graders = graders or ("faithfulness",)
-        self.session: dict[str, Any] = {
-            "cache": {"": True, "on": True, "off": False}.get(cache, cache),
-            "concurrency": int(self._number("concurrency", _CONCURRENCY)),
-            "timeout": self._number("timeout", _TIMEOUT_SECONDS, whole=False),
-        }
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("rag_evals", "grade answers of RAG programs")
+    for name, (metavar, words) in OPTIONS.items():
+        group.addoption(
+            f"--rag-evals-{name}", dest=f"rag_evals_{name}", metavar=metavar, help=words
+        )
+        parser.addini(f"rag_evals_{name}", words, default="")
 
-    def _text(self, name: str) -> str:
-        option = self._config.getoption(f"rag_evals_{name}")
-        return str(self._config.getini(f"rag_evals_{name}") if option is None else option).strip()
 
-    def _number(self, name: str, default: float, *, whole: bool = True) -> float:
-        text = self._text(name)
-        try:
-            number = float(text or default)
-        except ValueError:
-            number = -1.0
-        if not 1 <= number < float("inf") or (whole and number != int(number)):
-            raise pytest.UsageError(
-                f"--rag-evals-{name} (in an ini file: rag_evals_{name}) is {text!r}; expected a "
-                f"{'whole ' if whole else ''}number, at least 1"
-            )
-        return number
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(judge=None, graders=None, at_least=None): the test grades answers with this "
+        "judge and these graders; a score below at_least fails the test.",
+    )
+    config.pluginmanager.register(GradingHooks(OpenJudges(config)), "rag_evals-grading")
 
 
 class GradedRow(TypedDict):
@@ -92,8 +83,19 @@ class Grading:
 
 
 class OpenJudges:
-    def __init__(self, options: PluginOptions) -> None:
-        self._options = options
+    """The options, and a session for each judge and its graders."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        graders = tuple(filter(None, map(str.strip, self._text("graders").split(","))))
+        cache = self._text("cache")
+        self._judge = self._text("judge")
+        self._graders = graders or ("faithfulness",)
+        self._options: dict[str, Any] = {
+            "cache": {"": True, "on": True, "off": False}.get(cache, cache),
+            "concurrency": int(self._number("concurrency", _CONCURRENCY)),
+            "timeout": self._number("timeout", _TIMEOUT_SECONDS, whole=False),
+        }
         self._open: dict[object, GradingSession] = {}
         self._closing = ExitStack()
         self._lock = threading.Lock()
@@ -102,7 +104,7 @@ class OpenJudges:
     def session(self, judge: Any, graders: Any, grader: str | None) -> "GradingSession":
         from rag_evals.run import open_session  # noqa: PLC0415 - loaded when first used
 
-        asked = self._options.graders if graders is None else graders
+        asked = self._graders if graders is None else graders
         names = _names(asked)
         if names is not None and grader is not None and grader not in names:
             asked = names = (grader,)
@@ -110,7 +112,7 @@ class OpenJudges:
         with self._lock:
             if key not in self._open:
                 client = self.name(judge) if judge is None else judge
-                opener = open_session(asked, client, **self._options.session)
+                opener = open_session(asked, client, **self._options)
                 self._open[key] = self._closing.enter_context(opener)
             return self._open[key]
 
@@ -118,12 +120,29 @@ class OpenJudges:
         from rag_evals.grading import default_judge  # noqa: PLC0415 - loaded when first used
 
         if judge is None or isinstance(judge, str):
-            return judge or self._options.judge or default_judge()
+            return judge or self._judge or default_judge()
         return type(judge).__name__
 
     def close(self) -> None:
         self._open.clear()
         self._closing.close()
+
+    def _text(self, name: str) -> str:
+        option = self._config.getoption(f"rag_evals_{name}")
+        return str(self._config.getini(f"rag_evals_{name}") if option is None else option).strip()
+
+    def _number(self, name: str, default: float, *, whole: bool = True) -> float:
+        text = self._text(name)
+        try:
+            number = float(text or default)
+        except ValueError:
+            number = -1.0
+        if not 1 <= number < float("inf") or (whole and number != int(number)):
+            raise pytest.UsageError(
+                f"--rag-evals-{name} (in an ini file: rag_evals_{name}) is {text!r}; expected a "
+                f"{'whole ' if whole else ''}number, at least 1"
+            )
+        return number
 
 
 def _names(graders: Any) -> tuple[str, ...] | None:
@@ -213,8 +232,8 @@ def current_test() -> CurrentTest:
 
 
 class GradingHooks:
-    def __init__(self, options: PluginOptions) -> None:
-        self._judges = OpenJudges(options)
+    def __init__(self, judges: OpenJudges) -> None:
+        self._judges = judges
         self._rows: dict[str, list[GradedRow]] = {}
 
     @pytest.hookimpl(tryfirst=True)
@@ -342,6 +361,12 @@ class GradedFixture:
         """Grade one row as `graded()` does, but return its outcome even without a score."""
         __tracebackhide__ = True
         return _grading(row, grader, fields).outcome
+
+
+@pytest.fixture(scope="session")
+def graded() -> GradedFixture:
+    """Grade rows in a test: `graded(answer=..., context=[...])` returns a scored outcome."""
+    return GradedFixture()
 
 
 def assert_faithful(
