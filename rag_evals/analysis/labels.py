@@ -210,13 +210,9 @@ def _number(raw: object) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A statement or a row with both labels and a verdict.
+    """A statement or a row with each person's label and the judge's verdict or score.
 
-    Attributes:
-        labels: Each person's label, 0 to 1.
-        judged: The judge's verdict or score, 0 to 1.
-        verdicts: The labelled verdicts; empty if only a score is known.
-        ranking: A finer score for ranking rows, 0 to 1.
+    `verdicts` is empty if only a score is known, and `ranking` is a finer score for ranking rows.
     """
 
     sample_id: str

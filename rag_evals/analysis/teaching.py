@@ -1,7 +1,4 @@
-"""Teaching a judge with labels: examples and criteria for its prompt, and the measured gain.
-
-Both the gain and the chosen number of examples are cross-validated by question.
-"""
+"""Teaching a judge with labels: examples and criteria for its prompt, and the measured gain."""
 
 import tempfile
 from collections import Counter
@@ -9,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from itertools import repeat
 from operator import eq
 from pathlib import Path
 from typing import Any, Unpack
@@ -327,14 +325,11 @@ class Lesson:
 
 
 def _sample(stored: StoredSample) -> Sample:
-    context: list[str | dict[str, Any]] = list(stored.chunks)
-    if stored.metadata:
-        pairs = zip(stored.metadata, stored.chunks, strict=True)
-        context = [{**metadata, "text": text} for metadata, text in pairs]
+    pairs = zip(stored.metadata or repeat({}), stored.chunks, strict=False)
     return Sample(
         question=stored.question,
         answer=stored.answer,
-        context=context,
+        context=[{**metadata, "text": text} for metadata, text in pairs],
         reference=stored.reference,
         language=stored.language,
         id=stored.sample_id,

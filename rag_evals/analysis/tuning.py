@@ -89,17 +89,16 @@ def tune(
     labelled = LabelledRun.load(stored, labels, name, column)
     chosen = _Chosen.of(labelled.matched[0], last["name"])
     _check(chosen)
-    ids, languages = set(chosen.rows), set()
-    for record in stored.of_grader(name):
-        if record["sample_id"] in ids:
-            languages.add((record.get("result") or {}).get("language") or "")
+    ids = set(chosen.rows)
+    records = (record for record in stored.of_grader(name) if record["sample_id"] in ids)
+    languages = {(record.get("result") or {}).get("language") for record in records}
     ordered = sorted(chosen.supports)
     count = min(len(ordered), _MOST_QUANTILES)
     return Tuning(
         stage=last["name"],
         judge=last["fingerprint"],
         prompt=last["prompt"],
-        languages=tuple(sorted(languages - {""})),
+        languages=tuple(sorted(filter(None, languages))),
         before=tuple(one["as_used"] for one in earlier),
         **asdict(fit_support_map(chosen.labels, chosen.supports)),
         threshold=best_threshold(chosen.labels, chosen.supports),
@@ -234,7 +233,7 @@ def fit_confidence(
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
     try:
-        for inside, rest in split_folds(rows, _rarer(labels), _FOLDS, seed):
+        for inside, rest in split_folds(rows, labels, _FOLDS, seed):
             *_, measure = _fit_signals(findings, shown, labels, supports, rest)
             for place in inside:
                 sure[place], right[place] = measure(place)
@@ -308,13 +307,14 @@ def _fit_signals(
 
 
 def split_folds(
-    groups: Sequence[str], rare: Sequence[bool], count: int, seed: int = 0
+    groups: Sequence[str], labels: Sequence[bool], count: int, seed: int = 0
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the indices to test on and the indices to fit on, from different groups.
 
-    Groups that contain a `rare` item are spread evenly over the folds.
+    Groups that contain the rarer label are spread evenly over the folds.
     """
-    holders = {group for group, is_rare in zip(groups, rare, strict=True) if is_rare}
+    rarer = sum(labels) * 2 < len(labels)
+    holders = {group for group, label in zip(groups, labels, strict=True) if label is rarer}
     names = list(dict.fromkeys(groups))
     random.Random(seed).shuffle(names)
     names.sort(key=lambda name: name not in holders)
@@ -324,16 +324,11 @@ def split_folds(
         yield tested, [place for place, group in enumerate(groups) if fold[group] != number]
 
 
-def _rarer(labels: Sequence[bool]) -> list[bool]:
-    is_rare = sum(labels) * 2 < len(labels)
-    return [label is is_rare for label in labels]
-
-
 def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
     """Measure agreement on each fold with a map fitted to the other folds."""
     labels, supports = chosen.labels, chosen.supports
     verdicts, mapped = list(chosen.verdicts), list(supports)
-    for inside, rest in split_folds(chosen.rows, _rarer(labels), _FOLDS, seed):
+    for inside, rest in split_folds(chosen.rows, labels, _FOLDS, seed):
         own, known = [labels[place] for place in rest], [supports[place] for place in rest]
         try:
             learnt = fit_support_map(own, known)

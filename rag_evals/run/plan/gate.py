@@ -10,7 +10,6 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.run.plan.options import DEFAULT_ERROR, require_counts, require_gate, require_share
 from rag_evals.run.plan.sampling import DrawnRows
 from rag_evals.run.record.summary import (
-    Design,
     GraderSummary,
     Summary,
     clusters_words,
@@ -262,7 +261,7 @@ def decide_gate(
         scores, fail_error = numbers.values(count), error / len(summary.graders)
         test = clusters = None
         if scores and numbers.design is not None:
-            test = _of_design(numbers.design, gate, error, fail_error, count)
+            test = _of_design(numbers, gate, error, fail_error, count)
         elif scores:
             clusters = numbers.clusters(count)
             keys = None if clusters is None else clusters.keys
@@ -282,8 +281,10 @@ def _too_few_scored(
 
 
 def _of_design(
-    design: Design, gate: float, error: float, fail_error: float, count: Mapping[str, float]
+    numbers: GraderSummary, gate: float, error: float, fail_error: float, count: Mapping[str, float]
 ) -> GateTest | None:
+    design, rows, more = numbers.design, numbers.total, None
+    assert design is not None, "the caller passes graders with a design"
     if isinstance(design, DrawnRows):
         watch = SequentialGate(gate, design.population, error=error, fail_error=fail_error)
         for score in design.scores(count):
@@ -295,7 +296,6 @@ def _of_design(
     if above is None or below is None:
         return None
     verdict: GateVerdict = "not decided"
-    rows, more = design.rows, None
     if above.low > gate or gate <= 0:
         verdict = "passed"
     elif below.high < gate:

@@ -84,13 +84,9 @@ class DrawnRows:
         """Return an interval for the mean over all rows; it is valid wherever the draw stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
-    @property
-    def rows(self) -> int:
-        return len(self.records)
-
     def words(self, say: Phrases) -> str:
-        others = self.population - self.rows
-        return say("designs.stopped", graded=self.rows, rows=self.population, others=others)
+        graded, rows = len(self.records), self.population
+        return say("designs.stopped", graded=graded, rows=rows, others=rows - graded)
 
 
 class EarlyStop(RunPolicy):
@@ -235,10 +231,6 @@ class SampledMean:
             for records in (self.dear, self.free)
         )
         return replace(self, dear=dear, free=free)
-
-    @property
-    def rows(self) -> int:
-        return len(self.dear)
 
     def words(self, say: Phrases) -> str:
         dear, rows = len(self.dear), len(self.free)

@@ -18,7 +18,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.run.record.extras import LabelLines
 from rag_evals.run.record.outcome import Record, findings_in
 from rag_evals.run.record.samples import StoredSample
-from rag_evals.stats import DEFAULT_BANDS
+from rag_evals.stats import band_of
 from rag_evals.verify import Confidence
 
 Shape = Literal["wide", "long"]
@@ -118,10 +118,7 @@ class RunTable:
         score, say, findings = record["score"], self.say, findings_in(record)
         against = [finding for finding in findings if finding.counts_against]
         people = [self._people(record, place) for place in range(len(findings))]
-        band = None
-        if score is not None:
-            found = next(band for band in DEFAULT_BANDS if score >= band.lower - 1e-9)
-            band = found.label(say.language, record["grader"])
+        band = None if score is None else band_of(score).label(say.language, record["grader"])
         return [
             score,
             None if score is None else round(100 * score, 2),
@@ -257,11 +254,9 @@ _NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How numbers and cells are written in a CSV file.
+    """The decimal separator and the cell separator of a CSV file.
 
-    Attributes:
-        decimal: Decimal separator: `"."`, or `","` as in Russian and German Excel.
-        delimiter: Cell separator; None means `","`, or `";"` if the decimal separator is a comma.
+    Russian and German Excel use `","` and `";"`, which is the default delimiter for that decimal.
 
     Raises:
         ConfigurationError: A separator is invalid, or the two are identical.

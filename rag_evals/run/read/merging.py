@@ -35,11 +35,8 @@ _COMMON = ("judge", "address", "models", "settings")
 class _Part:
     """A run folder, or a file of outcome rows.
 
-    Attributes:
-        identity: As in the manifest; for a file, the judge and the graders' short fingerprints.
-        is_finished: False for a run that was not graded completely.
-        samples: Reads the samples as lines of `samples.jsonl`.
-        versions: The versions of rag_evals that graded it, if known.
+    The `identity` is as in the manifest; for a file, it contains the judge and the graders' short
+    fingerprints. `samples` reads the samples as lines of `samples.jsonl`.
     """
 
     path: Path

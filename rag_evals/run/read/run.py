@@ -352,7 +352,9 @@ class Run(ScoreNumbers):
                 f"no grader and no sample {name!r} in the run; graders are "
                 f"{', '.join(self.graders) or 'none'}"
             )
-        return GraderOutcomes(name, of_grader or of_sample, self.summary().designs.get(name))
+        numbers = self.summary().graders.get(name)
+        design = None if numbers is None else numbers.design
+        return GraderOutcomes(name, of_grader or of_sample, design)
 
     def _at(self, given: Any) -> Outcome:
         try:
@@ -411,27 +413,15 @@ class Run(ScoreNumbers):
         return {grader: of_stages for grader, of_stages in found.items() if of_stages}
 
     def to_pandas(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `pandas.DataFrame`; arguments as for `rows`.
-
-        Raises:
-            ConfigurationError: pandas is not installed.
-        """
+        """Return the run as a `pandas.DataFrame`; arguments as for `rows`."""
         return frame_of(self.rows(shape, language=language), "pandas")
 
     def to_polars(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `polars.DataFrame`; arguments as for `rows`.
-
-        Raises:
-            ConfigurationError: polars is not installed.
-        """
+        """Return the run as a `polars.DataFrame`; arguments as for `rows`."""
         return frame_of(self.rows(shape, language=language), "polars")
 
     def to_arrow(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `pyarrow.Table`; arguments as for `rows`.
-
-        Raises:
-            ConfigurationError: pyarrow is not installed.
-        """
+        """Return the run as a `pyarrow.Table`; arguments as for `rows`."""
         return frame_of(self.rows(shape, language=language), "pyarrow")
 
     def write(

@@ -1,6 +1,5 @@
 """Additional files in a run folder: logged judge replies and human labels."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from pydantic_core import from_json, to_json
 
 from rag_evals.core import JudgeCall, JudgeReply
 from rag_evals.judge.session import ReplyStore
-from rag_evals.run.record.lines import PRIVATE
+from rag_evals.run.record.lines import LineLog
 
 REPLIES = "replies.jsonl"
 
@@ -18,10 +17,7 @@ REPLIES = "replies.jsonl"
 class ReplyLog:
     """Wraps a reply store, and also logs every judge reply in the run folder.
 
-    Args:
-        folder: The run folder; it must exist before the first reply.
-        grading: Returns the current sample id and grader.
-        store: Stores replies across runs; None without a cache.
+    `grading` returns the current sample id and grader; `store` is None without a cache.
     """
 
     def __init__(
@@ -50,12 +46,8 @@ class ReplyLog:
             "messages": call.messages,
             "reply": reply.parsed,
         }
-        # A single call writes the whole line, so a killed run leaves at most one torn line.
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
-        try:
-            os.write(file, to_json(line) + b"\n")
-        finally:
-            os.close(file)
+        with LineLog(self._path) as log:
+            log.append(to_json(line) + b"\n")
 
 
 def read_replies(folder: Path, sample_id: str | None = None) -> Iterator[Mapping[str, Any]]:

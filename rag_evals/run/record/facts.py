@@ -98,10 +98,8 @@ _EXPRESSIONS = {name: name for name in SIZES} | {"unsupported": "statements - su
 class StoredFacts:
     """Metadata of a grader's rows, queried from an index when needed.
 
-    Attributes:
-        read: Runs a query.
-        lines: FROM and WHERE clauses that select the lines, appended to each query.
-        is_independent: True if it is known that too few rows share a question or a context.
+    `lines` contains the FROM and WHERE clauses of each query. `is_independent` is true if it is
+    known that too few rows share a question or a context to cluster them.
     """
 
     read: Callable[[str], Iterator[tuple[Any, ...]]]
@@ -129,7 +127,6 @@ class RowTable:
     Attributes:
         by: What to cluster rows by: a column, whose hash then replaces that of the question;
             "none" for no clustering; or None to choose between question and context.
-        stored: Metadata stored in an index, read when needed.
     """
 
     def __init__(self, by: str | None = None, stored: StoredFacts | None = None) -> None:
@@ -162,10 +159,9 @@ class RowTable:
             self.add(facts, reason)
 
     def clusters(self, count_as: Iterable[str] = ()) -> Clusters | None:
-        """Cluster the scored rows, followed by the rows for each reason; None if independent.
+        """Cluster the scored rows, followed by the rows for each reason in `count_as`.
 
-        Args:
-            count_as: Reasons whose rows are assigned a score, in the order of those scores.
+        Return None if the rows are independent.
         """
         if (whole := self.whole()) is None:
             return None

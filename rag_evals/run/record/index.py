@@ -154,9 +154,7 @@ class ScoredRow(NamedTuple):
 class Spent(NamedTuple):
     """Usage and cost of a run, including outcomes that were graded again.
 
-    Attributes:
-        cost_usd: List price in US dollars; None if no price is known.
-        is_answered: True if a judge answered for a row that did not fail.
+    `is_answered` is true if a judge answered for a row that did not fail.
     """
 
     usage: Usage
@@ -165,14 +163,10 @@ class Spent(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Selects lines that did not fail, except those whose samples are doubted.
-
-    Attributes:
-        fingerprints: Fingerprints of the selected graders by name.
-        only_current: Whether to exclude rows that changed or are no longer in the data.
-    """
+    """Selects lines of graders that did not fail, except those whose samples are doubted."""
 
     fingerprints: Mapping[str, str]
+    # Whether to exclude rows that changed or are no longer in the data.
     only_current: bool = False
 
 
@@ -270,8 +264,7 @@ class RunIndex:
     def open_unchecked(cls, folder: Path) -> Self | None:
         """Open a settled index without hashing the log; takes a second for a million rows.
 
-        Returns:
-            None if there is no index, or if the size of a log has changed since.
+        Return None if there is no index, or if the size of a log has changed since.
         """
         try:
             path = (folder / INDEX).absolute().as_uri()
@@ -625,9 +618,8 @@ class RunIndex:
         every = self._rows(
             f"SELECT g.text, j.text FROM (SELECT DISTINCT grader, judge FROM outcome) c {said}"
         )
-        if len(
-            kinds := {(grader, models_in(judge.split(_BETWEEN))) for grader, judge in every}
-        ) == len({grader for grader, _ in kinds}):
+        kinds = {(grader, models_in(judge.split(_BETWEEN))) for grader, judge in every}
+        if len(kinds) == len({grader for grader, _ in kinds}):
             return {}
         self.settle()
         found: dict[str, Counter[tuple[str, ...]]] = {}

@@ -43,9 +43,9 @@ class LineLog:
         """Open the file, and cut off a torn last line."""
         if self.path.exists():
             with self.path.open("rb+") as file:
-                size = file.seek(0, os.SEEK_END)
-                end = _end_of_last_line(file, size)
-                if end < size:
+                if file.seek(0, os.SEEK_END):
+                    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+                        end = content.rfind(b"\n") + 1
                     file.truncate(end)
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, PRIVATE)
         self._size = os.fstat(self._file).st_size
@@ -95,10 +95,8 @@ def placed_lines(
 ) -> Iterator[tuple[int, int, T]]:
     """Yield the start, end and parsed value of each line; skip blank and incomplete lines.
 
-    Args:
-        path: The file; nothing is yielded if it is missing.
-        read: Parses one line; raises `ValueError` if the line is invalid.
-        begins: Offset of the first line to read.
+    `read` parses one line, and raises `ValueError` if it is invalid; `begins` is the offset of the
+    first line to read. A missing file yields nothing.
 
     Raises:
         DataError: The file cannot be read, or a line is invalid; the message has its line number.
@@ -108,12 +106,17 @@ def placed_lines(
     try:
         with path.open("rb") as file:
             file.seek(begins)
-            for line in _whole_lines(file, path):
+            while line := file.readline(_MAX_LINE_BYTES):
+                if not line.endswith(b"\n"):
+                    if len(line) < _MAX_LINE_BYTES:
+                        return
+                    error = ValueError(f"longer than {_MAX_LINE_BYTES} bytes")
+                    raise _not_read(file, path, begins, error)
                 if not line.isspace():
                     try:
                         yield begins, begins + len(line), read(line)
-                    except ValueError as error:
-                        raise _not_read(file, path, begins, error) from error
+                    except ValueError as fault:
+                        raise _not_read(file, path, begins, fault) from fault
                 begins += len(line)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
@@ -183,21 +186,3 @@ def _not_read(file: IO[bytes], path: Path, begins: int, error: ValueError) -> Da
         file.readline()
         number += 1
     return DataError(f"{str(path)!r}, line {number}: {fault_of(error)}")
-
-
-def _whole_lines(file: IO[bytes], path: Path) -> Iterator[bytes]:
-    number = 0
-    while line := file.readline(_MAX_LINE_BYTES):
-        number += 1
-        if line.endswith(b"\n"):
-            yield line
-        elif len(line) == _MAX_LINE_BYTES:
-            raise DataError(f"{str(path)!r}, line {number}: longer than {_MAX_LINE_BYTES} bytes")
-
-
-def _end_of_last_line(file: IO[bytes], size: int) -> int:
-    """Return the offset after the last newline; 0 without a newline."""
-    if not size:
-        return 0
-    with mmap(file.fileno(), size, access=ACCESS_READ) as content:
-        return content.rfind(b"\n") + 1

@@ -372,7 +372,7 @@ class Outcome(Generic[R_co]):
         """Create an outcome from a line written by `to_line`.
 
         Args:
-            record: The parsed line.
+            record: The line, parsed from JSON.
             known: Result classes by `result_type`; other classes are looked up. None omits results
                 and findings, and does not import any class.
 
@@ -401,12 +401,7 @@ def short_fingerprint(fingerprint: str) -> str:
 
 
 def score_of(record: Mapping[str, Any], count: Mapping[str, float]) -> float | None:
-    """Return the score of a stored outcome, or else the score assigned to its reason, if any.
-
-    Args:
-        record: A parsed line of `results.jsonl`.
-        count: Scores assigned to unscored rows, by reason.
-    """
+    """Return the score of a stored outcome, or the one that `count` assigns to its reason."""
     score: float | None = record["score"]
     return score if score is not None else count.get(record.get("reason") or "")
 

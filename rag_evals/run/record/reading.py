@@ -6,6 +6,7 @@ that the index does not contain, such as findings.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import index as place_of
 from pathlib import Path
 from typing import Any, Self, overload
@@ -23,30 +24,26 @@ ReadRecord = Callable[[int], Record]
 class IndexedRecord(Mapping[str, Any]):
     """An outcome from the index; fields missing from the index are read from the log."""
 
-    __slots__ = ("_fields", "_line", "_read")
-
     def __init__(self, line: IndexedLine, read: ReadRecord) -> None:
         self._line = line
         self._read = read
-        self._fields: Mapping[str, Any] | None = None
+
+    @cached_property
+    def _whole(self) -> Mapping[str, Any]:
+        return self._read(self._line.place)
 
     def __getitem__(self, name: str) -> Any:
         indexed = self._line.record
-        return indexed[name] if name in indexed else self._whole()[name]
-
-    def _whole(self) -> Mapping[str, Any]:
-        if self._fields is None:
-            self._fields = self._read(self._line.place)
-        return self._fields
+        return indexed[name] if name in indexed else self._whole[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._whole())
+        return iter(self._whole)
 
     def __len__(self) -> int:
-        return len(self._whole())
+        return len(self._whole)
 
     def __repr__(self) -> str:
-        return repr(dict(self._whole()))
+        return repr(dict(self._whole))
 
 
 class IndexedRecords(Sequence[Record]):

@@ -114,13 +114,7 @@ _read_line = TypeAdapter(_Line).validate_json
 
 
 class SampleKey(NamedTuple):
-    """The fields of a stored sample that are indexed.
-
-    Attributes:
-        fingerprint: Hash of the sample; empty if it could not be read.
-        in_data: False if the row is no longer in the data.
-        line: Hash of the whole line.
-    """
+    """The fields of a stored sample that are indexed; `line` is the hash of its line."""
 
     sample_id: str
     fingerprint: str

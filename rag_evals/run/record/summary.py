@@ -63,22 +63,13 @@ class Design(Protocol):
     def words(self, say: Phrases) -> str:
         """Describe in one line which rows the statistics are based on."""
 
-    @property
-    def rows(self) -> int:
-        """Number of chosen rows."""
-
 
 @dataclass(slots=True)
 class RepeatNumbers:
     """Statistics of one grader's repeated gradings.
 
-    Attributes:
-        times: How many times each row was graded.
-        rows: Number of rows with a score.
-        same: Number of rows with the same score each time.
-        compared: Number of rows with at least two scores.
-        variances: Sum of the within-row variances of the compared rows.
-        majorities: Sum of the rows' most frequent scores.
+    Of the `rows` with a score, `same` have the same score each time and `compared` have at least
+    two scores. `variances` and `majorities` are sums over the rows.
     """
 
     times: int = 0
@@ -447,12 +438,7 @@ class GraderSummary:
     def line(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> str:
-        """Summarise in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)".
-
-        Args:
-            count_as: As for `values`.
-            say: Phrases of the language; None is English.
-        """
+        """Summarise in one line: "faithfulness: 0.87 over 41 scored of 44 (2 not scorable: …)"."""
         say = say or phrases()
         mean, worst = self.mean(count_as), self.worst_mean(count_as)
         shown = say("summary.no_score") if mean is None else _mean(say, "summary.mean", mean)
@@ -614,11 +600,6 @@ class Summary:
             self.first_failure = self.first_failure or str(outcome.error and outcome.error.message)
         self.failed += outcome.status == "failed"
 
-    @property
-    def designs(self) -> dict[str, Design]:
-        """How rows were chosen, for each grader that did not grade every row in the same way."""
-        return {name: each.design for name, each in self.graders.items() if each.design}
-
     def failures(self) -> str:
         """List the error types of failed outcomes, most frequent first."""
         kinds: Counter[str] = Counter()
@@ -644,8 +625,9 @@ class Summary:
             say("summary.overlaps", count=self.overlaps): self.overlaps,
         }
         chosen = [
-            f"{say.named('graders', grader)}: {design.words(say)}"
-            for grader, design in self.designs.items()
+            f"{say.named('graders', name)}: {each.design.words(say)}"
+            for name, each in self.graders.items()
+            if each.design is not None
         ]
         stages = (stage for of_grader in self.stages.values() for stage in of_grader)
         tuned = dict.fromkeys(line for stage in stages if (line := _stage_line(stage, say)))
