@@ -46,6 +46,7 @@ lint: .venv/installed
 	$(RUN) ruff format --check .
 	$(RUN) ruff check .
 	$(RUN) python -m tools.words
+	$(RUN) python -m tools.generate --check
 
 typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 	$(RUN) mypy

@@ -86,7 +86,11 @@ def test_a_greeting_scores_one(greets: bool) -> None:
     assert DummyResult(greets=greets).score == float(greets)
 '''
 
-_PAGE = """# Greetings
+_PAGE = """---
+tags: [hello]
+---
+
+# Greetings
 
 **What it measures.** Whether the answer greets.
 

@@ -107,6 +107,13 @@ def test_what_was_added_works_and_nothing_is_missing(copy: Path) -> None:
 
 
 @pytest.mark.slow
+def test_menu_and_models_list_what_was_added(copy: Path) -> None:
+    """The menu has the page's title, and the page on your own graders has the grader's name."""
+    assert "- Greetings: graders/dummy.md" in (copy / "mkdocs.yml").read_text("utf-8")
+    assert "`dummy`" in (copy / "docs" / "custom-graders.md").read_text("utf-8")
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check",
     [("lint-imports", "--no-logo"), ("ruff", "check", "."), ("ruff", "format", "--check", ".")],

@@ -1,15 +1,15 @@
-"""How large is the house, and how far does one row travel in it?
+"""Measures the size of the package, and how many files one row touches.
 
     python -m tools.house           print the table
-    python -m tools.house --check   exit with 1 where a figure is above what holds today
+    python -m tools.house --check   exit with 1 if a figure is above the limit that holds today
 
-A figure has a goal, and a number that holds: CI fails where it grows above the second. Lower that
-number when the figure falls. In the table, ~ marks a figure above its goal, ! one above what holds.
+Each figure has a goal and a limit that holds today; CI fails if a figure exceeds its limit. If a
+figure falls, lower its limit. At its goal, remove something before you add more. In the table,
+~ marks a figure above its goal, ! one above its limit.
 
-The figures are those of the source as it is: lines and files, the widest signature, commands and
-options, names behind doors, circles between sub-rooms, and the files whose functions run for one
-row (the second call of each kind, so that imports are left out). The scripted endpoint that it asks
-is not counted.
+The figures are lines and files, the widest signature, commands and options, public names of
+subpackages, import cycles inside `run` and `judge`, and the files whose functions run for one row
+(in the second call of each kind, so imports are left out). The scripted endpoint is not counted.
 """
 
 import ast

@@ -34,12 +34,12 @@ COMMANDS = {
     "judge": "Measure a judge: exam, label, agreement, correct, tune, teach, attack.",
     "graders": "List the graders: what they measure, which fields they need, and which run "
     "without a model.",
-    "batch": "Monitor and collect the batches started by grade --batch.",
+    "batch": "Collect the batches started by grade --batch.",
     "prompts": "Show, copy and check prompts.",
 }
 """The help line of each command, in display order."""
 
-_ROOM = "rag_evals.cli.commands"
+_COMMANDS_FOLDER = "rag_evals.cli.commands"
 FILES = {
     "demo": "start",
     "init": "start",
@@ -75,7 +75,7 @@ class _LoadingGroup(TyperGroup):
 @cache
 def _load(name: str) -> Any:
     try:
-        module = import_module(f"{_ROOM}.{FILES.get(name, name)}")
+        module = import_module(f"{_COMMANDS_FOLDER}.{FILES.get(name, name)}")
     except KeyboardInterrupt:
         # typer would exit without a message.
         raise typer.Abort from None

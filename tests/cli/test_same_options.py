@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 
 from rag_evals.cli.main import app
+from rag_evals.run.plan.options import OPTIONS
 from tests.conftest import EIFFEL, Command
 
 ANSWERS = [{"id": f"r{n}", **EIFFEL, "label": bool(n % 2)} for n in range(12)]
@@ -36,6 +37,13 @@ def spellings(name: str) -> dict[str, set[str]]:
         for one in COMMANDS[name].params
         if one.param_type_name == "option"
     }
+
+
+def test_every_option_of_a_run_is_an_option_of_grade() -> None:
+    """Those that are missing have other names or forms there, such as --column and --judge."""
+    elsewhere = {"columns", "model", "progress", "sampling"}
+
+    assert OPTIONS.keys() - elsewhere <= spellings("grade").keys()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,4 +1,4 @@
-"""Where is the name of a grader used? In contracts, tables and pages, all from its file."""
+"""Adds the names of graders to import contracts, tables and pages."""
 
 import re
 from importlib import import_module
@@ -116,15 +116,18 @@ def with_rows(page: str, files: list[GraderFile]) -> str:
 def with_models(page: str) -> str:
     """Return `docs/custom-graders.md` with the names of all graders' response models."""
     names = ", ".join(f"`{name}`" for name in PROMPTED)
-    before = "The shipped graders' own response models work too: "
-    return re.sub(rf"{before}[^.]*\.", f"{before}{names}.", page)
+    before = "You can also use the built-in graders' response models: "
+    changed, found = re.subn(rf"{before}[^.]*\.", f"{before}{names}.", page)
+    if not found:
+        raise ValueError(f"docs/custom-graders.md does not contain {before!r}")
+    return changed
 
 
 def with_pages(settings: str, pages: Path) -> str:
     """Return `mkdocs.yml` with a menu entry for each page in `docs/graders/` that has none."""
     for page in sorted(pages.glob("*.md")):
         if f": graders/{page.name}\n" not in settings:
-            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+            title = re.findall(r"(?m)^# (.*)", page.read_text(encoding="utf-8"))[0]
             last = list(re.finditer(r"(?m)^ +- .*: graders/.*\n", settings))[-1].end()
             entry = f"      - {title}: graders/{page.name}\n"
             settings = settings[:last] + entry + settings[last:]

@@ -188,7 +188,7 @@ def _carry_out(
 
 batch = typer.Typer(
     name="batch",
-    help="Monitor and collect the batches started by grade --batch.",
+    help="Collect the batches started by grade --batch.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
