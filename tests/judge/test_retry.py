@@ -73,7 +73,7 @@ def test_what_the_endpoint_asks_for_is_waited() -> None:
 
 @pytest.mark.usefixtures("real_waits")
 def test_a_run_pauses_a_second_where_a_429_does_not_say() -> None:
-    """Where it says, so long; and the request itself waits nothing more."""
+    """It pauses as long as the 429 says, if it does; the request itself does not sleep."""
 
     async def pauses() -> list[float]:
         found = []

@@ -128,7 +128,7 @@ class RequestLimiter:
         self._pause_all(retry.WAITS.pause if seconds is None else seconds)
 
     def _pause_all(self, seconds: float) -> None:
-        # If the wait is too long, the row fails instead.
+        # For a longer wait, nothing pauses: the row that received the 429 fails.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
 

@@ -302,7 +302,7 @@ class Tries:
             )
             longer.status, longer.retry_after_seconds = status, asked
             raise longer
-        # The limiter pauses the whole run, including this request.
+        # In a run, this call does not sleep: the limiter pauses all calls, including this one.
         return asked if self._gate is None else 0.0
 
     def _has_another(self, status: int | None) -> bool:
@@ -336,6 +336,7 @@ async def try_again_async(
 
 
 def may_pass(error: Exception, fault: SdkFault) -> bool:
+    """True if the request may succeed when it is sent again."""
     status = fault.status
     told = fault.headers.get("x-should-retry")
     if told in ("true", "false"):
@@ -347,6 +348,7 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
         return False
     if status == 501:
         return False
+    # With status 200, the error is in the body.
     return status in _RETRIED or status >= 500 or status == 200
 
 
