@@ -23,7 +23,7 @@ from rag_evals.report.screen import echo
 COMMANDS = {
     "grade": "Grade every row of a file, and store the outcomes in a run folder.",
     "demo": "Grade 24 shipped rows with the embedded judge: no key, no network, no model file.",
-    "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.",
+    "init": "Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow to start from.",
     "report": "Show a run: scores with confidence intervals, bands, and rows with their evidence.",
     "show": "Show one row of a run: the answer, and each verdict with its reason and evidence.",
     "view": "View runs in the browser: a list, scores over time, rows, comparisons and labels.",

@@ -134,7 +134,10 @@ def test_init_writes_what_runs(
     assert "scored of 6" in graded.out
     assert asked.code == 0, asked.err
     assert "Be strict with towers." in str(judge.requests[0].body["messages"])
-    assert "rag-evals grade" in Path(".github/workflows/rag-evals.yml").read_text()
+    workflow = Path(".github/workflows/rag-evals.yml").read_text()
+    assert "rag-evals grade" in workflow
+    # The package is not published, so the workflow installs it from the repository.
+    assert 'pip install "git+https://github.com/OWNER/rag-evals"' in workflow
 
 
 def test_init_overwrites_nothing(command: Command) -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +155,8 @@ def test_the_recipe_for_gitlab_runs() -> None:
 
 def test_the_recipe_for_github_gives_what_the_action_takes(action: dict[str, Any]) -> None:
     """Its inputs are inputs of the action."""
-    steps = yaml.safe_load(block("yaml", "OWNER/rag-evals"))["jobs"]["gate"]["steps"]
+    steps = yaml.safe_load(block("yaml", "OWNER/rag-evals@"))["jobs"]["gate"]["steps"]
 
     assert set(steps[-1]["with"]) <= set(action["inputs"])
     assert "data" in steps[-1]["with"]
+    assert steps[-1]["uses"] == f"OWNER/rag-evals@v{version('rag-evals')}"

@@ -37,7 +37,7 @@ from rag_evals.cli.shared.options import (
     flat,
     out_file,
 )
-from rag_evals.cli.shared.runs import open_run
+from rag_evals.cli.shared.runs import HTML, open_run, require_suffix
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.report.html_page import write_private
 from rag_evals.report.label_page import RowToLabel, label_html, rows_to_label
@@ -88,6 +88,7 @@ def label(
       rag-evals judge label runs/first --decisions 50 --seed 1
       rag-evals judge label runs/first --focus uncertain
     """
+    require_suffix(out, *HTML)
     stored = open_run(run)
     if focus == "suspicious":
         chosen = _second_looks(stored, decisions)

@@ -31,7 +31,7 @@ from rag_evals.cli.shared.options import (
     flat,
     out_file,
 )
-from rag_evals.cli.shared.runs import append_step_summary, open_run
+from rag_evals.cli.shared.runs import HTML, append_step_summary, open_run, require_suffix
 from rag_evals.core import Phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import comparison_html, report_html
@@ -80,6 +80,7 @@ def report(
         show_json(stored, view=view)
         return
     is_page = output_format == "html"
+    require_suffix(out, *(HTML if is_page else (".md", ".markdown", ".txt")))
     text = (report_html if is_page else report_markdown)(stored, view=view)
     if is_page or out is not None:
         path = write_private(out or run / "report.html", text)
@@ -275,6 +276,7 @@ def compare(
     """
     view = View(language=language)
     say = view.say
+    require_suffix(out, *HTML)
     asked = check_error(gate, error)
     share = DEFAULT_MIN_SCORED if min_scored is None else min_scored
     if allow_shorter and fail_if_worse is None and gate is None:

@@ -51,7 +51,7 @@ def init(
     *,
     output: Output,
 ) -> None:
-    """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow, ready to use.
+    """Write sample rows, a prompt file, rag-evals.toml and a GitHub workflow to start from.
 
     [bold]Example[/bold]
 

@@ -15,6 +15,7 @@ from rag_evals.cli.shared.exits import DONE, NOT_DECIDED
 from rag_evals.cli.shared.gates import GateResult, share
 from rag_evals.cli.shared.options import By, Cluster, OutFolderOrTable, Output
 from rag_evals.core import Phrases
+from rag_evals.dataset.readers import READERS
 from rag_evals.errors import ConfigurationError, MissingColumnError, RunInterruptedError
 from rag_evals.report import report_html
 from rag_evals.report.failures import build_warnings, junit_xml
@@ -61,8 +62,20 @@ def open_run(folder: Path) -> Run:
     return stored
 
 
-_PAGE = ".html"
-_TABLES = frozenset({_PAGE, ".csv", ".jsonl", ".parquet", ".xlsx"})
+HTML = (".html", ".htm")
+"""Suffixes of pages."""
+
+
+def require_suffix(out: Path | None, *expected: str) -> None:
+    """Reject a file whose suffix suggests a different format; devices and pipes have none."""
+    if out is not None and out.suffix and out.suffix.lower() not in expected:
+        raise ConfigurationError(
+            f"--out {str(out)!r} has the wrong suffix; expected {' or '.join(expected)}"
+        )
+
+
+_TABLES = frozenset({*HTML, ".csv", ".jsonl", ".parquet", ".xlsx"})
+_NO_FOLDERS = frozenset(READERS) | {".md", ".pdf", ".txt", ".xls", ".xml", ".xslx"}
 _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-evals">'
 
 
@@ -111,7 +124,8 @@ class Outputs(Output):
     def table(self) -> Path | None:
         """The file specified by `--out`; None if it is a folder."""
         out = self.out
-        return out if out is not None and out.suffix in _TABLES and not out.is_dir() else None
+        is_table = out is not None and out.suffix.lower() in _TABLES and not out.is_dir()
+        return out if is_table else None
 
     @property
     def folder(self) -> Path | None:
@@ -124,6 +138,13 @@ class Outputs(Output):
             raise ConfigurationError(
                 f"--junit {str(self.junit)!r} cannot be written; expected a file in an existing "
                 "folder"
+            )
+        folder = self.folder
+        if folder is not None and folder.suffix.lower() in _NO_FOLDERS and not folder.is_dir():
+            raise ConfigurationError(
+                f"--out {str(folder)!r} is the name of a file; expected a folder, or a file that "
+                f"ends in {', '.join(sorted(_TABLES))}. `rag-evals export RUN --to FILE` and "
+                "`rag-evals report RUN` also write files"
             )
         for option, file in (("--junit", self.junit), ("--out", self.table)):
             if file is not None and os.path.realpath(file) == os.path.realpath(data):
@@ -155,7 +176,7 @@ class Outputs(Output):
         append_step_summary(stored, view, result)
 
     def _write(self, path: Path, stored: Run, view: View) -> None:
-        if path.suffix == _PAGE:
+        if path.suffix.lower() in HTML:
             kind, written = "report", write_private(path, report_html(stored, view=view))
         else:
             kind, written = "table", stored.write(path, language=view.language)

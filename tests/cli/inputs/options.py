@@ -262,6 +262,21 @@ PATHS: list[tuple[str, tuple[str, ...], dict[str, Content], int, str]] = [
         "would overwrite the data",
     ),
     ("a run in a file", ("grade", "d.jsonl", "--out", "d.jsonl/run"), _DATA, 2, "cannot be used"),
+    *(
+        (f"a run named like {file}", ("grade", "d.jsonl", "-o", file), _DATA, 2, "name of a file")
+        for file in ("x.json", "x.xls", "x.xslx", "x.PDF")
+    ),
+    ("a run with a version", ("grade", "d.jsonl", "-q", "-o", "gpt-4.1"), _DATA, 0, "gpt-4.1"),
+    *(
+        (" ".join(words), words, _DATA, 2, "has the wrong suffix; expected")
+        for words in (
+            ("report", "run", "-o", "r.pdf"),
+            ("report", "run", "-o", "r.md"),
+            ("report", "run", "--format", "md", "-o", "r.html"),
+            ("compare", "run", "run", "-o", "c.pdf"),
+            ("judge", "label", "run", "-o", "l.jsonl"),
+        )
+    ),
     (
         "a run with a long name",
         ("grade", "d.jsonl", "--out", "a" * 300),
