@@ -47,6 +47,18 @@ def test_each_citation_is_decided_against_its_own_chunk(scripted: Start) -> None
     assert result.tallies == {"sentences with citations": (2, 3)}
 
 
+def test_verdicts_in_another_order_stay_with_their_citations(scripted: Start) -> None:
+    """The id says which citation a verdict is for."""
+    reply = verdicts(True, False)
+    scripted({"citations": reply["citations"][::-1]})
+    result = CitationFaithfulness.grade(**ROW, client="openai/m")
+
+    assert [(one.reasoning, one.is_supported) for one in result.citations[:2]] == [
+        ("r0", True),
+        ("r1", False),
+    ]
+
+
 def test_a_judge_cannot_change_what_is_cited(scripted: Start) -> None:
     """It names citations by id: the words of a sentence come from the answer alone."""
     reply = verdicts(True, True)

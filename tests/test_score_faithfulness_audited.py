@@ -221,6 +221,17 @@ def test_a_judge_that_cannot_show_its_work_leaves_the_statement_unverified(
     assert first.finding.reasoning == f"{fault}. So says the chunk."
 
 
+def test_a_true_quote_does_not_carry_an_invented_one(scripted: Start) -> None:
+    """Each quote must stand in its chunk; the good one is still shown."""
+    quotes = ((0, "Eiffel Tower stands in Paris"), (1, "It is the tallest in Europe"))
+    reply = changed("statements.0", claim(0, PARIS["statement"], "supported", *quotes))
+    (first, _) = grade(scripted(reply)).statements
+
+    assert (first.verdict, first.is_supported) == ("unverified", False)
+    assert [quote.text for quote in first.evidence] == ["Eiffel Tower stands in Paris"]
+    assert "the quote 'It is the tallest in Europe' does not occur in chunk 1" in str(first.fault)
+
+
 def test_a_russian_statement_is_told_in_russian_why_it_is_unverified(scripted: Start) -> None:
     """The words that people read are in the statement's language; so on page and terminal."""
     reply = {

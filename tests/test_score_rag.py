@@ -11,7 +11,7 @@ import pytest
 from rag_evals import Faithfulness, evaluate, load_run
 from rag_evals.errors import UnknownNameError
 from rag_evals.matrix import MatrixClaim
-from rag_evals.score_rag import Rag, RagResult
+from rag_evals.score_rag import Rag, RagGrader, RagResult
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
@@ -249,6 +249,19 @@ def test_several_numbers_in_one_run_ask_once(scripted: Start) -> None:
     assert scores == pytest.approx(
         {"rag": 2 / 3, "claim_recall": 1 / 3, "hallucination": 2 / 3, "context_utilization": 1.0}
     )
+
+
+def test_graders_of_two_models_share_no_call(scripted: Start) -> None:
+    """Each table is filled by the model that its grader names."""
+    judge = scripted(compared)
+    graders = [RagGrader(model=model, name=model) for model in ("small", "large")]
+    run = evaluate([ROW], graders, client="openai/m")
+
+    assert (
+        sorted(str(request.body["model"]) for request in judge.requests)
+        == ["large"] * 2 + ["small"] * 2
+    )
+    assert [one.usage.calls for one in run.outcomes] == [2, 2]
 
 
 def test_a_number_that_there_is_not_is_refused() -> None:

@@ -337,3 +337,27 @@ def test_words_and_interval_never_contradict() -> None:
             explained += "after correction" in words
 
     assert explained
+
+
+def test_a_margin_is_passed_while_the_interval_reaches_it() -> None:
+    """A loss of 0.45 that may be 0.43 as well is not shown to be more than 0.44."""
+    compared = compare(scores_run([1.0] * 20), scores_run([0.5] * 10 + [0.6] * 10))
+    found = compared.graders[0].paired.difference
+    within = -(found.estimate + found.high) / 2
+
+    assert found.estimate < -within < found.high
+    assert compared.missed(margin=within) == []
+    assert len(compared.missed(margin=-found.high - 0.001)) == 1
+
+
+def test_pending_rows_of_either_run_hold_the_gate_open() -> None:
+    """A run is not compared for good before all its replies are there."""
+    graded = scores_run([1.0] * 20)
+    waiting = Run(graded.records, manifest={"format": 2, "finished": None, "pending": 3})
+    for pair in ((waiting, graded), (graded, waiting)):
+        compared = compare(*pair, gate=0.1)
+        assert compared.pending == 3
+        assert [missed.rule for missed in compared.missed()] == ["pending"]
+        decision = compared.decision()
+        assert decision is not None
+        assert decision.verdict == "not decided"

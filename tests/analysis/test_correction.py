@@ -114,3 +114,20 @@ def test_labels_of_other_rows_are_refused() -> None:
         DataError, match="none of the 1 labels is for a row in this run; the first is for 'x'"
     ):
         correct(scores_run([1.0]), "labels.jsonl")
+
+
+def test_a_row_with_one_statement_unlabelled_has_no_share() -> None:
+    """Two lines label one row: the first leaves a statement open, so the row's score is unknown."""
+    texts = ("Snow fell.", "Trains stopped.", "Schools closed.", "Roads froze.")
+    rows = {f"r{n}": [(text, n % 3 > 0) for text in texts] for n in range(60)}
+    first = [{"text": "Snow fell.", "label": True}, {"text": "Trains stopped."}]
+    last = [{"text": "Roads froze.", "label": True}]
+    lines = [
+        json.dumps({"sample_id": f"r{n}", "statements": statements})
+        for n in range(30)
+        for statements in (first, last)
+    ]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    found = correct(statements_run(rows), "labels.jsonl").corrections
+
+    assert [one.target for one in found] == ["share of statements with a yes verdict"]

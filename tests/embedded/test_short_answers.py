@@ -148,3 +148,20 @@ def test_a_yes_with_more_is_what_was_asked_with_it(
 ) -> None:
     """Both halves must be said."""
     assert grade(question, answer, chunk) == score
+
+
+def test_a_no_is_not_shown_by_a_source_that_says_yes() -> None:
+    """What another sentence denies of something else does not outweigh the plain yes."""
+    for question, yes, other in (
+        ("Is the museum free for children?", "The museum is free for children.",
+         "The museum is not free for adults."),
+        ("Was the bridge built in 1907?", "The bridge was built in 1907.",
+         "The bridge was repaired in 1909."),
+        ("Открыт ли музей в воскресенье?", "Музей открыт в воскресенье.",
+         "Музей не открыт в понедельник."),
+    ):  # fmt: skip
+        no = "No." if question.isascii() else "Нет."
+        result = Faithfulness.grade(
+            question=question, answer=no, context=[yes, other], client="embedded"
+        )
+        assert result.score == 0.0

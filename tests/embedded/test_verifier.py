@@ -180,6 +180,24 @@ def test_the_threshold_is_a_setting_and_part_of_the_fingerprint() -> None:
         EmbeddedVerifier(threshold=1.5)
 
 
+def test_languages_are_part_of_the_fingerprint() -> None:
+    """Verdicts in another language count with one of the two: their results are not the same."""
+    plain, more = EmbeddedVerifier(), EmbeddedVerifier(languages=["de"])
+
+    assert plain.fingerprint() == EmbeddedVerifier(languages=["en", "ru"]).fingerprint()
+    assert len({one.fingerprint() for one in (plain, more, EmbeddedVerifier(languages="any"))}) == 3
+
+
+def test_a_support_at_the_threshold_is_enough() -> None:
+    """The threshold is the least support that counts, as its description says."""
+    statement = ["The Eiffel Tower in Paris is made of old iron bars."]
+    (verdict,) = EmbeddedVerifier().verify(statement, CHUNKS)
+    (at_the_limit,) = EmbeddedVerifier(threshold=verdict.support).verify(statement, CHUNKS)
+
+    assert at_the_limit.support == verdict.support
+    assert at_the_limit.is_supported
+
+
 @pytest.mark.parametrize(
     "odd",
     [

@@ -114,6 +114,38 @@ def test_sentences_that_need_more_than_one_window_get_several_packs(scripted: St
     assert result.unread == []
 
 
+def test_a_sentence_that_one_pack_leaves_out_counts_by_another(scripted: Start) -> None:
+    """Each call is silent on what its passages do not hold; only what all leave out is missing."""
+    facts = [
+        *FACTS,
+        "Alder logs were dried for 210 days.",
+        "Brass kettles were sold by the dozen.",
+        "Copper roofs turned turquoise after decades.",
+        "Dutch tulips covered every April meadow.",
+        "Elm tables seated fourteen guests at once.",
+        "Flint knives pierced thick leather easily.",
+        "Granite steps climbed upwards past a chapel.",
+        "Hazel hedges sheltered wrens and dormice.",
+    ]
+    read = sized(4000)
+
+    def answer(request: JudgeRequest) -> Any:
+        said = read(request)
+        return {key: one for key, one in said.items() if "supported_by" in one["verdict"]}
+
+    judge = scripted(answer)
+    result = Faithfulness.grade(
+        answer=" ".join(facts),
+        context=[f"{FILLER * 8}{fact} {FILLER * 2}" for fact in facts],
+        client="openai/m",
+        settings={"window": 4000},
+    )
+
+    assert all(len(one.chunks) < len(facts) for one in judge.requests)
+    assert [one.sentence_id for one in result.statements] == list(range(12))
+    assert (result.left_out, result.not_scorable, result.score) == ([], None, 1.0)
+
+
 def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None:
     """Its best passages, with the id of the chunk; so is a text without a stop."""
     judge = scripted(sized(4000))

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -387,6 +388,21 @@ def test_one_grading_ends_in_time(
         Faithfulness.grade(
             **EIFFEL, client="openai/m" if own else client_of(judge), model="m", timeout=seconds
         )
+
+
+def test_time_that_a_reply_took_is_not_left_for_a_wait(
+    scripted: Start, client_of: ClientOf
+) -> None:
+    """After a slow 429, the wait that it asks for would end after the row's time: it fails now."""
+
+    def slow(request: JudgeRequest) -> HttpError:
+        time.sleep(0.1)
+        return HttpError(429, headers={"retry-after": "9.95"})
+
+    judge = scripted(slow)
+    with pytest.raises(errors.JudgeUnavailableError, match="asks for a wait of 10 s"):
+        Faithfulness.grade(**EIFFEL, client=client_of(judge, retries=0), model="m", timeout=10)
+    assert len(judge.requests) == 1
 
 
 WINDOWS = [

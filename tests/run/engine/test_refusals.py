@@ -117,3 +117,19 @@ def test_a_server_that_is_gone_ends_the_next_start(
 
     with pytest.raises(JudgeUnreachableError):
         evaluate(rows(4), client="openai/m", concurrency=1, out="out")
+
+
+def test_replies_that_were_no_use_do_not_hide_a_wrong_key(scripted: Start) -> None:
+    """No row was ever graded, so the first refusal of the next start ends it."""
+    replies: list[Any] = [{"nothing": "of use"}]
+    judge = scripted(lambda request: replies[-1])
+    data = rows(4)
+    run = evaluate(data, client="openai/m", concurrency=1, out="out", max_failures="100%")
+    assert run.summary().failed == 4
+    assert run.summary().usage.calls == len(judge.requests) > 0
+
+    replies.append(HttpError(401, "wrong key"))
+    before = len(judge.requests)
+    with pytest.raises(JudgeRejectedError, match="rejects the key"):
+        evaluate(data, client="openai/m", concurrency=1, out="out", max_failures="100%")
+    assert len(judge.requests) == before + 1

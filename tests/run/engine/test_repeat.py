@@ -68,6 +68,19 @@ def test_the_findings_are_those_of_the_majority(scripted: Start) -> None:
     assert [finding.verdict for finding in outcome.findings] == [True, True]
 
 
+def test_a_repeat_without_a_score_is_not_the_same(scripted: Start) -> None:
+    """One reply that finds no claim: the row was not graded alike, and the result says why."""
+    nothing = {f"s{place}": {"claims_nothing": "opinion"} for place in range(2)}
+    # The second reply is asked for again, because the sentences do contain claims.
+    scripted([reply(True, True), nothing, reply(True, True), nothing])
+    run = evaluate(ROWS, client="openai/m", repeat=3, concurrency=1)
+    repeats = run.summary().graders["faithfulness"].repeats
+
+    assert run.outcomes[0].repeats == (1.0, None, 1.0)
+    assert (repeats.rows, repeats.same, repeats.within_row_variance) == (1, 0, 0.0)
+    assert "1 of 3 repeats had no score" in run.outcomes[0].warnings
+
+
 def test_no_cache_answers_two_repeats(scripted: Start, tmp_path: Path) -> None:
     """Each repeat has an answer of its own in the cache; the second run asks nobody."""
     judge = scripted(MIXED)

@@ -21,6 +21,7 @@ from rag_evals.run import (
 )
 from rag_evals.run.plan.plan import rows_for_budget
 from rag_evals.run.plan.sampling import Budget, EarlyStop, RunPolicy, random_order
+from rag_evals.stats import mean_interval
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 
@@ -188,6 +189,24 @@ def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None
     assert command(*asked, "--sample", "40", "--gate", "0.3").code == 0
     assert command(*asked, "--sample", "40", "--gate", "0.68").code == 4
     assert len(judge.requests) == 40
+
+
+def test_groups_of_a_sample_are_estimated_with_all_their_rows(
+    command: Command, scripted: Start
+) -> None:
+    """Half of the rows are graded dearly: a group's interval is narrower than these alone give."""
+    scripted(truth(140))
+    data = rows_file(200, 140)
+    asked = ("--judge", "openai/m", "--quiet", "--no-cache", "--out", "run", "--sample", "100")
+    assert command("grade", data, *asked).code == 0
+    told = json.loads(command("report", "run", "--json", "--by", "topic").out)
+    groups = told["graders"]["faithfulness"]["groups"]
+    scored = [(one.sample_id, one.score or 0.0) for one in load_run("run").outcomes]
+
+    assert sorted(group["group"] for group in groups) == ["a", "b"]
+    for group in groups:
+        own = [score for name, score in scored if "ab"[int(name[1:]) % 2] == group["group"]]
+        assert group["mean"]["high"] - group["mean"]["low"] < mean_interval(own).width
 
 
 def test_only_the_dear_judge_of_a_sample_is_asked_repeatedly(
@@ -368,6 +387,22 @@ def test_a_gate_stops_early_in_python() -> None:
 
     assert len(run) < 150
     assert run.gate(0.7).passed
+    # Each end of an interval at 90 % is wrong with a probability of 5 %, as a gate's bounds are.
+    (test,) = (each.test for each in run.gate(0.7, error=0.05).graders)
+    interval = run["faithfulness"].interval(0.9)
+    assert test is not None
+    assert interval is not None
+    assert (interval.low, interval.high) == (test.low, test.high)
+
+
+def test_of_two_graders_each_has_half_the_error_to_stop_a_run() -> None:
+    """A run that was stopped has failed its gate: the verdict after it allows no more error."""
+    rows = [{"answer": f"Tower {n} is in Rome.", "context": ["Snow."]} for n in range(300)]
+    graders = ["faithfulness", "faithfulness_two_step"]
+    run = evaluate(rows, graders, sampling=Sampling(gate=0.1), concurrency=1)
+
+    assert len(run) < 300
+    assert [each.verdict for each in run.gate(0.1).graders] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize(

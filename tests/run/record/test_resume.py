@@ -163,6 +163,23 @@ def test_a_kill_at_any_moment_loses_nothing(seen_by: str) -> None:
         assert set(lines_of("results.jsonl").values()) == {1}
 
 
+def test_a_place_that_a_killed_start_gave_is_not_believed() -> None:
+    """It read the file while another order stood there: the row in that place is still graded."""
+    write_rows()
+    whole = numbers(graded())
+    lines = [json.loads(line) for line in (OUT / "results.jsonl").read_text().splitlines()]
+    shutil.rmtree(OUT)
+    stopped_after(3, concurrency=1)
+    left = [line for line in lines if line["sample_id"] not in lines_of("results.jsonl")]
+    with (OUT / "results.jsonl").open("a") as log:
+        log.write(json.dumps(left[1] | {"index": left[0]["index"]}) + "\n")
+
+    on = graded()
+    assert on.graded == len(left) - 1
+    assert numbers(on) == whole
+    assert lines_of("results.jsonl") == {line["sample_id"]: 1 for line in lines}
+
+
 def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
     """It is written during the run; the lines after it are read from the log."""
     lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(2100)]
