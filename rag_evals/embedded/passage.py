@@ -35,7 +35,6 @@ _OPENS_CLAUSE = frozenset(
 
 
 _KEY, _MARKS, _WHOLE = attrgetter("key"), attrgetter("marks"), itemgetter(0)
-_HEAD = itemgetter(slice(4))
 
 
 class Sentence:
@@ -47,7 +46,7 @@ class Sentence:
         self.span = span
         self.sequence = sequence
         self.keys = list(map(_KEY, sequence))
-        self.where = dict(zip(self.keys, range(len(sequence)), strict=True))
+        self.where = {key: position for position, key in enumerate(self.keys)}
         self.marks = reduce(or_, set(map(_MARKS, sequence)), 0)
 
 
@@ -78,8 +77,9 @@ class Passage:
                 self.spans.append(span)
                 self._words += sequence
                 self._ends.append(len(self._words))
-                for key in {word.key for word in sequence if word.kind != "stop"}:
-                    masks[key] = masks.get(key, 0) | bit
+                for word in sequence:
+                    if word.kind != "stop":
+                        masks[word.key] = masks.get(word.key, 0) | bit
                 bit <<= 1
 
     def sentence(self, number: int) -> Sentence:
@@ -127,7 +127,7 @@ def read_statement(text: str) -> Sentence:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def heads_in(sentence: Sentence) -> set[str]:
-    return set(map(_HEAD, sentence.keys))
+    return {key[:4] for key in sentence.keys}
 
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
@@ -209,7 +209,7 @@ def find_evidence(
     excluded: Collection[int] = (),
 ) -> Found:
     held = [
-        (sum([weights[key] for key in shared]), shared, chunk_id)
+        (sum(map(weights.__getitem__, shared)), shared, chunk_id)
         for chunk_id, chunk in enumerate(chunks)
         if chunk_id not in excluded and (shared := _shared(weights, chunk))
     ]
@@ -254,7 +254,7 @@ def cover_of(weights: Mapping[str, float], chunk: Passage) -> tuple[float, float
 
 
 def _shared(weights: Mapping[str, float], chunk: Passage) -> list[str]:
-    return [key for key in weights if key in chunk.masks]
+    return list(filter(chunk.masks.__contains__, weights))
 
 
 def _covers(weights: Mapping[str, float], shared: list[str], chunk: Passage) -> dict[int, float]:

@@ -47,10 +47,12 @@ _CANONICAL: dict[str, str] = {}
 for _key_of_forms, *_forms in map(str.split, lines_in("forms")):
     for _form in _forms:
         _CANONICAL.setdefault(_form, _key_of_forms)
+# Punctuation that is never part of a word.
+_BESIDE_WORDS = ",.;:()[]!?\"'“”«»"
 # Maximum number of cached words: a few megabytes, enough for most words in a language.
 _MOST_KNOWN = 1 << 15
 
-_DERIVED = ("ness", "ment", "ion", "ive")
+_VERBAL, _DERIVED = ("ing", "ed"), ("ness", "ment", "ion", "ive")
 _VOWEL = re.compile("[aeiouy]")
 _UNITS_OF_SIGN = {
     "%": "percent", "‰": "permille", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen",
@@ -59,7 +61,7 @@ _UNITS_OF_SIGN = {
 
 # Effects of a word on a statement, one bit each.
 DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
-# Numbers, and words for numbers and months.
+# Words that may be a part of a number or a date, together with their neighbours.
 _FIGURE = 64
 _WITH_FIGURE = frozenset(range(_FIGURE, 2 * _FIGURE))
 _MARKS_OF = attrgetter("marks")
@@ -129,7 +131,7 @@ def read_words(text: str) -> list[Word]:
     if _WITH_FIGURE.isdisjoint(map(_MARKS_OF, sequence)):
         return sequence
     if _SPACED_NUMBER.search(text):
-        sequence = words(_spell_dates(text))
+        sequence = _read_tokens(text)
     return _normalise_numbers(sequence)
 
 
@@ -209,18 +211,26 @@ def _analyse(token: str) -> Word:
         return Word(token, "usa", "word", True, "us", 0)  # the country, not the pronoun
     low = plain.lower().replace("ё", "е")
     kind: Kind = "stop" if low in _STOP_WORDS else "word"
-    return Word(token, _key(low), kind, first.isupper(), low, MARKS.get(low, 0))
+    marks = MARKS.get(low, 0) | (_FIGURE if low in _FIGURES else 0)
+    return Word(token, _key(low), kind, first.isupper(), low, marks)
 
 
 _WORDS = _Cache(_analyse)
 
 
 def _read_piece(piece: str) -> tuple[Word, ...]:
-    # A shortcut for plain words, which are most pieces.
-    bare = piece.strip(",.;:()")
+    # A shortcut for plain words and numbers, which are most pieces.
+    bare = piece.strip(_BESIDE_WORDS)
     if bare.isalpha() and bare.isascii():
         return (_WORDS[bare],)
-    return tuple(words(_spell_dates(piece)))
+    if bare.isdecimal():
+        return (_number(bare[:_LONGEST_WORD]),)
+    return tuple(_read_tokens(piece))
+
+
+def _read_tokens(text: str) -> list[Word]:
+    found = words(_spell_dates(text))
+    return [_number(word.surface) if word.kind == "number" else word for word in found]
 
 
 _PIECES = _Cache(_read_piece)
@@ -249,15 +259,16 @@ def _key(low: str) -> str:
 def _english(low: str) -> str:
     if len(low) <= 3:
         return low
-    # The last letter selects the rules, for speed.
     word = _strip_plural(low) if low[-1] == "s" else low
-    if word[-1] in "dg":
+    if word.endswith(_VERBAL):
         word = _strip_verb_ending(word)
-    if word[-1] in "ystne":
+    if word.endswith("ly") and len(word) > 5:
+        word = word[:-2]
+    if word.endswith(_DERIVED):
         word = _strip_derivation(word)
-    if word.endswith("y") and len(word) > 3 and word[-2] not in "aeiou":
+    if word[-1] == "y" and len(word) > 3 and word[-2] not in "aeiou":
         word = word[:-1] + "i"
-    elif word.endswith("e") and len(word) > 3:
+    elif word[-1] == "e" and len(word) > 3:
         word = word[:-1]
     return word
 
@@ -273,24 +284,17 @@ def _strip_plural(word: str) -> str:
 def _strip_verb_ending(word: str) -> str:
     if word.endswith("ied") and len(word) > 4:
         return word[:-3] + "y"
-    for ending in ("ing", "ed"):
-        if word.endswith(ending):
-            rest = word[: -len(ending)]
-            if len(rest) < 3 or not _VOWEL.search(rest) or rest.endswith("e"):
-                return word
-            if rest[-1] == rest[-2] and rest[-1] not in "lsz":
-                return rest[:-1]
-            return rest
-    return word
+    rest = word[:-3] if word[-1] == "g" else word[:-2]
+    if len(rest) < 3 or not _VOWEL.search(rest) or rest[-1] == "e":
+        return word
+    if rest[-1] == rest[-2] and rest[-1] not in "lsz":
+        return rest[:-1]
+    return rest
 
 
 def _strip_derivation(word: str) -> str:
-    if word.endswith("ly") and len(word) > 5:
-        word = word[:-2]
-    for ending in _DERIVED if word.endswith(_DERIVED) else ():
-        if word.endswith(ending) and len(word) - len(ending) >= 4:
-            return word[: -len(ending)]
-    return word
+    rest = word[:-4] if word.endswith(("ness", "ment")) else word[:-3]
+    return rest if len(rest) >= 4 else word
 
 
 def _russian(low: str) -> str:
@@ -331,7 +335,7 @@ MONTHS = frozenset(f"month{number}" for number in range(1, 13))
 
 _UNITS = group_of_words("units")
 for _form in NUMBER_WORDS.union(_NUMBERS_OF_MONTHS):
-    MARKS[_form] = MARKS.get(_form, 0) | _FIGURE
+    MARKS.setdefault(_form, 0)
 
 
 def unit_at(sequence: list[Word], position: int) -> str:
@@ -346,19 +350,18 @@ def unit_at(sequence: list[Word], position: int) -> str:
 
 
 def _normalise_numbers(sequence: list[Word]) -> list[Word]:
-    figures = [i for i, word in enumerate(sequence) if word.marks & _FIGURE]
+    figures = [i for i, word in enumerate(sequence) if word.low in _FIGURES]
     result: list[Word] = []
     position = 0
     for figure in figures:
+        if position < figure and sequence[figure - 1].kind == "number":
+            result += sequence[position : figure - 1]
+            position = _read_digits(sequence, figure - 1, result)
         # Already read as part of the previous number.
         if figure < position:
             continue
         result += sequence[position:figure]
-        position = figure
-        word = sequence[position]
-        if word.kind == "number":
-            position = _read_digits(sequence, position, result)
-            continue
+        position, word = figure, sequence[figure]
         low = word.low
         if low in NUMBER_WORDS and not _is_pronoun(low, sequence, position):
             position = _read_number_words(sequence, position, result)
@@ -431,17 +434,13 @@ def _is_pronoun(low: str, sequence: list[Word], position: int) -> bool:
 
 
 def _read_digits(sequence: list[Word], position: int, result: list[Word]) -> int:
-    surface = sequence[position].surface
-    number = _number(surface)
+    number = sequence[position]
     position += 1
-    if position == len(sequence) or sequence[position].low not in _AFTER_DIGITS:
-        result.append(number)
-        return position
     scale = _scale_at(sequence, position)
     value = number.key
     if scale is not None and len(value) < 12 and value.count(".") < 2:
         value = _scaled(value, scale)
-        shown = f"{surface} {sequence[position].surface}"
+        shown = f"{number.surface} {sequence[position].surface}"
         number = Word(shown, value, "number", False, value, 0)
         position += 1
     elif sequence[position].low in _ORDINAL_ENDINGS:
@@ -469,7 +468,17 @@ def _scale_at(sequence: list[Word], position: int) -> int | None:
     return scale if is_money or word.surface in ("M", "B") else None
 
 
+def _number(digits: str) -> Word:
+    value = _plain_decimal(digits)
+    # Three digits may be the second part of "1 000".
+    is_part = digits[2:3].isdecimal() and not digits[3:4].isdecimal()
+    return Word(digits, value, "number", False, value, _FIGURE if is_part else 0)
+
+
+_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
 _SHORT_SCALES = {"m": 10**6, "b": 10**9}
+# Words for numbers and months, and the words that can change the number before them or be its unit.
+_FIGURES = NUMBER_WORDS.union(_NUMBERS_OF_MONTHS, _ORDINAL_ENDINGS, _SHORT_SCALES, "mglhtмлчт")
 _MONEY = frozenset("$€£₽")
 # Single letters that are units after a number; elsewhere, they may mean anything.
 _SHORT_UNITS = {
@@ -480,16 +489,6 @@ _SHORT_UNITS = {
     }.items()
     for word in words(name)
 }  # fmt: skip
-
-_ORDINAL_ENDINGS = frozenset(("st", "nd", "rd", "th", "го", "й", "е", "х", "ти"))
-# The only words that can change the number before them or be its unit.
-_AFTER_DIGITS = _ORDINAL_ENDINGS.union(_SCALES, _SHORT_SCALES, _SHORT_UNITS)
-
-
-@lru_cache(maxsize=4096)
-def _number(digits: str) -> Word:
-    value = _plain_decimal(digits)
-    return Word(digits, value, "number", False, value, 0)
 
 
 def _scaled(value: str, scale: int) -> str:
