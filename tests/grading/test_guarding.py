@@ -400,3 +400,26 @@ def test_the_whole_answer_may_be_the_unit(scripted: Start) -> None:
     assert len(judge.requests) == 1
     assert [one.statement for one in result.statements] == [EIFFEL["answer"]]
     assert (result.score, result.statements[0].end) == (0.0, len(EIFFEL["answer"]))
+
+
+def test_a_statement_that_drops_the_denial_of_its_sentence_is_unverified(scripted: Start) -> None:
+    """What the answer denies is not counted as supported because a chunk says it."""
+    claim = {
+        "statement": "The tower was completed in 1889.",
+        "reasoning": "Chunk 0 says so.",
+        "verdict": {"supported_by": [0]},
+    }
+    judge = scripted({"s0": {"claims": [claim]}})
+    result = Faithfulness.grade(
+        answer="The tower was not completed in 1889.",
+        context=["The tower was completed in 1889."],
+        client="openai/m",
+    )
+    (found,) = result.statements
+
+    assert len(judge.requests) == 2
+    assert result.drift == [
+        "lost negation: sentence 0 denies something, and no statement of it does"
+    ]
+    assert (found.is_supported, found.supporting_chunk_ids, result.score) == (False, [], 0.0)
+    assert "denies something" in str(found.fault)

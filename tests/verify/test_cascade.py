@@ -67,6 +67,21 @@ def test_without_a_band_only_supported_is_decided_alone() -> None:
     assert verdicts[3].decided_by == "first"
 
 
+def test_a_run_with_another_band_is_another_run(scripted: Start) -> None:
+    """Other statements go on, so verdicts may differ: what one band graded, the other does not."""
+    judge = scripted(None)
+    for last in (0.8, 0.9):
+        cascade = CascadeVerifier(EmbeddedVerifier(), LLMVerifier(), unsure=(0.0, last))
+        grader = TwoStepFaithfulness.with_verifier(cascade)
+        if last == 0.9:
+            with pytest.raises(ConfigurationError, match="'out' has a different run"):
+                evaluate([ROW], [grader], "openai/m", out="out")
+        else:
+            evaluate([ROW], [grader], "openai/m", out="out")
+            asked = len(judge.requests)
+    assert len(judge.requests) == asked
+
+
 def test_nobody_unsure_nobody_asked() -> None:
     """The second verifier is not started for nothing."""
     then = Fixed("then")
