@@ -151,6 +151,7 @@ WRONG: dict[str, tuple[Callable[[], list[str]], str]] = {
     "column": (lambda: ["answers.jsonl", "--column", "answer=reply"], "no column 'reply'"),
     "pair": (lambda: ["answers.jsonl", "--column", "answer"], "is not FIELD=SOURCE"),
     "grader": (lambda: ["answers.jsonl", "--grader", "faithfulnes"], "did you mean 'faithfulness'"),
+    "list": (lambda: ["answers.jsonl", "--grader", "rag,relevance"], "repeat --grader"),
     "no key": (lambda: ["answers.jsonl", "--judge", "openai/m"], "set OPENAI_API_KEY"),
     "provider": (lambda: ["answers.jsonl", "--judge", "opnai/m"], "no provider 'opnai'"),
     "no model": (lambda: ["answers.jsonl", "--judge", "openai"], "nor PROVIDER/MODEL"),

@@ -59,9 +59,10 @@ def test_the_nearest_file_upward_counts(command: Command, monkeypatch: pytest.Mo
     ("written", "said"),
     [
         ("limmit = 2", "rag-evals.toml: no key 'limmit'; did you mean 'limit'?"),
-        ('limit = "two"', "'--limit'"),
-        ("report = 7", "'--report'"),
-        ('gate = "high"', "'--gate'"),
+        ('limit = "two"', "rag-evals.toml: limit: "),
+        ("report = 7", "rag-evals.toml: report: "),
+        ('gate = "high"', "rag-evals.toml: gate: 'high' is neither a number from 0 to 1"),
+        ("fail_under = 80", "rag-evals.toml: fail_under: '80' is neither a number from 0 to 1"),
         ("graders = [1]", "no grader '1'"),
         ("dry_run = true", "rag-evals.toml: no key 'dry_run'"),
         ("limit = 0", "limit is 0; expected at least 1"),

@@ -92,3 +92,38 @@ def test_ctrl_c_while_python_loads_the_command_ends_it_in_one_line(loaded: str) 
     )
 
     assert (ended.returncode, ended.stderr) == (130, "Error: interrupted by SIGINT\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("grade d.jsonl --model openai/m", "--judge"),
+        ("grade d.jsonl --metric faithfulness", "--grader"),
+        ("grade d.jsonl --metrics=faithfulness", "--grader"),
+        ("grade d.jsonl --threshold 0.8", "--fail-under"),
+        ("grade d.jsonl --output run", "--out"),
+        ("grade d.jsonl --temperature 0", "--set temperature=0"),
+        ("judge agreement run --metric faithfulness", "--grader"),
+        ("evaluate d.jsonl", "grade"),
+        ("eval d.jsonl", "grade"),
+        ("run d.jsonl", "grade"),
+    ],
+)
+def test_words_of_similar_tools_lead_to_ours(command: Command, words: str, meant: str) -> None:
+    """The error names our option or command; nothing is graded."""
+    ended = command(*words.split())
+
+    assert ended.code == 2
+    assert ended.err.endswith(f"Did you mean {meant!r}?\n")
+
+
+@pytest.mark.parametrize("words", ["judge run", "report run --model openai/m", "grade --limt 3"])
+def test_a_command_that_cannot_do_it_suggests_nothing_of_the_kind(
+    command: Command, words: str
+) -> None:
+    """A group without `grade`, and a command without --judge, do not suggest them."""
+    ended = command(*words.split())
+
+    assert ended.code == 2
+    assert "No such" in ended.err
+    assert "Did you mean" not in ended.err

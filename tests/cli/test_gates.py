@@ -87,6 +87,7 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
     assert "the lower end of the 95 % interval of faithfulness is 0.6" in ended.err
     assert command(*gate, "--at", "mean").code == 0
     assert command(*gate).code == 0
+    assert "gate passed: fail-under 0.9" in command(*gate[:-1], "90%").err
 
 
 @pytest.mark.parametrize(
@@ -98,8 +99,10 @@ def test_a_gate_on_the_lower_end(command: Command) -> None:
             ("--fail-under", "0.5", "--min-scored", "90"),
             "Invalid value for '--min-scored': '90' is neither a number from 0 to 1",
         ),
-        (("--gate", "85"), "--gate is 85.0; expected a number from 0 to 1"),
-        (("--gate", "nan"), "--gate is nan; expected a number from 0 to 1"),
+        (("--gate", "85"), "'--gate': '85' is neither a number from 0 to 1 nor a percentage"),
+        (("--gate", "nan"), "'--gate': 'nan' is neither a number from 0 to 1"),
+        (("--fail-under", "80"), "'--fail-under': '80' is neither a number from 0 to 1"),
+        (("--fail-under", "0,8"), "'--fail-under': '0,8' is neither a number from 0 to 1"),
         (("--error", "0.1"), "--error 0.1 does nothing without --gate"),
         (
             ("--gate", "0.8", "--error", "0.6"),

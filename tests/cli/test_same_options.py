@@ -95,7 +95,7 @@ NEXT = {
     "judge agreement": "rag-evals judge correct run labels.jsonl",
     "graders": "rag-evals grade DATA --grader faithfulness",
     "prompts show": "rag-evals prompts show score_faithfulness --to my_prompts",
-    "prompts check": "rag-evals grade DATA --prompt own.jinja",
+    "prompts check": "rag-evals grade DATA --prompt own.jinja --judge openai/gpt-4o-mini",
 }
 
 
@@ -153,6 +153,18 @@ def test_the_end_of_a_command_offers_the_next(
         (workplace / "mine/score_precision.jinja").unlink(missing_ok=True)
         _remove(workplace / "merged")
         _remove(workplace / "begun")
+
+
+def test_a_correction_is_offered_only_with_enough_labels(
+    command: Command, workplace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`judge correct` refuses fewer than 20 labels, so it is not the next step."""
+    monkeypatch.chdir(workplace)
+    Path("few.jsonl").write_text("\n".join(map(json.dumps, LABELS[:5])))
+    ended = command("judge", "agreement", "run", "few.jsonl")
+
+    assert ended.code == 0
+    assert "next: " not in ended.err
 
 
 def _remove(folder: Path) -> None:

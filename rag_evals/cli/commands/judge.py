@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, Unpack
@@ -23,6 +24,7 @@ from rag_evals.analysis import (
 from rag_evals.base import JudgedGrader
 from rag_evals.cli.shared.config import GradingCommand
 from rag_evals.cli.shared.exits import GATE_MISSED
+from rag_evals.cli.shared.gates import share_option
 from rag_evals.cli.shared.graders import Chosen
 from rag_evals.cli.shared.options import (
     By,
@@ -38,7 +40,7 @@ from rag_evals.cli.shared.options import (
     out_file,
 )
 from rag_evals.cli.shared.runs import HTML, open_run, require_suffix
-from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
 from rag_evals.report.html_page import write_private
 from rag_evals.report.label_page import RowToLabel, label_html, rows_to_label
 from rag_evals.report.screen import cell, echo, echo_json, show_table
@@ -137,11 +139,14 @@ def agreement(
       rag-evals judge agreement runs/before labels.jsonl
       rag-evals judge agreement runs/before anna.jsonl boris.jsonl --by topic
     """
+    stored = open_run(run)
     measured = rag_evals.agreement(
-        open_run(run), **labels.arguments(), by=by, cluster=cluster, threshold=threshold
+        stored, **labels.arguments(), by=by, cluster=cluster, threshold=threshold
     )
     output.result(measured, measured)
-    output.offer_next("judge", "correct", run, *(labels.labels or []))
+    with suppress(RagEvalsError):  # a correction needs more labels
+        rag_evals.correct(stored, **labels.arguments(), cluster=cluster, threshold=threshold)
+        output.offer_next("judge", "correct", run, *(labels.labels or []))
 
 
 @judge.command()
@@ -175,9 +180,8 @@ def tune(
     out: Annotated[Path | None, out_file(help="File to write, for use with --tuned.")] = None,
     max_error: Annotated[
         float,
-        typer.Option(
-            metavar="SHARE",
-            help="Maximum share of wrong verdicts when a cascade relies on this verifier alone.",
+        share_option(
+            help="Maximum share of wrong verdicts when a cascade relies on this verifier alone."
         ),
     ] = 0.05,
     *,
@@ -243,7 +247,7 @@ def teach(
     if out is not None:
         lesson.write(out, anyway=anyway)
         echo(f"written: {out}", err=True)
-        output.offer_next("grade", "DATA", "--prompt", out)
+        output.offer_next("grade", "DATA", "--prompt", out, "--judge", teaching.judge)
 
 
 @judge.command(cls=GradingCommand)
@@ -286,7 +290,7 @@ def exam(
     ] = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Exit with 1 if the share of right pairs is lower."),
+        share_option(help="Exit with 1 if the share of right pairs is lower."),
     ] = None,
     threshold: Threshold = 1.0,
     *,

@@ -161,7 +161,9 @@ def check(
             raise PromptError(f"{file}: {name} is cut or missing in {place}")
     if not output.json_output:
         echo(f"\n{file}: ok")
-        output.offer_next("grade", "DATA", "--prompt", file)
+        used = ["--prompt", file] if Path(file).exists() else []
+        used += ["--grader", grader or made.name] if grader or not used else []
+        output.offer_next("grade", "DATA", *used, "--judge", "openai/gpt-4o-mini")
 
 
 def _arriving(

@@ -20,6 +20,7 @@ from rag_evals.cli.shared.gates import (
     MinScored,
     check_error,
     gate_option,
+    gate_share,
 )
 from rag_evals.cli.shared.options import (
     By,
@@ -227,10 +228,8 @@ def compare(
     cluster: Cluster = None,
     fail_if_worse: Annotated[
         float | None,
-        gate_option(
+        gate_share(
             metavar="MARGIN",
-            min=0,
-            max=1,
             help="Exit with 1 if the whole interval of the difference is below -MARGIN.",
         ),
     ] = None,
@@ -244,7 +243,7 @@ def compare(
     ] = False,
     gate: Annotated[
         float | None,
-        gate_option(
+        gate_share(
             metavar="MARGIN",
             help="Test whether the candidate's score is lower by at most MARGIN: passed, failed "
             "(exit code 1) or not decided (4), with the number of rows needed.",
@@ -278,7 +277,7 @@ def compare(
     say = view.say
     require_suffix(out, *HTML)
     asked = check_error(gate, error)
-    share = DEFAULT_MIN_SCORED if min_scored is None else min_scored
+    least = DEFAULT_MIN_SCORED if min_scored is None else min_scored
     if allow_shorter and fail_if_worse is None and gate is None:
         raise ConfigurationError("--allow-shorter does nothing without --fail-if-worse or --gate")
     first = open_run(baseline)
@@ -298,7 +297,7 @@ def compare(
     else:
         echo(compared.lines(say))
     asks = fail_if_worse is not None or min_scored is not None
-    result = _check_gates(compared, asks, (fail_if_worse, share, allow_shorter), say)
+    result = _check_gates(compared, asks, (fail_if_worse, least, allow_shorter), say)
     append_step_summary(compared, view, result)
     if out is not None:
         path = write_private(out, comparison_html(compared, first, second, view=view))
@@ -312,15 +311,15 @@ def compare(
 def _check_gates(
     compared: Comparison, asks: bool, asked: tuple[float | None, float, bool], say: Phrases
 ) -> GateResult:
-    margin, share, shorter = asked
+    margin, least, shorter = asked
     result = GateResult()
     if asks:
-        missed = compared.missed(margin=margin, min_scored=share, allow_shorter=shorter)
+        missed = compared.missed(margin=margin, min_scored=least, allow_shorter=shorter)
         worse = "" if margin is None else f"fail-if-worse {margin:g}, "
-        result = GateResult.missed(missed, f"{worse}min-scored {share:.4g}", say)
+        result = GateResult.missed(missed, f"{worse}min-scored {least:.4g}", say)
         if compared.pending:
             result = GateResult.decided(GateDecision((), compared.pending), say)
-    decision = compared.decision(min_scored=share, allow_shorter=shorter)
+    decision = compared.decision(min_scored=least, allow_shorter=shorter)
     return result if decision is None else result.then(GateResult.decided(decision, say))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 from rag_evals.cli.shared.gates import Batches, Draws, Gates
@@ -90,7 +91,14 @@ class GradingCommand(TyperCommand):
         config = None if ctx.resilient_parsing else find_config(Path.cwd())
         if config is not None:
             ctx.default_map = self._defaults(config)
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            name = getattr(error.param, "name", "")
+            source = getattr(ctx.get_parameter_source(name), "name", "")
+            if config is None or source != "DEFAULT_MAP":
+                raise
+            raise ConfigurationError(f"{config.name}: {name}: {error.message}") from error
         if config is not None:
             self._leave_out_idle(ctx)
             if not ctx.params.get("quiet"):

@@ -23,6 +23,16 @@ _DEBUG = "--debug"
 _MAX_MESSAGE_CHARS = 300
 # The base class of typer's usage errors, which has no public name.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
+_OTHER_TOOLS = {
+    "--model": "--judge",
+    "--metric": "--grader",
+    "--metrics": "--grader",
+    "--threshold": "--fail-under",
+    "--output": "--out",
+    "--temperature": "--set temperature=0",
+    **dict.fromkeys(("evaluate", "eval", "run"), "grade"),
+}
+"""Options and commands of similar tools, and what they are called here."""
 
 
 def without_debug(words: list[str]) -> tuple[list[str], bool]:
@@ -62,7 +72,7 @@ def _last_words(error: Exception) -> tuple[str, int]:
         hopeless = isinstance(error, TooManyFailuresError)
         return f"{kind}{error}", TOO_MANY_FAILURES if hopeless else USAGE_ERROR
     if isinstance(error, _UsageError):
-        return error.format_message(), USAGE_ERROR
+        return _usage_words(error), USAGE_ERROR
     if isinstance(error, OSError):
         # A problem with the machine, such as a full disk.
         place = "" if error.filename is None else f"{str(error.filename)!r}: "
@@ -76,3 +86,14 @@ def _last_words(error: Exception) -> tuple[str, int]:
         f"this is a bug in rag_evals: {message}; run again with {_DEBUG} for the traceback",
         CRASH,
     )
+
+
+# Any: the error's class has no public name.
+def _usage_words(error: Any) -> str:
+    said = error.message.rstrip(".")
+    meant = _OTHER_TOOLS.get(said.rpartition(" ")[2].strip("'"))
+    if meant is not None and said.startswith("No such "):
+        offered = {option for one in error.cmd.params for option in one.opts}
+        if meant.split()[0] in offered.union(getattr(error.cmd, "commands", ())):
+            return f"{said}. Did you mean {meant!r}?"
+    return str(error.format_message())

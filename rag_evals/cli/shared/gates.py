@@ -42,14 +42,6 @@ from rag_evals.run.engine.batches import (
 from rag_evals.run.plan.options import parse_share
 from rag_evals.run.plan.plan import Plan
 
-gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 if missed")
-_draw_option = partial(typer.Option, rich_help_panel="Grade only some of the rows")
-
-GateError = Annotated[
-    float | None,
-    gate_option("--error", help="Probability of a wrong --gate verdict. Default: 0.05."),
-]
-
 
 def share(text: object) -> float:
     """Parse an option's value, which is a number if it comes from a config file."""
@@ -57,6 +49,17 @@ def share(text: object) -> float:
         return parse_share(str(text))
     except ConfigurationError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+share_option = partial(typer.Option, parser=share, metavar="SHARE")
+gate_option = partial(typer.Option, rich_help_panel="Gate: exit with 1 if missed")
+gate_share = partial(gate_option, parser=share, metavar="SHARE")
+_draw_option = partial(typer.Option, rich_help_panel="Grade only some of the rows")
+
+GateError = Annotated[
+    float | None,
+    gate_share("--error", help="Probability of a wrong --gate verdict. Default: 0.05."),
+]
 
 
 def _reason_and_score(text: str) -> tuple[str, float]:
@@ -71,9 +74,7 @@ def _reason_and_score(text: str) -> tuple[str, float]:
 
 MinScored = Annotated[
     float | None,
-    gate_option(
-        parser=share,
-        metavar="SHARE",
+    gate_share(
         help="Minimum share of rows with a score, such as 0.9 or 90%; failed rows have no score. "
         "Default with a gate: 0.9.",
     ),
@@ -143,7 +144,7 @@ _CODES = {"passed": DONE, "failed": GATE_MISSED, "not decided": NOT_DECIDED}
 class Gates:
     gate: Annotated[
         float | None,
-        gate_option(
+        gate_share(
             metavar="MEAN",
             help="Test whether each grader's mean is above MEAN: passed, failed (exit code 1) or "
             "not decided (4), with the number of rows needed.",
@@ -151,7 +152,7 @@ class Gates:
     ] = None
     error: GateError = None
     fail_under: Annotated[
-        float | None, gate_option(min=0, max=1, help="Minimum mean score of each grader.")
+        float | None, gate_share(metavar="MEAN", help="Minimum mean score of each grader.")
     ] = None
     at: Annotated[
         GateAt | None,

@@ -125,6 +125,8 @@ def _find_graders(
     language: str | None = None,
 ) -> list[Grader[Any]]:
     places = search_folders(folders)
+    if lists := [name for name in names if "," in name]:
+        raise typer.BadParameter(f"{lists[0]!r} is not one grader; repeat --grader for each")
     # No shipped grader's name contains a colon.
     if prompt is None:
         graders = [

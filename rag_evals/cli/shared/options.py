@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, get_args, get_type_hints
 import typer
 from pydantic_core import to_json
 
+from rag_evals.cli.shared.gates import share_option
 from rag_evals.core import phrases
 from rag_evals.core.arguments import parse_settings
 from rag_evals.core.wording import LANGUAGE_VARIABLE, LANGUAGES
@@ -77,7 +78,7 @@ Cluster = Annotated[
 ]
 
 Threshold = Annotated[
-    float, typer.Option(min=0, max=1, help="Minimum score for a row to count as right.")
+    float, share_option(metavar="SCORE", help="Minimum score for a row to count as right.")
 ]
 
 
