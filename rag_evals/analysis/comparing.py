@@ -1,6 +1,7 @@
 """Row-by-row comparison of two runs, or of two graders in one run."""
 
 import math
+import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -50,6 +51,7 @@ _MOST_HTML = 10_000
 # Recorded instead of a file name if a run's rows did not come from a file.
 _NO_FILE = "rows"
 _RUNS = ("baseline", "candidate")
+_CONTENT_ID = re.compile(r"[0-9a-f]{16}")
 _SETTINGS = ("judge", "address", "columns", "limit", "settings")
 
 
@@ -462,7 +464,7 @@ def compare(
             for pair, each, p_value in zip(with_rows, overall, adjusted, strict=True)
         ),
         unscored,
-        tuple(_differences(first, second)),
+        (*_differences(first, second), *with_rows[0].unpaired()),
         sum(run.pending for run in {id(run): run for run in (first, second)}.values()),
     )
 
@@ -555,6 +557,12 @@ class _Pair:
             self._why[len(self._ids)] = f"{reason} in {where}"
         self._ids.append(known.sample_id)
 
+    def unpaired(self) -> Iterator[Phrase]:
+        """Yield a warning if both runs have rows of their own whose ids come from their content."""
+        own = {why for row, why in self._why.items() if _CONTENT_ID.fullmatch(self._ids[row])}
+        if own.issuperset(f"only in the {run}" for run in _RUNS):
+            yield Phrase("differs.ids")
+
     def _scores(self, side: int, rows: Sequence[int]) -> "array[float]":
         return array("d", map(self._known_scores[side].__getitem__, rows))
 
@@ -646,10 +654,7 @@ def _no_pair(first: Run, second: Run, unscored: Sequence[PairCoverage]) -> str:
         )
     why = "; ".join(f"{one.grader}: {counted_words(one.missing)}" for one in unscored)
     if all(reason.startswith("only in") for one in unscored for reason in one.missing):
-        why += (
-            ". Rows are paired by id, so both data files need an id column with the same values "
-            "(without one, ids are derived from the rows' content)"
-        )
+        why += f"; {phrases()('differs.ids')}"
     return f"no row has a score in both {_name(first)!r} and {_name(second)!r}: {why}"
 
 

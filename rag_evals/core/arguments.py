@@ -12,12 +12,16 @@ from typing import IO, Any, NamedTuple, TypedDict
 
 from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNameError
 
+_OTHER_TOOLS = {"judge": "client", "metrics": "graders", "threshold": "min_support"}
+"""Keywords of similar tools, and what they are called here."""
+
 
 def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> None:
     """Reject unknown keywords and suggest the closest known one."""
     for name in given:
         if name not in known:
-            near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
+            meant = _OTHER_TOOLS.get(name, name)
+            near = next(iter(difflib.get_close_matches(meant, known, n=1)), None)
             raise UnknownArgumentError.of(function, name, near, known)
 
 

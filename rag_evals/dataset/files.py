@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from pydantic_core import from_json
 
@@ -63,7 +63,7 @@ class Opened:
         wanted: 1 for each row to read, 0 for each row to skip; None means all rows.
     """
 
-    file: IO[bytes]
+    file: io.BufferedReader
     path: Path
     options: DataFile
     limit: int
@@ -95,12 +95,13 @@ class Opened:
         )
 
 
-def open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> io.BufferedReader:
     suffix = path.suffix.lower()
     if suffix == ".zst":
         packed = required_module("zstandard", "data", f"read {path.name!r}")
-        return cast("IO[bytes]", io.BufferedReader(packed.open(path, "rb")))
-    return cast("IO[bytes]", gzip.open(path, "rb")) if suffix == ".gz" else path.open("rb")
+        return io.BufferedReader(packed.open(path, "rb"))
+    # gzip's files also have `peek`.
+    return cast("Any", gzip.open(path, "rb")) if suffix == ".gz" else path.open("rb")
 
 
 def max_line_bytes() -> int:
@@ -227,8 +228,7 @@ def _cell(cell: str) -> Any:
 def _decoded(file: Opened) -> Iterator[str]:
     encoding = file.options.encoding
     if encoding is None:
-        peek = cast("io.BufferedReader", file.file).peek  # gzip's files also have it
-        has_mark = peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        has_mark = file.file.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         if not has_mark:
             return _in_utf8_or_older(file)
         encoding = "UTF-16"

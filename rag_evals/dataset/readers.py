@@ -3,6 +3,7 @@
 import atexit
 import glob
 import gzip
+import io
 import os
 import shutil
 import sys
@@ -62,6 +63,8 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
     try:
         with open_bytes(path) as opened:
             row = None
+            if reader is not read_excel:
+                _refuse_zip(opened, path)
             for row in reader(Opened(opened, path, options, max_line_bytes(), wanted)):
                 yield row
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -74,6 +77,11 @@ def read_rows(file: Path | DataFile, wanted: Iterator[int] | None = None) -> Ite
         raise DataError(f"{str(path)!r} is not a complete zstd file: {error}") from error
     if row is None and wanted is None:
         raise DataError(f"{str(path)!r} has no rows")
+
+
+def _refuse_zip(file: io.BufferedReader, path: Path) -> None:
+    if _kind_of(file.peek(4)) == ".xlsx":
+        raise DataError(f"{str(path)!r} is a zip or Excel file; rename an Excel file to *.xlsx")
 
 
 def _reader_for(path: Path) -> Callable[[Opened], Iterator[Row]]:

@@ -185,10 +185,13 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
         """Return a grader that uses the verifier; raise `ConfigurationError` if it cannot."""
+        why = "asks a judge model"
+        other = f"use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a custom prompt"
+        if self.name in EMBEDDED_GRADERS:
+            why, other = "has a custom prompt, which needs an LLM judge,", "omit the prompt"
         raise ConfigurationError(
-            f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
-            "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
-            f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a custom prompt"
+            f"grader {self.name!r} {why} and cannot use {verifier.name!r}, which judges statements "
+            f"without a prompt; pass a client such as 'openai/gpt-4o-mini', or {other}"
         )
 
     def with_language(self, language: str) -> Self:
@@ -345,7 +348,8 @@ def _prepare(
     client: Client,
     options: GradeOptions,
 ) -> _Work[R]:
-    require_known(caller, options, list(GradeOptions.__annotations__))
+    own = ("question", "answer", "context", "client", "reference", "language")
+    require_known(caller, options, [*own, *GradeOptions.__annotations__])
     sample = _sample(*fields)
     timeout = options.get("timeout", DEFAULT_TIMEOUT_SECONDS)
     require_positive("timeout", timeout)

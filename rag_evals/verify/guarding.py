@@ -16,6 +16,7 @@ from rag_evals.core import (
     Sample,
     VerifiedTexts,
     require_fraction,
+    require_known,
     require_whole,
 )
 from rag_evals.embedded import EmbeddedVerifier, PreparedStatement
@@ -149,6 +150,7 @@ async def guard(answer: str, context: ContextInput, **options: Unpack[GuardOptio
 
 def guard_sync(answer: str, context: ContextInput, **options: Unpack[GuardOptions]) -> Guarded:
     """Check each sentence of an answer in the current thread; see `guard`."""
+    require_known("guard_sync", options, ["answer", "context", *GuardOptions.__annotations__])
     guarding = _Guarding(context, **options)
     if answer is None:
         raise DataError("answer is None; expected a string")
@@ -173,6 +175,7 @@ async def guard_stream(
     Yields:
         The sentences, in order. If a limit is reached, the last one is undecided.
     """
+    require_known("guard_stream", options, ["tokens", "context", *GuardOptions.__annotations__])
     guarding = _Guarding(context, **options)
     if not isinstance(tokens, AsyncIterable):
         raise ConfigurationError(

@@ -8,6 +8,7 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.analysis import compare
+from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run
@@ -153,6 +154,18 @@ def test_changed_answers_are_counted(tmp_path: Path) -> None:
     assert compare("one", "two").notes() == [
         "the data differs: of 2 rows with the same id, a different answer in 1",
     ]
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_changed_answers_without_ids_are_a_warning(language: str) -> None:
+    """Only the unchanged rows have a pair, so the comparison says what it leaves out, and why."""
+    rows = [{"question": "q", "answer": f"It is {n}.", "context": ["c"]} for n in range(3)]
+    one = evaluate(rows, client="embedded")
+    compared = compare(one, evaluate([{**rows[0], "answer": "It was."}, *rows[1:]]))
+
+    assert compared.graders[0].coverage.scored == 2
+    assert "id" in compared.notes(say=phrases(language))[-1]
+    assert not compare(one, evaluate(rows[:2])).notes()
 
 
 @pytest.mark.parametrize(

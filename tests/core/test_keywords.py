@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from rag_evals import (
     base,
     errors,
     evaluate,
+    guard_sync,
 )
 from tests.conftest import EIFFEL
 
@@ -69,9 +71,27 @@ def test_an_unknown_setting_is_refused() -> None:
 
 
 def test_an_unknown_keyword_is_refused() -> None:
-    """The call of another tool does not run with a judge that it did not name."""
-    with pytest.raises(TypeError, match="metrics"):
-        evaluate([ROW], metrics=[Faithfulness], llm="openai/m")  # type: ignore[call-arg]  # wrong
+    """The call of another tool does not run, and its words lead to ours."""
+    wrong: list[tuple[Callable[..., Any], str, str]] = [
+        (evaluate, "metrics", "graders=? it accepts data, graders, client, out, on_outcome, model"),
+        (evaluate, "judge", "client=?"),
+        (Faithfulness.grade, "contexts", "context=? it accepts question, answer, context, client"),
+        (partial(guard_sync, "It is.", []), "threshold", "min_support=? it accepts answer, cont"),
+    ]
+    for function, name, said in wrong:
+        with pytest.raises(errors.UnknownArgumentError) as seen:
+            function(**{"data": [ROW]} if function is evaluate else {}, **{name: "x"})
+        assert f"has no argument {name!r}; did you mean {said}" in str(seen.value)
+
+
+def test_a_custom_prompt_needs_an_llm() -> None:
+    """The error does not name the grader itself as the way out."""
+    strict = base.ContextEvaluation(prompt="Be strict.", response_model=FaithfulnessResult)
+    with pytest.raises(errors.ConfigurationError) as seen:
+        strict.grade("Where?", "It is in Paris.", ["It is in Paris."], "embedded")
+
+    assert "has a custom prompt, which needs an LLM judge" in str(seen.value)
+    assert "use 'faithfulness'" not in str(seen.value)
 
 
 @pytest.mark.parametrize("graders", ["faithfulness", Faithfulness, [Faithfulness], (Faithfulness,)])

@@ -75,6 +75,8 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
         ("a.feather", "x", "'a.feather' cannot be read: "),
         ("a.parquet", "x", "'a.parquet' cannot be read: Parquet file size is 1 bytes"),
         ("a.xlsx", "x", "'a.xlsx' cannot be read as an Excel file: File is not a zip file"),
+        ("a.csv", b"PK\x03\x04\x14", "'a.csv' is a zip or Excel file; rename an Excel file"),
+        ("a.jsonl.gz", b"PK\x03\x04\x14", "'a.jsonl.gz' is a zip or Excel file"),
         ("a.txt", "x", "'a.txt' cannot be read; expected a file that ends in .jsonl, .*.xlsx"),
         ("a", "x", "'a' cannot be read; expected"),
     ],

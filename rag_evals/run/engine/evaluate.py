@@ -487,7 +487,7 @@ def _planned(
     out: str | Path | None,
     options: RunOptions,
 ) -> Plan:
-    require_known(caller, options, list(OPTIONS))
+    require_known(caller, options, ["data", "graders", "client", "out", "on_outcome", *OPTIONS])
     if out is None:
         refuse_idle(options, "restart", "keep_replies", where="without out")
     if caller == "stream":

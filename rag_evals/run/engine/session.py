@@ -355,7 +355,7 @@ def open_session(
     Raises:
         ConfigurationError: A setting is invalid; nothing was sent.
     """
-    require_known("open_session", options, list(OPTIONS))
+    require_known("open_session", options, ["graders", "client", *OPTIONS])
     refuse_idle(options, *DATA_OPTIONS, where="in a session, which has no data set")
     return GradingSession(make_plan((), graders, client, options=options))
 
