@@ -185,13 +185,13 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
 
     def with_verifier(self, verifier: Verifier) -> "Grader[R]":
         """Return a grader that uses the verifier; raise `ConfigurationError` if it cannot."""
-        why = "asks a judge model"
-        other = f"use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a custom prompt"
+        other = f"or use {' or '.join(map(repr, EMBEDDED_GRADERS))} without a custom prompt"
         if self.name in EMBEDDED_GRADERS:
-            why, other = "has a custom prompt, which needs an LLM judge,", "omit the prompt"
+            other = "because a custom prompt needs an LLM judge"
         raise ConfigurationError(
-            f"grader {self.name!r} {why} and cannot use {verifier.name!r}, which judges statements "
-            f"without a prompt; pass a client such as 'openai/gpt-4o-mini', or {other}"
+            f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
+            "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
+            f"{other}"
         )
 
     def with_language(self, language: str) -> Self:

@@ -90,7 +90,7 @@ def test_a_custom_prompt_needs_an_llm() -> None:
     with pytest.raises(errors.ConfigurationError) as seen:
         strict.grade("Where?", "It is in Paris.", ["It is in Paris."], "embedded")
 
-    assert "has a custom prompt, which needs an LLM judge" in str(seen.value)
+    assert "because a custom prompt needs an LLM judge" in str(seen.value)
     assert "use 'faithfulness'" not in str(seen.value)
 
 
