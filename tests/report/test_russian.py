@@ -332,6 +332,7 @@ def test_every_difference_of_two_runs_is_russian() -> None:
         (run_of(1, "а", "а 1"), run_of(1, "а", "а 2")),
         (run_of(1, "а", "а 1"), run_of(1, "а", "б 1", "в")),
         (scores_run([1.0], identity={"data": 1}), scores_run([1.0], identity={"data": 2})),
+        (scores_run({"r": 1.0, "0" * 16: 1.0}), scores_run({"r": 1.0, "1" * 16: 1.0})),
     ]
     found = [each for one, two in pairs for each in compare(one, two).differences]
     said = [each.said(phrases("ru")) for each in found]
