@@ -122,7 +122,7 @@ class DataClaim(NamedTuple):
 
 def pair_of(claim: str) -> tuple[str, str] | None:
     """Split a claim such as "city: Paris" into key and value; return None for other claims."""
-    found = _PAIR.fullmatch(claim.strip().rstrip(".,;"))
+    found = _PAIR.fullmatch(claim.strip().rstrip(".,;")) if ": " in claim else None
     if found is None:
         return None
     key, value = found["key"].strip(), found["value"].strip()

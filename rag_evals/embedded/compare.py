@@ -87,22 +87,23 @@ class StatementComparison:
 
         "The tower's architecture" | "The tower's architects" → near {"architectur"}
         """
-        table, where, replaced = synonyms(), theirs.where, self.replaced
-        heads = heads_in(theirs)
+        table, where, heads = synonyms(), theirs.where, heads_in(theirs)
+        has_numbers = False
         for key in self.lost:
-            same = table.get(key)
-            if same and not where.keys().isdisjoint(same):
-                replaced[key] = min(same & where.keys())
+            if key in table and not where.keys().isdisjoint(table[key]):
+                self.replaced[key] = min(table[key] & where.keys())
             # "1894" is not a related form of "1890".
-            elif key[:4] in heads and not key[0].isdigit():
+            elif key[0].isdigit():
+                has_numbers = True
+            elif key[:4] in heads:
                 self.near.add(key)
-        if any(key[0].isdigit() for key in self.lost):
+        if has_numbers:
             self._find_same_amounts(theirs)
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
         """Treat "3.4 km" as equal to "3,400 metres", and a total of 25 to "14 and 11"."""
         ours = self.statement
-        is_sum = not _ALTOGETHER.isdisjoint(word.low for word in ours.sequence)
+        is_sum = not _ALTOGETHER.isdisjoint([word.low for word in ours.sequence])
         if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
             return
         others = list(_amounts(theirs))
@@ -274,10 +275,9 @@ def _opposing(listed: Iterable[tuple[list[str], list[str]]]) -> dict[str, frozen
     table: dict[str, set[str]] = {}
     for left, right in listed:
         left_keys, right_keys = set(map(stem, left)), set(map(stem, right))
-        for key in left_keys - right_keys:
-            table.setdefault(key, set()).update(right_keys - left_keys)
-        for key in right_keys - left_keys:
-            table.setdefault(key, set()).update(left_keys - right_keys)
+        for own, others in ((left_keys, right_keys), (right_keys, left_keys)):
+            for key in own - others:
+                table.setdefault(key, set()).update(others - own)
     return {key: frozenset(others) for key, others in table.items()}
 
 

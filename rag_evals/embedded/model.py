@@ -57,7 +57,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     return [
         cover * cover,
         # Summed in the statement's order, because the order of a set varies between processes.
-        sum([weight for key, weight in weights.items() if key in wide]) / total,
+        sum(map(weights.__getitem__, filter(wide.__contains__, weights))) / total,
         found.pairs,
         sum(reworded) / total,
         min(_MOST, len(strange & numbers)) if numbers else 0.0,

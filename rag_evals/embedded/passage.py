@@ -53,13 +53,12 @@ class Sentence:
 class Passage:
     """A chunk's sentences, and a bit mask of the sentences that contain each content word."""
 
-    __slots__ = ("_ends", "_known", "_words", "masks", "spans", "text")
+    __slots__ = ("_known", "_sequences", "masks", "spans", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.spans: list[Span] = []
-        self._words: list[Word] = []
-        self._ends: list[int] = []
+        self._sequences: list[list[Word]] = []
         self.masks: dict[str, int] = {}
         self._known: dict[int, Sentence] = {}
         masks, bit = self.masks, 1
@@ -75,8 +74,7 @@ class Passage:
                     sequence = [*head, *sequence]
                     head = head or [word for word in sequence if word.kind == "word"]
                 self.spans.append(span)
-                self._words += sequence
-                self._ends.append(len(self._words))
+                self._sequences.append(sequence)
                 for word in sequence:
                     if word.kind != "stop":
                         masks[word.key] = masks.get(word.key, 0) | bit
@@ -84,11 +82,9 @@ class Passage:
 
     def sentence(self, number: int) -> Sentence:
         # Created on demand, because most sentences are never compared.
-        known = self._known.get(number)
-        if known is None:
-            sequence = self._words[self._ends[number - 1] if number else 0 : self._ends[number]]
-            known = self._known[number] = Sentence(self.spans[number], sequence)
-        return known
+        if number not in self._known:
+            self._known[number] = Sentence(self.spans[number], self._sequences[number])
+        return self._known[number]
 
 
 def _pieces(text: str, span: Span) -> list[Span]:
@@ -160,7 +156,8 @@ def clauses_in(sentence: Sentence) -> list[int]:
     for word in sentence.sequence:
         at = text.find(word.surface, place)
         if at >= 0:
-            if word.low in _OPENS_CLAUSE or not _BETWEEN_CLAUSES.isdisjoint(text[place:at]):
+            gap = text[place:at]
+            if word.low in _OPENS_CLAUSE or (gap != " " and not _BETWEEN_CLAUSES.isdisjoint(gap)):
                 clause += 1
             place = at + len(word.surface)
         found.append(clause)
@@ -238,8 +235,7 @@ def find_evidence(
         if cover >= least
     ]
     # Exclude unrelated chunks that share a few words by chance.
-    widest = max(whole for whole, *_ in held)
-    bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * widest)
+    bar = max(_LEAST_WIDE * sum(weights.values()), _LEAST_OF_WIDEST * max(held)[0])
     wide = set[str]().union(*[shared for whole, shared, _ in held if whole >= bar])
     own = set(pairwise(statement.keys))
     said = own.intersection(chain.from_iterable(pairwise(one.sentence.keys) for one in best))

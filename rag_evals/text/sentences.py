@@ -221,6 +221,9 @@ def _adds_nothing(rest: str) -> bool:
 
 
 def _is_fragment(text: str) -> bool:
+    # Most texts need only this check.
+    if sum(map(str.isalnum, text.split())) > _LONGEST_FRAGMENT:
+        return False
     # Read one extra word to detect longer texts.
     found = [word[0] for word in islice(_PLAIN_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
