@@ -112,7 +112,7 @@ class Phrases:
     def tally(self, name: str) -> str:
         """Translate the name of a tally."""
         if name.startswith(_DECIDED_BY):
-            return self("items.decided_by", name=name.removeprefix(_DECIDED_BY))
+            return self("summary.decided_by", name=name.removeprefix(_DECIDED_BY))
         return self.named("tallies", name)
 
     def number(self, value: float, digits: int = 2) -> str:

@@ -415,7 +415,7 @@ def _about(run: Run, say: Phrases) -> list[str]:
     told = [file, run.judge and say("summary.judge", judge=run.judge), day and f"{day} UTC"]
     if all(times):
         began, ended = (datetime.fromisoformat(str(one)) for one in times)
-        told.append(say("page.took", seconds=say.whole(round((ended - began).total_seconds()))))
+        told.append(say("page.took", seconds=say.number((ended - began).total_seconds(), 1)))
     return [str(one) for one in told if one]
 
 

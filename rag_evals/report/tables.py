@@ -71,7 +71,7 @@ def grader_numbers(run: Run, view: View) -> list[GraderNumbers]:
     for one in (counted[grader] for grader in run.graders if grader in counted):
         bands = one.labelled_bands(view.say, view.bands)
         by_group = () if groups is None else _groups(run, view, groups, one)
-        found = (one.interval(), bands, one.clusters(), one.rows.sizes(), by_group)
+        found = (one.interval(), bands, one.clusters(), one.sizes(), by_group)
         numbers.append(GraderNumbers(one, *found))
     return numbers
 

@@ -18,7 +18,7 @@ from rag_evals.embedded.evidence import find_passages
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.screen import cell, echo, echo_json, show_table, show_text
 from rag_evals.report.tables import View, grader_numbers
-from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, findings_in
+from rag_evals.run import GateDecision, GraderSummary, Outcome, Run, StoredSample, findings_in
 from rag_evals.run.record.extras import read_replies
 from rag_evals.run.record.summary import stage_numbers
 from rag_evals.stats import Interval
@@ -49,7 +49,11 @@ def show_run(
 
 
 def show_json(
-    run: Run, *, count: Mapping[str, float] | None = None, view: View | None = None
+    run: Run,
+    *,
+    count: Mapping[str, float] | None = None,
+    view: View | None = None,
+    gate: GateDecision | None = None,
 ) -> None:
     """Print the metrics as one JSON object, and notes to standard error."""
     view = view or View()
@@ -57,6 +61,9 @@ def show_json(
     graders = {name: _grader_json(one, count) for name, one in summary.graders.items()}
     for each in grader_numbers(run, view) if view.by is not None else ():
         graders[each.counted.grader]["groups"] = each.groups
+    for one in () if gate is None else gate.graders:
+        tested = {} if one.test is None else asdict(one.test)
+        graders[one.grader]["gate"] = tested | {"verdict": one.verdict}
     numbers = {
         "judge": summary.judge,
         "graders": graders,
@@ -82,7 +89,7 @@ def _grader_json(one: GraderSummary, count: Mapping[str, float] | None) -> dict[
         "worst_mean": one.worst_mean(count),
         "interval": interval and [round(interval.low, 4), round(interval.high, 4)],
         "clusters": clusters and {"by": clusters.by, "units": clusters.units},
-        "sizes": {name: _rounded(mean) for name, mean in one.rows.sizes().items()},
+        "sizes": {name: _rounded(mean) for name, mean in one.sizes().items()},
         **one.spread(count),
         "bands": one.bands(),
         "scored": one.scored,

@@ -255,6 +255,10 @@ def test_a_gate_has_three_ends(command: Command) -> None:
     ended = command("grade", write_rows("few.jsonl", rows=3), "--quiet", "--gate", "0.85")
     assert ended.code == 4
     assert "gate not decided: the mean of faithfulness is 1.0000 over 3 rows" in ended.err
+    assert "sure of each, however often you look, so wider than the 95 % interval)" in ended.err
+    again = command("grade", "few.jsonl", "--quiet", "--gate", "0.85", "--json")
+    tested = json.loads(again.out)["graders"]["faithfulness"]["gate"]
+    assert (tested["verdict"], tested["gate"], tested["scored"]) == ("not decided", 0.85, 3)
     assert "more rows would decide 0.85" in ended.err
 
     data = write_rows("dead.jsonl", rows=60, without_context=30)

@@ -1,6 +1,7 @@
 """The commands that show a run: report, label, and what `grade` adds at its end."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,9 @@ def test_report_writes_a_private_page_into_the_run(graded: str) -> None:
     ended = call("report", graded)
 
     assert ended.stdout == "report: run/report.html\n"
+    page = Path("run/report.html").read_text(encoding="utf-8")
+    assert re.search(r"took \d+\.\d s", page)
+    assert "seconds (sum over all gradings)" in page
     assert Path("run/report.html").stat().st_mode & 0o777 == 0o600
     assert call("report", graded, "-o", "else.html").stdout == "report: else.html\n"
     assert Path("else.html").read_bytes() == Path("run/report.html").read_bytes()

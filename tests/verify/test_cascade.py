@@ -134,6 +134,7 @@ def test_the_summary_counts_saved_calls(scripted: Start) -> None:
     assert len(judge.requests) == 1
     assert tallies["calls saved"] == (1, 2)
     assert tallies["decided by embedded"][0] + tallies["decided by openai/m"][0] == 4
+    assert "statements decided by embedded " in str(run.summary())
     assert "calls saved 1 of 2" in str(run.summary())
 
 

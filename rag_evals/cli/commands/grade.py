@@ -37,6 +37,7 @@ from rag_evals.run.engine.batches import (
 from rag_evals.run.engine.evaluate import aexecute
 from rag_evals.run.plan.plan import Plan, default_folders, estimate, folders_of, make_plan
 from rag_evals.run.plan.progress import reporting
+from rag_evals.run.plan.sampling import budget_text
 
 KINDS = {"grade": GradingCommand}
 """Custom command classes, by command."""
@@ -120,7 +121,7 @@ def _grade(
     if not (run.graded or run.summary().pending or outputs.quiet):
         echo(view.say("terminal.nothing_left"), err=True)
     if outputs.json_output:
-        show_json(run, count=gates.counts, view=view)
+        show_json(run, count=gates.counts, view=view, gate=gates.decision(run, view.cluster))
     else:
         show_run(run, count=gates.counts, cluster=view.cluster, language=view.language)
     if failed := run.summary().failed:
@@ -137,7 +138,8 @@ def _announce(plan: Plan, data: str, view: View, *, quiet: bool) -> None:
     if plan.checked is not None and not quiet:
         announce_columns(plan.checked, data, language=view.language)
     if plan.budget is not None:
-        echo(f"--budget ${plan.budget:g} pays for {plan.drawn} rows at list prices", err=True)
+        told = f"--budget ${budget_text(plan.budget)} pays for {plan.drawn} rows at list prices"
+        echo(told, err=True)
     check_group_column(plan, view.by)
     if view.cluster != NOT_CLUSTERED:
         check_group_column(plan, view.cluster, "cluster")

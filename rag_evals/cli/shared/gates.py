@@ -185,24 +185,29 @@ class Gates:
             return None
         return Gate(self.fail_under, self.at or "mean", self.least_scored, self.counts)
 
+    def decision(self, run: Run, cluster: str | None) -> GateDecision | None:
+        """Return the decision of `--gate`; None without it or while rows are pending."""
+        if self.gate is None or run.summary().pending:
+            return None
+        return run.gate(
+            self.gate,
+            error=check_error(self.gate, self.error),
+            min_scored=self.least_scored,
+            count=self.counts,
+            cluster=cluster,
+        )
+
     def result(self, run: Run, say: Phrases, cluster: str | None = None) -> "GateResult":
         summary, rules = run.summary(cluster=cluster), self._rules
         if summary.pending:
-            decision = GateDecision((), summary.pending)
-            return GateResult.decided(decision, say) if self else GateResult()
+            pending = GateDecision((), summary.pending)
+            return GateResult.decided(pending, say) if self else GateResult()
         found = GateResult()
         if rules is not None and (self.gate is None or self.fail_under is not None):
             found = GateResult.missed(rules.missed(summary), rules.asked(), say)
         if self.fail_under is not None and self.at is None:
             found = replace(found, lines=(say("gate.mean_warning"), *found.lines))
-        if self.gate is not None and not found.code:
-            decision = run.gate(
-                self.gate,
-                error=check_error(self.gate, self.error),
-                min_scored=self.least_scored,
-                count=self.counts,
-                cluster=cluster,
-            )
+        if not found.code and (decision := self.decision(run, cluster)) is not None:
             found = found.then(GateResult.decided(decision, say))
         unscored = [one for one in summary.graders.values() if one.mean(self.counts) is None]
         return found.then(GateResult.unscored(unscored, say))

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from rag_evals.core import Phrase, Phrases, phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.run.plan.options import DEFAULT_ERROR, require_counts, require_gate, require_share
-from rag_evals.run.plan.sampling import DrawnRows
+from rag_evals.run.plan.sampling import DrawnRows, SampledMean
 from rag_evals.run.record.summary import (
     GraderSummary,
     Summary,
@@ -151,13 +151,17 @@ _MOST_ROWS_TOLD = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraderDecision:
-    """The gate decision for one grader; `subject` is "mean" or "change"."""
+    """The gate decision for one grader; `subject` is "mean" or "change".
+
+    If `is_sampled` is true, the test uses the interval of a sample, which is valid for one look.
+    """
 
     grader: str
     test: GateTest | None
     missed: tuple[Missed, ...] = ()
     subject: str = "mean"
     clusters: Clusters | None = field(default=None, repr=False)
+    is_sampled: bool = False
 
     @property
     def verdict(self) -> GateVerdict:
@@ -231,7 +235,9 @@ def _shown(decision: GraderDecision, say: Phrases) -> str:
         limit = say.number(min(test.high, test.gate), 4)
         return say("gate.below", told=told, limit=limit, sure=sure)
     low, high = say.number(test.low, 4), say.number(test.high, 4)
-    between = say("gate.between", told=told, low=low, high=high, sure=sure)
+    is_of_data = decision.is_sampled or test.population is not None
+    wider = "" if is_of_data else say("gate.wider")
+    between = say("gate.between", told=told, low=low, high=high, sure=sure, wider=wider)
     gate = say.written(f"{test.gate:g}")
     if test.more_rows is None:
         return say("gate.never", between=between, gate=gate)
@@ -267,7 +273,10 @@ def decide_gate(
             keys = None if clusters is None else clusters.keys
             test = gate_test(scores, gate, error=error, fail_error=fail_error, clusters=keys)
         missed = _too_few_scored(numbers, min_scored, count)
-        decided.append(GraderDecision(grader, test, tuple(missed), clusters=clusters))
+        is_sampled = isinstance(numbers.design, SampledMean)
+        decided.append(
+            GraderDecision(grader, test, tuple(missed), clusters=clusters, is_sampled=is_sampled)
+        )
     return GateDecision(tuple(decided), summary.pending)
 
 

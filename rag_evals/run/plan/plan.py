@@ -58,6 +58,7 @@ from rag_evals.run.plan.sampling import (
     Budget,
     EarlyStop,
     RunPolicy,
+    budget_text,
     random_order,
 )
 from rag_evals.run.record.outcome import short_fingerprint
@@ -178,7 +179,7 @@ class Plan:
         return {
             "format": FORMAT,
             "rag_evals": version("rag-evals"),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "finished": None,
             "rows": None if self.checked is None else self.checked.count,
             "columns": {} if self.checked is None else dict(self.checked.taken),
@@ -313,7 +314,9 @@ def _sample(plan: Plan, rows: int, dollars: float | None = None) -> Plan:
             f"a sample of {rows} rows is larger than the data, which has {total} rows"
         )
     if rows < min(FEWEST_SAMPLED, total):
-        bought = "" if dollars is None else f"the budget of ${dollars:g} pays for {rows} rows, and "
+        bought = ""
+        if dollars is not None:
+            bought = f"the budget of ${budget_text(dollars)} pays for {rows} rows, and "
         raise ConfigurationError(
             f"{bought}a sample of {rows} rows is too small; at least {FEWEST_SAMPLED} are needed "
             "to measure the error of the cheap judge"

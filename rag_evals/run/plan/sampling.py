@@ -7,6 +7,7 @@ row. PPI++ then estimates the mean, using the paid judge's scores in place of hu
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Literal
 
 from rag_evals.core import Phrases
@@ -59,6 +60,11 @@ class RunPolicy:
     def finish(self) -> Mapping[str, Any]:
         """Return entries for the manifest of a finished run."""
         return {}
+
+
+def budget_text(dollars: float) -> str:
+    """Format an amount without an exponent, as in "0.00001"."""
+    return f"{Decimal(f'{dollars:g}'):f}"
 
 
 def random_order(rows: int) -> list[int]:
@@ -253,7 +259,7 @@ class SampledMean:
         if (spending := self.spending) is None:
             return ""
         graded, drawn, spent = spending["rows"], spending["drawn"], spending["spent_usd"]
-        budget = say.number(spending["budget_usd"])
+        budget = say.written(budget_text(spending["budget_usd"]))
         if spent is None:
             return say("designs.not_watched", budget=budget)
         told = {"budget": budget, "spent": say.number(spent, 4)}

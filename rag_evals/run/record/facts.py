@@ -185,9 +185,12 @@ class RowTable:
             self._found = len(self._reasons), found
         return self._found[1]
 
-    def sizes(self) -> dict[str, Interval]:
-        """Return the mean of each of `SIZES` over the rows where it is known; may be empty."""
-        whole = self.whole()
+    def sizes(self, *, drawn: bool = False) -> dict[str, Interval]:
+        """Return the mean of each of `SIZES` over the rows where it is known; may be empty.
+
+        Rows drawn at random are not clustered, because the mean is that of the data.
+        """
+        whole = None if drawn else self.whole()
         if self._stored is not None:
             sums = self._stored.sums()
             names = SIZES if sums["statements"][1] else SIZES[-1:]

@@ -393,6 +393,10 @@ class GraderSummary:
         # Scores added manually cannot be assigned to rows.
         return None if found is None or len(found.keys) != len(values) else found
 
+    def sizes(self) -> dict[str, Interval]:
+        """Return the mean number of statements and of words per row, where it is known."""
+        return self.rows.sizes(drawn=self.design is not None)
+
     def bands(self, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
         """Count the scores in each band, from highest to lowest."""
         return count_bands(self.scores, bands=bands)
@@ -466,7 +470,7 @@ class GraderSummary:
         """Return the mean, interval, bands, spread and sizes as lines; arguments as for `line`."""
         say = say or phrases()
         lines = [self.line(count_as, say=say), *self._spread_lines(count_as, say)]
-        if sizes := [size_words(*size, say) for size in self.rows.sizes().items()]:
+        if sizes := [size_words(*size, say) for size in self.sizes().items()]:
             lines.append(say("summary.sizes", sizes=", ".join(sizes)))
         if repeated := self.repeats.line(say):
             lines.append(repeated)

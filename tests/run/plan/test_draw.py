@@ -183,11 +183,17 @@ def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None
     assert "a random sample of 40 of 200 rows graded by openai/m" in ended.err
     assert "each row with probability 0.2" in ended.err
     assert run.summary().graders["faithfulness"].mean() == pytest.approx(numbers["mean"])
+    # Rows drawn at random are not clustered.
+    clustered = command("report", "run", "--json", "--cluster", "topic")
+    assert json.loads(clustered.out)["graders"]["faithfulness"]["sizes"] == numbers["sizes"]
     assert run.identity["sample"] == {"rows": 40, "of": 200, "probability": 0.2, "seed": 0}
     assert run.free is not None
     assert len(run.free) == 200
     assert command(*asked, "--sample", "40", "--gate", "0.3").code == 0
-    assert command(*asked, "--sample", "40", "--gate", "0.68").code == 4
+    undecided = command(*asked, "--sample", "40", "--gate", "0.68")
+    assert undecided.code == 4
+    # The bounds of a sample are valid for one look.
+    assert "(95 % sure of each);" in undecided.err
     assert len(judge.requests) == 40
 
 
@@ -246,7 +252,7 @@ def test_a_free_judge_that_says_nothing_is_left_out(command: Command, scripted: 
         (("--sample", "10"), "a sample of 10 rows is too small"),
         (("--sample", "0"), "sample is 0; expected at least 1"),
         (("--budget", "nan"), "budget is 'nan'; expected US dollars"),
-        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$1e-07 pays for 0 rows"),
+        (("--budget", "0.0000001", "--judge", "openai/gpt-4o-mini"), "$0.0000001 pays for 0 rows"),
         (("--sample", "20", "--judge", "openai/m", "--grader", "utility"), "no grader 'utility'"),
         (("--budget", "5usd"), "the budget cannot be enforced, because the price"),
         (("--budget", "much"), "budget is 'much'; expected US dollars"),
@@ -358,7 +364,7 @@ def test_a_budget_that_nobody_can_watch_is_said(command: Command, scripted: Star
     asked = ("--judge", "openai/gpt-4o-mini", "--quiet", "--no-cache")
     ended = command("grade", rows_file(150, 30), *asked, "--budget", "0.005")
 
-    assert "no reply reported its tokens, so the budget of $0.01 could not be tracked" in ended.out
+    assert "no reply reported its tokens, so the budget of $0.005 could not be tracked" in ended.out
 
 
 @pytest.mark.parametrize("in_a_folder", [True, False])
