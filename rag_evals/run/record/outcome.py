@@ -216,6 +216,14 @@ class _StoredError(TypedDict):
     message: str
 
 
+class _StoredFacts(TypedDict, total=False):
+    question: int | None
+    context: int | None
+    words: int | None
+    statements: int | None
+    supported: int | None
+
+
 class _StoredOutcome(TypedDict):
     # Preserves fields written by newer versions.
     __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]  # pydantic looks for it
@@ -240,7 +248,7 @@ class _StoredOutcome(TypedDict):
     further_scores: NotRequired[dict[str, float]]
     repeats: NotRequired[list[Annotated[float, Field(ge=0, le=1)] | None]]
     answered_by: NotRequired[list[str]]
-    facts: NotRequired[dict[str, int | None]]
+    facts: NotRequired[_StoredFacts]
     sample_fingerprint: NotRequired[str]
     grader_fingerprint: NotRequired[str]
     judge: NotRequired[str]
