@@ -19,6 +19,7 @@ from rag_evals.embedded.passage import (
     Found,
     Passage,
     Place,
+    content_keys,
     cover_of,
     find_evidence,
     language_in,
@@ -26,11 +27,7 @@ from rag_evals.embedded.passage import (
     read_statement,
 )
 from rag_evals.embedded.setting import Reading, leading_subject, stand_alone
-from rag_evals.embedded.sources import (
-    LONGEST_MATCHED,
-    absence_of,
-    strip_lead,
-)
+from rag_evals.embedded.sources import LONGEST_MATCHED, absence_of, strip_lead
 from rag_evals.text import has_russian, leaning_of, one_line, words
 
 _MOST_FINDINGS = 3
@@ -213,8 +210,8 @@ class _Decision:
         "The Louvre Pyramid was completed in 1889." | "The Eiffel Tower was completed in 1889. The
         Louvre Pyramid was completed in 1989." → the second
         """
-        answer = _keys(reading.gap)
-        frame = _keys(reading.text) - answer
+        answer = content_keys(reading.gap)
+        frame = content_keys(reading.text) - answer
         said = most = 0.0
         rival: Evidence | None = None
         for chunk_id, chunk in enumerate(self.chunks):
@@ -262,7 +259,7 @@ class _Decision:
         "It" and "The game" depend on the preceding text. At the start of a chunk, that is the
         previous chunk; a pronoun at the start of the first chunk may refer to anything.
         """
-        wanted = _keys(antecedent)
+        wanted = content_keys(antecedent)
         for place in verdict.evidence:
             said = place.text
             if _leans(said):
@@ -272,7 +269,7 @@ class _Decision:
                     if number == 0 and is_pronoun:
                         return True
                     said = f"{self.chunks[number - 1].text if number else ''} {said}"
-            if not wanted or wanted & _keys(said):
+            if not wanted or wanted & content_keys(said):
                 return True
         return False
 
@@ -366,10 +363,6 @@ class _Decision:
 def _leans(sentence: str) -> bool:
     is_definite = _DEFINITE.fullmatch(leading_subject(sentence)) is not None
     return is_definite or leaning_of(sentence) is not None
-
-
-def _keys(text: str) -> set[str]:
-    return {word.key for word in read_statement(text).sequence if word.kind in ("word", "number")}
 
 
 def cited_chunks(readings: Sequence[tuple[Sequence[int], float]]) -> tuple[int, ...]:

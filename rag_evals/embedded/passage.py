@@ -121,6 +121,11 @@ def read_statement(text: str) -> Sentence:
     return Sentence(Span(0, len(text), text), sequence)
 
 
+def content_keys(text: str) -> set[str]:
+    sequence = read_statement(text).sequence
+    return {word.key for word in sequence if word.kind in ("word", "number")}
+
+
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def heads_in(sentence: Sentence) -> set[str]:
     return {key[:4] for key in sentence.keys}

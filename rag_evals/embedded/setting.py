@@ -7,10 +7,12 @@ Russian. Any other claim remains unchanged, and the reason is recorded.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from rag_evals.core import Claim, text_before
 from rag_evals.embedded.claims import PreparedStatement
+from rag_evals.embedded.passage import content_keys
 from rag_evals.text import (
     DENIES,
     READ_WELL,
@@ -18,11 +20,11 @@ from rag_evals.text import (
     has_russian,
     language_of,
     leaning_of,
-    read_words,
     split_sentences,
     words,
 )
-from rag_evals.text.lexicon import named_groups_in, patterns_in, words_in
+from rag_evals.text.lexicon import named_groups_in, patterns_in
+from rag_evals.text.sentences import finite_verb
 
 # These sentences contain no claim, but later pronouns may refer to them.
 _LEADS_ON = ("announcement", "heading", "question")
@@ -76,12 +78,27 @@ _PARTICIPLES = frozenset(_GROUPS["participles"])
 _PREPOSITIONS = frozenset(_GROUPS["prepositions"])
 _DETERMINERS = frozenset(_GROUPS["determiners"])
 _PRONOUNS = frozenset("it he she they there you we i".split())
+_LONGEST_QUESTION = 1000
 _INSIDE_NAMES = frozenset("of and the de la von van".split())
+
+
+@lru_cache(maxsize=256)
+def plain_question(question: str) -> str:
+    """Return a question without greetings, thanks, polite phrases and other sentences.
+
+    "Hi! I have a fridge. Could you tell me how long the warranty is?" → "how long the warranty is?"
+    """
+    text = " ".join(question[:_LONGEST_QUESTION].replace("’", "'").split())
+    parts = [_PATTERNS["before_question"].sub("", one.text) for one in split_sentences(text)]
+    parts = [one for one in parts if words(one)]
+    asked = [one for one in parts if "?" in one]
+    asked = asked or [one for one in parts if leaning_of(one) or _PATTERNS["asks"].match(one)]
+    return _PATTERNS["after_question"].sub("", " ".join(asked or parts))
 
 
 def read_question(question: str) -> Asked | None:
     """Parse a question, or return None if it is not simple."""
-    text = " ".join(question.replace("’", "'").replace("'s ", " is ").split())[:300]
+    text = plain_question(question).replace("'s ", " is ")[:300]
     plain = text.rstrip("?!. ")
     if not plain or _PATTERNS["two_questions"].search(text.rstrip("? ")):
         return None
@@ -94,11 +111,20 @@ def read_question(question: str) -> Asked | None:
         said = " ".join(filter(None, (subject, verb, predicate)))
         return Asked(subject, said, is_yes_no=True) if predicate else None
     found = _PATTERNS["wh"].fullmatch(plain)
-    return None if found is None else _read_wh(found["wh"].lower(), found["rest"].split())
+    if found is None:
+        # "Warranty length", "Tell me about the warranty."
+        return Asked(plain, f"{plain} is") if leaning_of(plain) == "fragment" else None
+    return _read_wh(found["wh"].lower(), found["rest"].split()) if found["rest"] else None
 
 
 def _read_wh(word: str, tokens: list[str]) -> Asked | None:
     place = next((n for n, one in enumerate(tokens[:7]) if one.lower() in _AUXILIARIES), None)
+    # "Can you tell me when the bridge was built?", "how long the warranty is"
+    begin = int(word == "how" and place != 0 and len(tokens) > 1)
+    is_clause = tokens[begin].lower() in _DETERMINERS | _PRONOUNS
+    if is_clause or (place and word in ("when", "where", "why")):
+        clause = " ".join(tokens[begin:])
+        return Asked(leading_subject(clause), clause, " ".join(tokens[:begin]))
     if place is None:
         # "Who designed the tower?", "Which company bought it?"
         verb = next((n for n, one in enumerate(tokens[:5]) if _is_past(one)), 0)
@@ -156,7 +182,7 @@ def _read_russian(text: str) -> Asked | None:
         return Asked(leading_subject(clause), clause, is_yes_no=True)
     found = _PATTERNS["ru_wh"].fullmatch(text)
     if found is None:
-        return Asked(leading_subject(text), text, is_yes_no=True) if " " in text else None
+        return Asked(leading_subject(text), text, is_yes_no=" " in text)
     # Extract "пирамида Лувра" from "была построена пирамида Лувра".
     tokens = found["rest"].split()
     nouns = [
@@ -166,7 +192,6 @@ def _read_russian(text: str) -> Asked | None:
     return Asked(" ".join(nouns) if is_plain else "", found["rest"])
 
 
-_VERBS = frozenset(words_in("verbs_english"))
 _LONGEST_SUBJECT = 8
 
 
@@ -178,23 +203,21 @@ def leading_subject(sentence: str) -> str:
     tokens = sentence.split()[: _LONGEST_SUBJECT + 1]
     if not tokens:
         return ""
-    is_russian = has_russian(tokens[0])
-    verb = next((n for n, one in enumerate(tokens) if n and _is_verb(one, is_russian)), None)
+    bare = [token.strip(".,;:—") for token in tokens]
+    if has_russian(tokens[0]):
+        is_verb = _PATTERNS["ru_verb"].fullmatch
+        verb = next((n for n, one in enumerate(bare) if n and is_verb(one)), None)
+    else:
+        verb = finite_verb(bare)
     low = tokens[0].lower()
     if (
-        verb is None
+        not verb
         or any(token[-1] in ",;:()" for token in tokens[:verb])
         or low in _PREPOSITIONS
         or (verb == 1 and low in _PRONOUNS | {"this", "that", "these", "those"})
     ):
         return ""
     return " ".join(tokens[:verb])
-
-
-def _is_verb(token: str, is_russian: bool) -> bool:
-    if is_russian:
-        return _PATTERNS["ru_verb"].fullmatch(token.strip(".,;:—")) is not None
-    return token.lower() in _VERBS or token.endswith("ed")
 
 
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
@@ -220,7 +243,7 @@ class Reading(NamedTuple):
 
 def stand_alone(claim: Claim) -> Reading:
     """Interpret a claim using its question and the preceding text."""
-    leaning, question = claim.leaning, claim.question or ""
+    leaning, question = claim.leaning, plain_question(claim.question or "")
     if leaning is None or (claim.sentence, claim.before, claim.question) == (None, None, None):
         return Reading(claim.text)
     if leaning == "pronoun":
@@ -260,21 +283,17 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
     return Reading(_sentence(asked.before), denied=asked.subject if answer["no"] else None)
 
 
-def _content(text: str) -> set[str]:
-    return {word.key for word in read_words(text) if word.kind in ("word", "number")}
-
-
 def _filled(claim: Claim, asked: Asked, question: str) -> str:
     """Fill the answer into the statement made from the question, or return "" if impossible."""
     text = claim.text
     gap = text.strip().rstrip(".!")
-    content, said = _content(gap), _content(asked.before)
-    if asked.is_yes_no:
+    content, said = content_keys(gap), content_keys(asked.before)
+    answer = _PATTERNS["yes_no"].match(claim.sentence or "")
+    if asked.is_yes_no and (answer or leaning_of(question) != "fragment"):
         # "Yes, in 5 days."
-        answer = _PATTERNS["yes_no"].match(claim.sentence or "")
         is_yes = answer is not None and not answer["no"] and answer[0] != gap
         return _sentence(f"{asked.before} {gap}") if is_yes else ""
-    if not gap or (content and content <= _content(question)):
+    if not gap or (content and content <= content_keys(question)):
         # "Who killed Caesar?" "Caesar." Any sentence about him would contain all these words.
         return ""
     if said and said < content:

@@ -6,6 +6,7 @@ The engine is imported when it is first used, because most programs use a model 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from math import floor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -35,7 +36,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Increase this when the same weights may lead to a different verdict.
-_ENGINE = 14
+_ENGINE = 15
 # Number of leading characters used to detect the script of a text.
 _SCRIPT_READ = 300
 
@@ -47,9 +48,10 @@ class EmbeddedVerifier:
     negations and opposites. It does not reason; see the model card in the documentation.
 
     Args:
-        threshold: Minimum support at which a statement counts as supported, between 0 and 1, or a
-            name: `"balanced"` gives both types of error equal weight; `"screen"` accepts about one
-            in ten unsupported statements, and `"strict"` one in thirty. None means `"balanced"`.
+        threshold: Minimum support at which a statement counts as supported, from 0 to the support
+            of a verbatim copy (0.872 with the shipped weights), or a name: `"balanced"` gives both
+            types of error equal weight; `"screen"` accepts about one in ten unsupported statements,
+            and `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
         languages: Codes of languages besides English and Russian in which verdicts count, such as
             `["de"]`; `["any"]` means every language. If any is named, verdicts also count if the
@@ -75,8 +77,14 @@ class EmbeddedVerifier:
         self._threshold = _DEFAULT if threshold is None else threshold
         self._weights = None if weights is None else Path(weights)
         self.name = "embedded" if self._weights is None else f"embedded:{self._weights}"
-        if self._weights is not None:
-            self._model()
+        if self._weights is not None or not isinstance(self._threshold, str):
+            # A verbatim copy has the highest possible features.
+            most = floor(1000 * self._model().support((1.0, 1.0, 1.0))) / 1000
+            if self.threshold > most:
+                raise ConfigurationError(
+                    f"threshold {self.threshold:g} is higher than the support of a verbatim copy, "
+                    f"so no claim would be supported; choose at most {most:g}"
+                )
 
     @property
     def threshold(self) -> float:
@@ -110,8 +118,7 @@ class EmbeddedVerifier:
         It is above 0.5 if the weakest statement reaches the limit for answers. Additional
         statements never raise it.
         """
-        # Imported lazily for the same reason as in `verify`.
-        from rag_evals.embedded.model import answer_support  # noqa: PLC0415
+        from rag_evals.embedded.model import answer_support  # noqa: PLC0415 - as in `verify`
 
         return answer_support(list(supports), self._model().answer_limit)
 
@@ -165,9 +172,8 @@ class EmbeddedVerifier:
         Returns:
             Each sentence and its verdict, in order; empty if the answer contains no claims.
         """
-        # Imported here for the same reason as above.
-        from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415
-        from rag_evals.embedded.setting import claims_in_setting  # noqa: PLC0415
+        from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415 - as above
+        from rag_evals.embedded.setting import claims_in_setting  # noqa: PLC0415 - as above
 
         prepared = prepare_answer(answer)
         claims = list(filter(None, claims_in_setting(prepared, question)))
@@ -200,8 +206,7 @@ class EmbeddedVerifier:
         return self._weights or SHIPPED_WEIGHTS
 
     def _model(self) -> "Model":
-        # Imported here for the same reason as above.
-        from rag_evals.embedded.model import load  # noqa: PLC0415
+        from rag_evals.embedded.model import load  # noqa: PLC0415 - as above
 
         return load(self._file)
 

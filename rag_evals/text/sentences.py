@@ -7,13 +7,13 @@ self-contained.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
 from rag_evals.text.language import READ_WELL, has_russian, language_of
-from rag_evals.text.lexicon import patterns_in, words_in
+from rag_evals.text.lexicon import named_groups_in, patterns_in, words_in
 
 
 class Span(NamedTuple):
@@ -181,12 +181,13 @@ fragment ("In 1889."), or it is yes or no, alone or with an echo of the question
 
 _PATTERNS = patterns_in("leaning")
 _PLAIN_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_VERBS = frozenset(words_in("verbs_english"))
 _RUSSIAN_VERB = re.compile(
     r"(?:.+(?:л|ла|ло|ли|лся|лась|лось|лись|ет|ёт|ит|ют|ут|ят|ат|ется|ится|ются|ятся|утся|ан|ана|ано|аны|ен|ена|"
-    r"ено|ены|ён|ят)|есть|нет|был|была|было|были|будет|будут|может|могут|нельзя|можно|надо|нужно|нужен|нужна|нужны|"
+    r"ено|ены|ён|атся)|(?:с|по)мог|(?:вы|воз)рос|умер|(?:за|от)крыт[аоы]?|есть|нет|был|была|было|были|"
+    r"будет|будут|может|могут|нельзя|можно|надо|нужно|нужен|нужна|нужны|"
     r"должен|должна|должно|должны|доступ(?:ен|на|но|ны)|бесплат(?:ен|на|но|ны)|возмож(?:ен|на|но|ны))",
 )
+_RUSSIAN_SUBJECTS = frozenset("я ты мы вы".split())
 _RUSSIAN_VERBS_ANYWHERE = frozenset("есть нет можно нельзя надо нужно".split())
 _DASH = re.compile(r"\w\s+[—–-]\s+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
@@ -230,14 +231,16 @@ def _is_fragment(text: str) -> bool:
         return False
     if has_russian(text):
         # "Лимит — 5000 запросов": the dash means "is".
-        return not _DASH.search(text) and not any(_is_russian_verb(word) for word in found)
+        is_said_by_us = len(found) > 1 and found[0].lower() in _RUSSIAN_SUBJECTS
+        has_verb = is_said_by_us or any(_is_russian_verb(word) for word in found)
+        return not (has_verb or _DASH.search(text))
     if not _LATIN.search(text):
         # Numbers alone are a fragment; other scripts are not supported.
         return text.isascii()
     if language_of(text) not in (None, *READ_WELL):
         # "Der Turm wurde 1889 gebaut.": verbs in other languages are not recognised.
         return False
-    return not any(_is_verb(place, word) for place, word in enumerate(found))
+    return finite_verb(found) is None
 
 
 def _is_russian_verb(word: str) -> bool:
@@ -247,10 +250,59 @@ def _is_russian_verb(word: str) -> bool:
     return _RUSSIAN_VERB.fullmatch(word) is not None
 
 
-def _is_verb(place: int, word: str) -> bool:
-    """Guess whether an English word in a short text is a finite verb."""
-    lowered = word.lower()
-    if lowered in _VERBS:
-        return True
-    # "Louvre opened in 1793": a past-tense verb after a subject.
-    return place > 0 and word.islower() and lowered.endswith("ed")
+_GROUPS = dict(named_groups_in("verbs_english")) | dict(named_groups_in("small_words"))
+_AUXILIARIES, _PAST, _NOUNS = (frozenset(_GROUPS[one]) for one in ("auxiliaries", "past", "nouns"))
+_CONTRACTED = re.compile(r"(?:i|you|he|she|it|we|they|that|there|here|who|what)'(?:s|re|m|ve|ll|d)")
+_NOT_PAST = frozenset("red bed seed speed feed weed need hundred shed sacred indeed".split())
+
+
+def _third_person(verb: str) -> str:
+    if verb.endswith("y") and verb[-2] not in "aeou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "x", "z", "o", "ch", "sh")) else f"{verb}s"
+
+
+_THIRD_PERSON = {_third_person(one): one for name in ("present", "nouns") for one in _GROUPS[name]}
+_BASES = frozenset(_THIRD_PERSON.values())
+_SUBJECTS = frozenset("i you we they".split())
+_BEFORE_BASE = _SUBJECTS.union(
+    "people children men women police also always often usually never only".split()
+)
+# A noun follows these words. They follow a verb more often than a noun, except for the last few.
+_BEFORE_NOUN = frozenset("and or of who which hundred".split()).union(
+    *(_GROUPS[one] for one in ("determiners", "prepositions", "never names"))
+)
+_AFTER_VERB = _BEFORE_NOUN.union(
+    "up down out off away back well you me him us them it only".split()
+) - {"and", "or", "of", "who", "which"}
+
+
+def finite_verb(found: Sequence[str]) -> int | None:
+    """Return the position of the first word that is probably a finite English verb, or None."""
+    for place, word in enumerate(found):
+        low = word.lower()
+        if low in _AUXILIARIES or _CONTRACTED.fullmatch(low):
+            return place
+        previous = found[place - 1].lower() if place else "the"
+        if previous in _BEFORE_NOUN or previous[:1].isdigit() or not word.islower():
+            continue
+        following = found[place + 1].lower() if place + 1 < len(found) else ""
+        if place == 1 and previous in _SUBJECTS:
+            is_verb = low not in _BEFORE_NOUN
+        elif low in _PAST or (low.endswith("ed") and low not in _NOT_PAST):
+            # "A tower designed by Eiffel" has no finite verb.
+            is_verb = following != "by"
+        else:
+            base = _THIRD_PERSON.get(low, low if _precedes_base(previous) else "")
+            is_verb = base in _BASES and (
+                base not in _NOUNS or following in _AFTER_VERB or following[:1].isdigit()
+            )
+        if is_verb:
+            return place
+    return None
+
+
+def _precedes_base(word: str) -> bool:
+    return word in _BEFORE_BASE or (
+        word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
+    )

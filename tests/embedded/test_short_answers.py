@@ -7,6 +7,7 @@ import pytest
 
 from rag_evals import Faithfulness
 from rag_evals.errors import NotScorableError
+from rag_evals.text import leaning_of
 
 
 def grade(question: str | None, answer: str, chunk: str) -> float | None:
@@ -51,6 +52,106 @@ def test_a_near_copy_is_not_lowered() -> None:
     """Its words are all that it needs, though no verb of them is known."""
     assert grade("Can I get a refund?", "A refund takes five days.", "Refunds take five days.")
     assert not grade("Can I get a refund?", "A refund takes nine days.", "Refunds take five days.")
+
+
+WARRANTY = "All appliances carry a 24-month warranty."
+GARANTIYA = "На всю технику действует гарантия 24 месяца."
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How long is the warranty?",
+        "Hi! How long is the warranty?",
+        "Dear team, how long is the warranty?",
+        "How long is the warranty? Thanks!",
+        "How long is the warranty, please?",
+        "How long is the warranty? I bought a fridge.",
+        "I bought a fridge, how long is the warranty?",
+        "Could you tell me how long the warranty is?",
+        "Tell me about the warranty.",
+        "Explain the warranty",
+        "What about the warranty?",
+        "Warranty length",
+        "Сколько длится гарантия?",
+        "Здравствуйте! Сколько длится гарантия?",
+        "Сколько длится гарантия? Спасибо!",
+        "Я купил холодильник. Сколько длится гарантия?",
+        "Подскажите, пожалуйста, какая гарантия?",
+        "Расскажите о гарантии.",
+        "Объясните условия гарантии",
+        "Срок гарантии",
+    ],
+)
+def test_courtesy_and_company_change_no_verdict(question: str) -> None:
+    """Greetings, thanks, requests and what stands beside the question are not read."""
+    is_english = question.isascii()
+    chunk = WARRANTY if is_english else GARANTIYA
+    right = ["The warranty lasts 24 months.", "24 months.", "A 24-month warranty."]
+    wrong = ["The warranty lasts 36 months.", "36 months."]
+    if not is_english:
+        right = ["Гарантия длится 24 месяца.", "24 месяца.", "Гарантия 24 месяца."]
+        wrong = ["Гарантия длится 36 месяцев.", "36 месяцев."]
+
+    assert [grade(question, one, f"It opens at 9. {chunk}") for one in right] == [1.0] * 3
+    assert [grade(question, one, f"It opens at 9. {chunk}") for one in wrong] == [0.0] * 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "chunk"),
+    [
+        ("The warranty lasts 24 months.", WARRANTY),
+        ("Support answers within 2 hours.", "Support answers every mail within 2 hours."),
+        ("Parcels arrive in two days.", "Most parcels arrive in two days or less."),
+        ("We ship to Peru.", "Since May we ship to Peru."),
+        ("Мы отвечаем за два часа.", "Обычно мы отвечаем за два часа."),
+        ("Музей закрыт в среду.", "В среду музей закрыт."),
+    ],
+)
+def test_a_whole_sentence_needs_no_question(statement: str, chunk: str) -> None:
+    """A question that nobody can read does not hurt a statement with a subject and a verb."""
+    for question in (None, "Which is it, and why?", "Что это, и почему?", "?", "Hello!"):
+        assert grade(question, statement, chunk) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "leaning"),
+    [
+        ("The kettle whistles at noon.", None),
+        ("Members pay nothing.", None),
+        ("It's ours.", "pronoun"),
+        ("I'd take the train.", None),
+        ("Дети учатся в школе.", None),
+        ("Two hundred euros.", "fragment"),
+        ("Built in 1889.", "fragment"),
+        ("A tower designed by Eiffel.", "fragment"),
+        ("The opening hours of the shop.", "fragment"),
+        ("Free returns of all parcels.", "fragment"),
+        ("Two tickets for the show.", "fragment"),
+        ("In a complicated way.", "fragment"),
+        ("Two visits.", "fragment"),
+        ("До конца месяца.", "fragment"),
+    ],
+)
+def test_a_sentence_is_told_from_a_fragment(text: str, leaning: str | None) -> None:
+    """A verb is one by its form and its neighbours: "two visits", "she visits Bern"."""
+    assert leaning_of(text) == leaning
+
+
+def test_a_greeting_in_a_question_of_yes_and_no() -> None:
+    """The statement is made from the question alone."""
+    for question in ("Hi! Is the shop open on Sunday?", "Is the shop open on Sunday? Thank you!"):
+        assert grade(question, "Yes.", "The shop is open on Sunday.") == 1.0
+        assert grade(question, "No.", "The shop is closed on Sunday.") == 1.0
+        assert grade(question, "No.", "The shop is open on Sunday.") == 0.0
+
+
+def test_an_indirect_question_names_its_subject() -> None:
+    """A request for "when" is no question of yes and no."""
+    chunk = "The new bridge was built in 1998. The old bridge was built in 1902."
+    question = "Can you tell me when the old bridge was built?"
+
+    assert [grade(question, answer, chunk) for answer in ("In 1902.", "In 1998.")] == [1.0, 0.0]
 
 
 def test_a_short_answer_in_another_language_is_taken_at_its_word() -> None:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals import guard_sync
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.embedded.verifier import SHIPPED_WEIGHTS
+from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify import read_judge
 from tests.work import work_of
@@ -169,7 +170,7 @@ def test_an_answer_is_decided_sentence_by_sentence() -> None:
 def test_the_threshold_is_a_setting_and_part_of_the_fingerprint() -> None:
     """A stricter verifier is another verifier."""
     statement = ["The Eiffel Tower in Paris is made of old iron bars."]
-    lenient, strict = EmbeddedVerifier(threshold=0.1), EmbeddedVerifier(threshold=1.0)
+    lenient, strict = EmbeddedVerifier(threshold=0.1), EmbeddedVerifier(threshold=0.87)
 
     assert lenient.verify(statement, CHUNKS)[0].is_supported
     assert not strict.verify(statement, CHUNKS)[0].is_supported
@@ -263,7 +264,8 @@ def test_reasons_say_what_differs() -> None:
 def test_weights_of_ones_own(tmp_path: Path) -> None:
     """A file is a judge of its own name and fingerprint; its content decides."""
     document = json.loads(SHIPPED_WEIGHTS.read_text(encoding="utf-8"))
-    document["intercept"] = -40.0
+    document["intercept"] -= 4.0
+    document["thresholds"] = dict.fromkeys(THRESHOLDS, 0.1)
     own = tmp_path / "mine.json"
     own.write_text(json.dumps(document), encoding="utf-8")
     verifier = read_judge(f"embedded:{own}").verifier
@@ -271,7 +273,7 @@ def test_weights_of_ones_own(tmp_path: Path) -> None:
     assert isinstance(verifier, EmbeddedVerifier)
     assert verifier.name == f"embedded:{own}"
     assert verifier.fingerprint() != EmbeddedVerifier().fingerprint()
-    assert not verifier.verify(["The Eiffel Tower stands in Paris."], CHUNKS)[0].is_supported
+    assert not verifier.verify(["The Eiffel Tower is in Paris."], CHUNKS)[0].is_supported
 
 
 @pytest.mark.parametrize(
@@ -295,6 +297,22 @@ def test_wrong_weights_are_refused(tmp_path: Path, content: str | None, fault: s
         read_judge("embedded:")
 
 
+def test_no_threshold_lies_above_the_support_of_a_copy(tmp_path: Path) -> None:
+    """Nothing could reach it; a file's own thresholds are checked too."""
+    copy = EmbeddedVerifier(0.872).verify([CHUNKS[1]], CHUNKS)[0]
+    document = json.loads(SHIPPED_WEIGHTS.read_text(encoding="utf-8"))
+    document["intercept"] -= 4.0
+    own = tmp_path / "mine.json"
+    own.write_text(json.dumps(document), encoding="utf-8")
+
+    assert copy.is_supported
+    assert EmbeddedVerifier("strict").threshold < 0.872
+    with pytest.raises(ConfigurationError, match=r"threshold 0.52 is higher .* at most 0\.\d+$"):
+        EmbeddedVerifier(weights=own)
+    with pytest.raises(ConfigurationError, match=r"threshold 0.9 is higher"):
+        guard_sync("The tower stands.", CHUNKS, min_support=0.9)
+
+
 def test_the_judge_string_names_it() -> None:
     """`embedded` is a verifier; anything else is for an endpoint."""
     assert isinstance(read_judge("embedded").verifier, EmbeddedVerifier)
@@ -302,7 +320,7 @@ def test_the_judge_string_names_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "threshold"), [("embedded@0.8", 0.8), ("embedded@1", 1.0), ("embedded@strict", None)]
+    ("spec", "threshold"), [("embedded@0.8", 0.8), ("embedded@0", 0.0), ("embedded@strict", None)]
 )
 def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | None) -> None:
     """A number or a name behind `@`; another threshold is another verifier."""
@@ -319,6 +337,7 @@ def test_the_judge_string_may_set_the_threshold(spec: str, threshold: float | No
         ("embedded@1.5", "threshold is 1.5; expected a number from 0 to 1"),
         ("embedded@strikt", "did you mean 'strict'"),
         ("embedded@", "no threshold ''"),
+        ("embedded@0.9", r"threshold 0.9 is higher than .* a verbatim copy, .* at most 0.872$"),
     ],
 )
 def test_a_wrong_threshold_is_explained(spec: str, message: str) -> None:

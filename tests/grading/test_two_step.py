@@ -46,9 +46,9 @@ def test_a_verifier_that_loses_a_verdict_fails_the_row() -> None:
 
 def test_a_given_verifier_stays_whatever_the_judge() -> None:
     """`client="embedded"` decides nothing where another verifier was given."""
-    grader = TwoStepFaithfulness.with_parts(verifier=EmbeddedVerifier(threshold=1.0))
+    grader = TwoStepFaithfulness.with_parts(verifier=EmbeddedVerifier(threshold=0.0))
 
-    assert grader.grade(**EIFFEL, client="embedded").score == 0.0
+    assert grader.grade(**EIFFEL, client="embedded").score == 1.0
     assert TwoStepFaithfulness.grade(**EIFFEL, client="embedded").score == 0.5
 
 

@@ -178,7 +178,7 @@ def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("first", "message"),
     [
-        (EmbeddedVerifier(0.9), r"threshold of 'embedded' is 0.9, outside unsure=\(0.0, 0.8\)"),
+        (EmbeddedVerifier(0.87), r"threshold of 'embedded' is 0.87, outside unsure=\(0.0, 0.8\)"),
         (EmbeddedVerifier(0.85), "choose a threshold inside, or widen unsure"),
         (LLMVerifier(), "a judge is never unsure: its support is 0 or 1"),
     ],
@@ -186,7 +186,7 @@ def test_a_chunk_id_that_does_not_exist_is_an_error() -> None:
 def test_a_first_that_cannot_be_unsure_or_errs_when_sure_is_refused(
     first: EmbeddedVerifier | LLMVerifier, message: str
 ) -> None:
-    """A support of 0.85 under a threshold of 0.9 would be sure, unsupported and never asked."""
+    """A support of 0.85 under a threshold of 0.87 would be sure, unsupported and never asked."""
     with pytest.raises(ConfigurationError, match=message):
         CascadeVerifier(first, LLMVerifier())
     assert CascadeVerifier(first, LLMVerifier(), unsure=(0, 1)).name
