@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rag_evals.cli.main import app
-from rag_evals.errors import RagEvalsError
+from rag_evals.errors import ConfigurationError, RagEvalsError
 from tests.labelled import labelled_rows
 
 
@@ -45,6 +45,21 @@ def test_other_formats_are_printed_or_written(graded: str) -> None:
     assert json.loads(call("report", graded, "--json").output)["graders"]
     call("report", graded, "--format", "md", "-o", "run.md", "--by", "topic")
     assert "| faithfulness | 0." in Path("run.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["report run --json -o x.html", "report run --json --format md",
+     "export run --to x.xlsx --decimal ,", "export run --to x.jsonl --delimiter ;"],
+)  # fmt: skip
+def test_an_option_that_would_do_nothing_is_refused(graded: str, words: str) -> None:
+    """One line says which, and nothing is written."""
+    del graded
+    ended = call(*words.split())
+
+    assert isinstance(ended.exception, ConfigurationError)
+    assert "; drop " in str(ended.exception)
+    assert not list(Path().glob("x.*"))
 
 
 def test_a_report_can_be_russian(graded: str) -> None:

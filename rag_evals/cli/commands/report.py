@@ -77,10 +77,12 @@ def report(
     stored = open_run(run)
     view = View(by, cluster, language=language)
     append_step_summary(stored, view)
+    is_page = output_format == "html"
     if output.json_output:
+        if out is not None or not is_page:
+            raise ConfigurationError("--json prints to the terminal; drop --out and --format")
         show_json(stored, view=view)
         return
-    is_page = output_format == "html"
     require_suffix(out, *(HTML if is_page else (".md", ".markdown", ".txt")))
     text = (report_html if is_page else report_markdown)(stored, view=view)
     if is_page or out is not None:

@@ -292,8 +292,11 @@ def write_run(rows: Rows, path: Path, layout: Layout | None = None) -> Path:
         raise ConfigurationError(
             f"{path.name!r} has no known suffix; expected {', '.join(FORMATS)}"
         )
+    layout = layout or Layout()
+    if write is not _write_csv and layout != Layout():
+        raise ConfigurationError(f"{path.name!r} is not a CSV file; drop decimal and delimiter")
     with private_file(path) as file:
-        write(rows, file, layout or Layout())
+        write(rows, file, layout)
     return path
 
 
