@@ -42,7 +42,7 @@ LEAST_LABELS = 30
 """Minimum number of labels."""
 
 LEAST_OF_EACH = 5
-"""Minimum number of yes labels and of no labels."""
+"""Minimum number of labels of each value, True and False."""
 
 _FOLDS = 10
 _MOST_QUANTILES = 200
@@ -342,7 +342,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
-    # The two sides share the allowed error, so that both promises hold at once.
+    # The two sides share the probability of failure, so that both promises hold at once.
     of_side = 1 - (1 - confidence) / 2
     find = partial(sure_side, max_error=max_error, clusters=chosen.rows, confidence=of_side)
     supported = find(chosen.labels, chosen.supports, "supported")

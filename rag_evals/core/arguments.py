@@ -40,7 +40,7 @@ def require_positive(name: str, value: object, *, otherwise: str = "") -> float:
 
 
 def require_whole(name: str, value: object, *, least: int = 1) -> int:
-    """Return a whole number of at least `least`; reject text, True and 3.0."""
+    """Return an integer of at least `least`; reject strings, True and 3.0."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise ConfigurationError(f"{name} is {value!r}; expected a whole number, at least {least}")
     if int(value) < least:

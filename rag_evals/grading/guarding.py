@@ -145,7 +145,7 @@ class Guard:
                 found += [Fault(name, told, None, number) for name, told in lost]
         # Finding sentences that contain a claim is slow, so do it only if needed.
         for number in sorted(left_out.intersection(self.claiming())) if left_out else ():
-            told = f"sentence {number} claims something; say what, with a verdict"
+            told = f"sentence {number} makes a claim; state it, with a verdict"
             found.append(Fault("left out", told, None, number))
         return found
 
@@ -465,7 +465,7 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 
 
 class _Stretch(NamedTuple):
-    """The sentences in one call; `first` is the index of the first sentence in the whole text."""
+    """The sentences in one call; `first` is the index, in the whole text, of the first of them."""
 
     first: int
     spans: Sequence[Span]

@@ -104,7 +104,7 @@ def _solve(
     high: float,
     start: float,
 ) -> float:
-    """Find the root of an increasing function by Newton steps, with bisection as a fallback."""
+    """Find the root of an increasing function by Newton's method, with bisection as a fallback."""
     value = start
     for _ in range(200):
         error = excess(value)

@@ -296,7 +296,7 @@ def count_interval(
 ) -> Interval:
     """Estimate the mean of counts, such as words per row, or of their differences, by Student's t.
 
-    Limits are never below `lowest`. One cluster, or identical values, yield an interval of width 0.
+    Limits are never below `lowest`. The width is 0 for a single cluster or identical values.
     """
     require_scores("values", values, bounds=None)
     if count_units(len(values), clusters) < 2:

@@ -138,7 +138,7 @@ class DecisionVerifier:
         yield Question(f"s{place}", f"{words['supported']}\n{about}")
         if self.chunks == "none" or count == 1:
             return
-        # One option means "no chunk".
+        # One of the options is "no chunk".
         most = MOST_OPTIONS - 1
         for first in range(0, count, most):
             shown = range(first, min(first + most, count))

@@ -134,7 +134,7 @@ def check(
 
     Checks the syntax, variables, response model, criteria and examples, counts tokens, and shows
     what a judge would read for one row (with --data, the longest). The exit code is 0 if the prompt
-    can be used for grading, else 2. It is also 2 if the prompt cuts off a field of the row.
+    can be used for grading, else 2. It is also 2 if the prompt truncates a field of the row.
 
     [bold]Examples[/bold]
 

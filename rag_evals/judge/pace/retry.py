@@ -167,7 +167,7 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
 
 
 def parse_duration(text: str) -> float | None:
-    """Return the seconds in "20ms", "6m0s" or "90"; None for anything else."""
+    """Parse a duration such as "20ms", "6m0s" or "90" into seconds; None for anything else."""
     parts = _DURATION.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)

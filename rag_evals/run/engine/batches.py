@@ -269,7 +269,7 @@ def open_batches(folder: Path) -> BatchTable:
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """The steps to take with a run's batches after collecting finished results.
+    """Next steps for a run's batches after finished results have been collected.
 
     `send` sends missing requests, `wait` sends and collects until no row is pending, and `again`
     resends the requests of batches that the endpoint has deleted.

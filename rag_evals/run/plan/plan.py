@@ -351,7 +351,7 @@ def rows_for_budget(plan: Plan, dollars: float) -> int:
     if not told.cost_usd:
         raise ConfigurationError(
             f"the budget cannot be enforced, because the price of judge {plan.identity['judge']!r} "
-            "is unknown; add it to the file set in RAG_EVALS_PRICES, or use --sample"
+            "is unknown; add it to the file in RAG_EVALS_PRICES, or use --sample"
         )
     return min(told.rows, int(told.rows * dollars / told.cost_usd))
 
