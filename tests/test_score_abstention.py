@@ -48,15 +48,16 @@ def test_a_run_counts_each_error_where_it_could_be_made(
     scripted: Callable[[Script], ScriptedJudge],
 ) -> None:
     """Needless abstentions are counted over answerable rows, unfounded answers over the others."""
-    scripted([labels("yes", "no"), labels("yes", "yes"), labels("no", "no")])
-    rows = [ROW | {"answer": f"a{n}"} for n in range(3)]
+    pairs = [("yes", "no"), ("yes", "yes"), ("no", "no"), ("partly", "no")]
+    scripted([labels(*pair) for pair in pairs])
+    rows = [ROW | {"answer": f"a{n}"} for n in range(4)]
     run = evaluate(rows, [Abstention], "openai/m", concurrency=1)
 
     assert run.summary().graders["abstention"].tallies == {
         "needless abstentions": (1, 2),
-        "unfounded answers": (1, 1),
+        "unfounded answers": (2, 2),
     }
-    assert run.summary().graders["abstention"].mean() == pytest.approx(1 / 3)
+    assert run.summary().graders["abstention"].mean() == pytest.approx(1 / 4)
 
 
 def test_the_reply_is_asked_for_in_one_call(

@@ -145,7 +145,7 @@ def test_ranks_come_from_the_chunks_that_support_the_reference() -> None:
     assert result.relevant_chunks == [False, True, False, True]
     assert result.rank_precision == pytest.approx((1 / 2 + 2 / 4) / 2)
     assert [result.reciprocal_rank, result.hit_at(1), result.hit_at(9)] == [0.5, 0.0, 1.0]
-    assert [result.recall_at(2), result.recall_at(4)] == [0.5, 1.0]
+    assert [result.recall_at(k) for k in (1, 2, 3, 4)] == [0.0, 0.5, 0.5, 1.0]
 
 
 def test_a_search_that_found_nothing_relevant_has_the_ranks_of_none() -> None:
@@ -158,6 +158,14 @@ def test_a_search_that_found_nothing_relevant_has_the_ranks_of_none() -> None:
     assert [lost.hit_at(2), lost.ndcg_at(2), lost.recall_at(2)] == [0.0, 0.0, 0.0]
     assert [getattr(alone, name) for name in ranks] == [None, None]
     assert "rank_precision" in lost.further_scores
+
+
+def test_no_fault_at_all_is_the_best_score() -> None:
+    """A number of faults is turned round at 0 too."""
+    parts: dict[str, Any] = {"claims": side("y", [[0]]), "reference_claims": side("y", [[0]])}
+    result = RagResult(**parts, chunk_count=1, number="hallucination")
+
+    assert (result.hallucination, result.score) == (0.0, 1.0)
 
 
 def verdict(*ids: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Ranks by ids: no judge is asked, and every odd list of ids is a named outcome."""
 
+import math
 from typing import Any
 
 import pytest
@@ -18,21 +19,21 @@ def grade(ids: list[Any], relevant: Any, k: int = 10) -> RetrievalRanksResult:
 
 
 def test_every_number_counts_what_was_not_found() -> None:
-    """Two of three relevant ids were found, at places 2 and 4."""
-    result = grade(["a", "b", "c", "d"], ["b", "d", "z"], k=3)
+    """Two of four were found, at places 2 and 4; what was missed counts against the row."""
+    result = grade(["a", "b", "c", "d"], ["b", "d", "y", "z"], k=3)
 
     assert result.further_scores == pytest.approx(
         {
             "hit_at_k": 1.0,
-            "recall_at_k": 1 / 3,
-            "average_precision": (1 / 2 + 2 / 4) / 3,
+            "recall_at_k": 1 / 4,
+            "average_precision": (1 / 2 + 2 / 4) / 4,
             "reciprocal_rank": 1 / 2,
         }
     )
-    assert result.missing == ["z"]
-    assert [one.label for one in result.findings] == [
-        *("not relevant", "relevant", "not relevant", "relevant"),
-        "retrieval missed it",
+    assert result.missing == ["y", "z"]
+    assert [(one.label, one.verdict) for one in result.findings] == [
+        *[("not relevant", False), ("relevant", True)] * 2,
+        *[("retrieval missed it", False)] * 2,
     ]
 
 
@@ -44,6 +45,7 @@ def test_every_number_counts_what_was_not_found() -> None:
         (["a", "a", "b"], ["a"], 1.0, ["duplicate chunk ids; only the first is used"]),
         (["a", "b"], ["a", "a"], 1.0, ["duplicate relevant ids; only the first is used"]),
         ([7, 8], [7], 1.0, []),
+        ([7, 0], [0], pytest.approx(1 / math.log2(3)), []),
         (["a"], '["a"]', 1.0, []),
         (["a"], "a", 1.0, []),
     ],

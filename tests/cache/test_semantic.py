@@ -11,7 +11,7 @@ import pytest
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
 from rag_evals.cache.semantic import cosine, frame_of, pack_vector
-from rag_evals.cache.statements import StatementKey
+from rag_evals.cache.statements import StatementKey, cached
 from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
@@ -175,6 +175,21 @@ def test_what_stands_as_written_counts_whatever_a_verifier_says(other: str) -> N
 
     assert cache.look_up("g", [key(other)]) == [None]
     assert cache.look_up("g", [key("Revenue increased by 12% in the first year.")]) != [None]
+
+
+def test_the_word_after_a_number_counts_at_the_start_too() -> None:
+    """Twelve dogs are not twelve cats."""
+    assert frame_of("12 dogs bark.") == frame_of("12 dogs growl.")
+    assert frame_of("12 dogs bark.") != frame_of("12 cats bark.")
+
+
+def test_a_cascade_with_one_semantic_cache_says_so() -> None:
+    """Whichever part has it: verdicts may come from similar statements."""
+    exact = cached(EmbeddedVerifier(), StatementCache())
+    semantic = cached(EmbeddedVerifier("strict"), SemanticCache(embed=alike, equivalence=YES))
+
+    for first, then in ((exact, semantic), (semantic, exact)):
+        assert CascadeVerifier(first, then).traits.cache_mode == "semantic"
 
 
 def test_both_directions_must_hold() -> None:

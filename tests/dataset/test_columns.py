@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import ColumnMap, evaluate
-from rag_evals.dataset.columns import USUAL_NAMES
+from rag_evals.dataset.columns import USUAL_NAMES, Cells
 from rag_evals.errors import DataError, MissingColumnError
 
 NEEDED = frozenset({"answer", "context"})
@@ -167,3 +167,11 @@ def test_words_for_nothing_are_counted_as_not_scorable() -> None:
     said = "1.00 over 1 scored of 6 (5 not scorable: 4 empty_answer, 1 empty_context)"
     assert said in str(run.summary())
     assert {one.columns["t"] for one in run.samples.values() if "t" in one.columns} == set(words)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(1234567.25, "1234567.25"), (1987.0, "1987"), (0.1 + 0.2, "0.3")]
+)
+def test_a_number_of_a_table_is_the_text_that_it_shows(number: float, text: str) -> None:
+    """No digit is lost, and none appears that nobody wrote."""
+    assert ColumnMap().sample(Cells(answer=number, context="c")).answer == text

@@ -47,6 +47,14 @@ def test_a_csv_cell_is_text_unless_it_is_json() -> None:
     assert row.values == {"answer": "[1] A note\nand more", "context": ["a", "b"]}
 
 
+def test_a_row_of_empty_cells_is_a_row() -> None:
+    """Only a line without cells is none, so that rows and their places are those of the file."""
+    rows = list(read_rows(write("a.csv", "answer,context\nx,c\n,\n\ny,c\n")))
+
+    assert [row.values["answer"] for row in rows] == ["x", "", "y"]
+    assert [row.place for row in rows] == ["line 2", "line 3", "line 5"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

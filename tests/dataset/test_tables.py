@@ -351,6 +351,15 @@ def test_every_form_in_every_source_gives_the_same_scores(source: str, form: str
     assert scores(SOURCES[source]([FORMS[form](row) for row in ROWS])) == SCORES
 
 
+def test_rows_of_a_parquet_file_keep_their_places_when_others_are_passed_over() -> None:
+    """A whole group that nobody wants counts too."""
+    table = pyarrow.table({"answer": ["a", "b", "c", "d"]})
+    pyarrow.parquet.write_table(table, "p.parquet", row_group_size=2)
+    found = list(read_rows(Path("p.parquet"), iter(b"\0\0\0\1")))
+
+    assert [(row.place, row.values["answer"]) for row in found] == [("row 3", "d")]
+
+
 def test_a_large_parquet_file_is_read_in_pieces() -> None:
     """The first row needs the first group of rows in memory, not the bytes of all of them."""
     texts = [secrets.token_hex(100) for _ in range(20_000)]

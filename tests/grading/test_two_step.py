@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
+from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
 from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
@@ -192,3 +192,11 @@ def test_a_language_must_be_a_code() -> None:
     """A language by its name is refused, as for graders with a prompt."""
     with pytest.raises(ConfigurationError, match="'Russian' is not a known code"):
         TwoStepFaithfulness.with_language("Russian")
+
+
+def test_the_language_of_a_row_is_the_one_that_it_names() -> None:
+    """It is not guessed from the answer."""
+    with pytest.warns(UserWarning, match="unread_language"):
+        result: Any = TwoStepFaithfulness.grade(Sample(**EIFFEL, language="de"), client="embedded")
+
+    assert result.language == "de"

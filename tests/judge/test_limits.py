@@ -166,6 +166,17 @@ def test_an_empty_budget_of_the_endpoint_is_waited_for(clock: Clock) -> None:
     assert clock.now == pytest.approx(90)
 
 
+def test_a_long_reset_is_waited_for_as_long_as_is_allowed(clock: Clock) -> None:
+    """A reset of a minute and a half with 30 s allowed: 30 s, not none at all."""
+    limiter = RequestLimiter(8, max_wait_seconds=30, clock=clock)
+    limiter.after_response(
+        200, {"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m30s"}
+    )
+    asyncio.run(pass_through(limiter, 1))
+
+    assert clock.now == pytest.approx(30)
+
+
 def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
     """What the transport sends again is taken from the budget."""
     limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)

@@ -128,3 +128,12 @@ def test_a_pause_is_not_charged_to_the_row(scripted: Start) -> None:
     run = evaluate(rows, "faithfulness_two_step", client="openai/m", timeout=2)
 
     assert [(o.status, o.usage.calls, o.usage.retries) for o in run] == [("scored", 2, 1)]
+
+
+def test_a_spent_quota_is_not_waited_for() -> None:
+    """The provider's code says it, whatever the message says."""
+    error: Any = refused("1")
+    error.code = "insufficient_quota"
+
+    with pytest.raises(OSError, match="slow down"):
+        Tries(None).after_request(error)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,13 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
-from rag_evals.judge.pace.row_time import call_in_thread
+from rag_evals.core import Meter
+from rag_evals.judge.pace.row_time import (
+    call_in_thread,
+    row_clock_stopped,
+    row_time,
+    seconds_left,
+)
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import ONE_SUPPORTED, statement
@@ -174,3 +181,18 @@ def test_a_call_in_a_thread_that_nobody_awaits_any_more_ends_quietly() -> None:
     go_on.set()
 
     assert call.result(10) is True
+
+
+def test_every_stop_of_the_rows_clock_counts() -> None:
+    """Twice a fifth of a second at the gate takes nothing from the row."""
+
+    async def wait() -> float | None:
+        async with row_time(Meter(row_seconds=5.0)):
+            for _ in range(2):
+                with row_clock_stopped():
+                    time.sleep(0.2)
+            return seconds_left()
+
+    left = asyncio.run(wait())
+    assert left is not None
+    assert left > 4.9

@@ -11,7 +11,7 @@ from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
 from rag_evals.report import report_html
 from rag_evals.report.label_page import rows_to_label
-from rag_evals.report.tables import View, comparison_markdown, report_markdown
+from rag_evals.report.tables import View, comparison_markdown, grader_numbers, report_markdown
 from rag_evals.report.terminal import show_json
 from rag_evals.run import Run
 from tests.analysis.runs import record, scores_run, statements_run
@@ -29,6 +29,29 @@ def test_markdown_has_the_numbers_and_the_rows_that_need_a_look() -> None:
     assert text.index("| lost |") < text.index(
         "| eiffel | faithfulness | 0.33 | contradicted: It was completed"
     )
+
+
+def test_a_group_tells_its_rows_without_a_score_and_its_clusters() -> None:
+    """Two of three rows are scored; rows of one document count less than rows of many."""
+    scores = {"a": 1.0, "b": 0.0, "c": None} | {f"r{n}": float(n % 2) for n in range(40)}
+    columns = {
+        name: {"topic": "x" if name in "abc" else "y", "doc": ord(name[0])} for name in scores
+    }
+    run = scores_run(scores, columns=columns)
+    for name, row in columns.items():
+        row["doc"] = int(name[1:]) // 2 % 2 if name.startswith("r") else name
+    found = {
+        cluster: grader_numbers(run, View(by="topic", cluster=cluster))[0].groups
+        for cluster in (None, "doc")
+    }
+
+    assert [(one.scored, one.rows) for one in found[None]] == [(2, 3), (40, 40)]
+    assert "| x | 0.500 | " in report_markdown(run, view=View(by="topic"))
+    assert " | 2 of 3 | 1 empty\\_context |" in report_markdown(run, view=View(by="topic"))
+    alone, clustered = found[None][1].mean, found["doc"][1].mean
+    assert alone is not None
+    assert clustered is not None
+    assert clustered.width > alone.width
 
 
 def test_markdown_obeys_no_data() -> None:

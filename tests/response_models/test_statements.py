@@ -10,6 +10,7 @@ from pydantic import ConfigDict, ValidationError
 
 from rag_evals import FaithfulnessResult, StatementEvaluation
 from rag_evals.errors import UnknownArgumentError
+from rag_evals.response_models.statements import ReplyShape, TurnVerdict, keyed_reply
 
 FACTS = {"chunk_count": 2}
 
@@ -109,6 +110,41 @@ def test_the_schema_asks_for_every_field_in_order() -> None:
     assert schema["required"].index("reasoning") < schema["required"].index("is_supported")
     assert all("default" not in entry for entry in schema["properties"].values())
     assert schema["properties"]["reasoning"]["type"] == "string"
+
+
+NO = {"not_supported_because": "not_in_context"}
+CLAIM = {"statement": "s", "reasoning": "r", "verdict": NO}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fault"),
+    [
+        (
+            {"reasoning": "r", "verdict": {"supported_by": [0], **NO}},
+            "give either supported_by, with at least one chunk id, or not_supported_because",
+        ),
+        ({"reasoning": "r", "verdict": {}}, "give either supported_by"),
+        ({"reasoning": "r", "verdict": NO, "claims": [CLAIM]}, "give exactly one of"),
+        ({"claims": [CLAIM], "claims_nothing": "a greeting"}, "give exactly one of"),
+        ({}, "give exactly one of"),
+    ],
+)
+def test_a_sentence_has_one_verdict_and_one_kind_of_reply(
+    sentence: dict[str, Any], fault: str
+) -> None:
+    """A reply that says two things is asked again; none of the two is chosen."""
+    model = keyed_reply(FaithfulnessResult, ReplyShape("claims", 1, 2))
+
+    with pytest.raises(ValidationError, match=fault):
+        model.model_validate({"s0": sentence}, context=FACTS | {"sentences": ["s"]})
+
+
+def test_a_turn_without_a_score_has_none_whatever_was_supported() -> None:
+    """Its reason says why; the share of what was read would mislead."""
+    turn = TurnVerdict(turn=1, statements=2, supported=2)
+
+    assert turn.score == 1.0
+    assert turn.model_copy(update={"reason": "answer_not_covered"}).score is None
 
 
 def test_oddities_are_kept_and_counted() -> None:

@@ -34,6 +34,11 @@ def test_five_wins_cannot_be_significant() -> None:
     assert flip_p([0.1, 0.2, 0.3, 0.4, 0.5]) == 2 / 32
 
 
+def test_no_p_value_of_random_flips_is_zero() -> None:
+    """None of 10,000 patterns is as extreme as forty wins; the one that was seen counts too."""
+    assert flip_p([0.5] * 40) == pytest.approx(1 / 10_001)
+
+
 @given(st.lists(TENTHS, min_size=2, max_size=10))
 def test_exact_p_agrees_with_scipy(differences: list[float]) -> None:
     """Up to ten samples the p-value is that of scipy's exhaustive permutation test."""

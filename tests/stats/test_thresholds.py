@@ -52,6 +52,8 @@ def test_no_threshold_is_better_than_the_best(rows: list[tuple[bool, float]]) ->
 def test_the_best_threshold_by_hand() -> None:
     """Balanced accuracy is best at 0.35, which finds both True rows and one False one."""
     assert best_threshold([False, False, True, True], [0.1, 0.3, 0.35, 0.8]) == 0.35
+    # 0.2 and 0.4 are equally good: the higher, more cautious one is taken.
+    assert best_threshold([False, True, False, True], [0.1, 0.2, 0.3, 0.4]) == 0.4
 
 
 def test_an_area_interval_covers_in_simulation() -> None:

@@ -57,6 +57,24 @@ def test_only_the_unsure_go_on() -> None:
     assert [v.decided_by for v in verdicts] == ["first", "then", "then", "then", "first"]
 
 
+def test_what_a_verifier_says_of_its_own_sureness_comes_first() -> None:
+    """Unsure at a support of 1 goes on, sure at 0.5 stays, and what is in doubt always goes on."""
+
+    class Telling(Fixed):
+        def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+            yield from ()
+            return [
+                Verdict(1.0, True, (), "r", is_sure=False),
+                Verdict(0.5, True, (), "r", is_sure=True),
+                Verdict(1.0, True, (), "r", is_sure=True, doubt="declined"),
+            ]
+
+    then, claims = Fixed("then"), as_claims(["0.1", "0.2", "0.3"])
+    drive(CascadeVerifier(Telling("first"), then).flow(claims, ["c"]), None, Meter())
+
+    assert then.seen == [["0.1", "0.3"]]
+
+
 def test_without_a_band_only_supported_is_decided_alone() -> None:
     """On labelled sets "not supported" is wrong too often at any support to be left at that."""
     then = Fixed("then")

@@ -98,6 +98,17 @@ def test_chunks_need_not_be_asked_about(scripted: Start) -> None:
     assert [len(request.questions) for request in judge.requests] == [2]
 
 
+def test_a_supported_statement_may_have_no_chunk(scripted: Start) -> None:
+    """No chunk alone carries it: the probability decides, and no id is made up."""
+    scripted({"s0": 0.91, "c0_0": "none", "s1": 0.9, "c1_0": "chunk_1"})
+    result: Any = Faithfulness.grade(**EIFFEL, client=LUNA)
+
+    assert [(one.is_supported, one.supporting_chunk_ids) for one in result.statements] == [
+        (True, []),
+        (True, [1]),
+    ]
+
+
 def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
     """A choice has at most 208 options; the likeliest chunk of all choices counts."""
 

@@ -7,6 +7,7 @@ import pytest
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import Run
+from rag_evals.run.plan.gate import decide_gate
 from rag_evals.run.plan.sampling import SampledMean
 from tests.analysis.runs import record, scores_run
 
@@ -84,6 +85,29 @@ def test_a_sampled_row_counts_once() -> None:
     again = SampledMean(dear, moved, "dear", "free").corrected()
     assert again is not None
     assert again.judged == pytest.approx((40 * 0.375 + 60) / 100)
+
+
+def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
+    """An error of 5 % is the lower end of the 90 % interval, not of the 95 % one."""
+    dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
+    design = SampledMean(dear, dear, "dear", "free")
+    limit = design.interval(0.9)
+    summary = Run(dear).summary()
+    summary.graders["faithfulness"].design = design
+
+    assert limit is not None
+    assert decide_gate(summary, limit.low - 1e-6).verdict == "passed"
+    assert decide_gate(summary, limit.low + 1e-6).verdict == "not decided"
+
+
+def test_a_free_judge_is_read_by_its_finer_scores() -> None:
+    """Where it ranks rows more finely than it scores them, the finer number is corrected."""
+    free = [record(n, f"r{n}", 0.0, ranking_score=n % 4 / 4) for n in range(100)]
+    dear = [record(n, f"r{n}", float(n % 4 > 1)) for n in range(40)]
+    found = SampledMean(dear, free, "dear", "free").corrected()
+
+    assert found is not None
+    assert found.judged == pytest.approx(0.375)
 
 
 def test_rows_of_one_document_count_less() -> None:

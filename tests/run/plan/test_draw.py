@@ -87,6 +87,17 @@ def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
     assert stop.admits(order[30], resumed=True) == "begin"
 
 
+def test_rows_that_count_decide_a_gate_that_stops_early() -> None:
+    """Rows without context that count as 1 pass a gate; without a number they decide nothing."""
+    for count, then in (({"empty_context": 1.0}, "stop"), (None, "begin")):
+        rule = Sampling(gate=0.5, count=count)
+        stop = EarlyStop(Summary(), rule, 100, ["faithfulness"], ahead=30)
+        order = random_order(100)
+        for place in order[:30]:
+            stop.ended(Outcome(place, "r", "faithfulness", "not_scorable", reason="empty_context"))
+        assert stop.admits(order[30], resumed=False) == then
+
+
 def test_a_budget_counts_the_rows_in_flight() -> None:
     """Each costs what the others did on average: eight at 10 cents are more than 75 cents."""
     budget = Budget(Summary(), 0.75, graders=2, drawn=9)

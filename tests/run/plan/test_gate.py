@@ -152,3 +152,12 @@ def test_wrong_rules_are_refused() -> None:
         Gate(0.9, count={"empty_context": 2})
     with pytest.raises(ConfigurationError, match="at='median'"):
         Gate(0.9, at="median")  # type: ignore[arg-type]  # what a user may write
+
+
+def test_rows_that_count_are_no_reason_for_a_missed_share() -> None:
+    """Only rows that still have no score are named, and no other than they."""
+    of = summary([1.0] * 4, failed=3, unscorable=3)
+    (said,) = words(Gate(0.5, count={"empty_context": 1.0}), of)
+
+    assert "has a score in 7 of 10 rows" in said
+    assert said.endswith("(3 JudgeRequestError)")

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.core import Sample
+from rag_evals.core import Finding, Sample, phrases
 from rag_evals.run import GraderSummary, Outcome, Run, load_run
 from rag_evals.run.record.facts import RowFacts, count_words
-from rag_evals.stats import find_clusters, mean_interval
+from rag_evals.run.record.summary import size_interval_words
+from rag_evals.stats import Interval, find_clusters, mean_interval
 from tests.conftest import Command
 
 QUESTIONS, ANSWERS, DRAWS = 40, 4, 300
@@ -168,3 +169,27 @@ def test_cluster_is_one_of_the_rare_options_of_grade(command: Command) -> None:
     """`grade --help` shows the usual 25."""
     assert "--cluster" not in command("grade", "--help").out
     assert "--cluster" in command("grade", "--help-all").out
+
+
+def test_empty_chunks_are_no_context_that_rows_share() -> None:
+    """Two rows for which nothing was found are not of one document."""
+    assert RowFacts.of(Sample(answer="x", context=["", ""])).context is None
+    assert RowFacts.of(Sample(answer="x", context=["", "c"])).context is not None
+
+
+def test_statements_of_a_row_without_a_score_are_not_counted() -> None:
+    """Only a part of them may have been read; a row that says nothing has none."""
+    facts, finding = RowFacts(words=3), Finding("s", True, "supported", about="statement")
+
+    assert facts.with_findings([finding], "answer_not_covered") == facts
+    assert facts.with_findings([finding], None) == RowFacts(words=3, statements=1, supported=1)
+    assert facts.with_findings([], "no_statements") == RowFacts(words=3, statements=0, supported=0)
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [(Interval(0.5, 0.0, 1.25), "0.50 [0.00, 1.25]"), (Interval(5.0, 5.0, 5.0), "5.00")],
+)
+def test_a_mean_size_has_its_limits_unless_there_are_none(interval: Interval, said: str) -> None:
+    """A lower limit of 0 is one; an interval without width is none."""
+    assert size_interval_words(interval, phrases()) == said

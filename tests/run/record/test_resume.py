@@ -455,6 +455,29 @@ def test_failed_rows_are_graded_again(scripted: Start) -> None:
     assert [len(load_run(OUT).outcomes)] == [2 * ROWS]
 
 
+def test_a_row_that_one_grader_failed_is_not_done(scripted: Start) -> None:
+    """What the other grader said of it is kept, and only the failed one is asked again."""
+    broken = True
+
+    def some(request: JudgeRequest) -> Any:
+        fails = broken and "Tower 4" in str(request.body) and "topical_match" in str(request.body)
+        return HttpError(500) if fails else fill_by_words(request)
+
+    scripted(some)
+    write_rows()
+    options = {
+        "client": "openai/m",
+        "graders": ["faithfulness", "answer_relevance"],
+        "cache": False,
+    }
+    assert graded(**options).summary().failed == 1
+    broken = False
+    second = graded(**options)
+
+    assert (second.graded, second.summary().failed) == (1, 0)
+    assert second.summary().graders["answer_relevance"].scored == ROWS
+
+
 def test_failed_rows_come_first_and_their_cost_counts(scripted: Start) -> None:
     """The row to look at first failed; the run has spent its cost too."""
 

@@ -34,6 +34,30 @@ def test_reasons_can_be_counted_as_numbers() -> None:
     )
 
 
+def test_rows_that_count_are_in_the_mean_with_failed_rows_as_zero() -> None:
+    """Half a point, a row that counts as 1, and a failed row: 1.5 of 3."""
+    summary = Summary()
+    for outcome in (
+        scored(0.5),
+        Outcome(1, "b", "g", "not_scorable", reason="no_statements"),
+        Outcome(2, "c", "g", "failed", error=ErrorRecord("JudgeOutputError", "x")),
+    ):
+        summary.add(outcome)
+
+    assert summary.graders["g"].worst_mean({"no_statements": 1.0}) == 0.5
+    assert summary.graders["g"].worst_mean() == 0.25
+
+
+def test_a_model_that_answered_a_part_of_one_row_is_said() -> None:
+    """One row that two models answered does not make two models the rule."""
+    summary = Summary()
+    for row in range(4):
+        models = ("m-old", "m-new") if row == 3 else ("m-old",)
+        summary.add(Outcome(row, str(row), "g", "scored", score=1.0, answered_by=models))
+
+    assert "several models answered for one judge (rows: 'm-new' 1, 'm-old' 4)" in str(summary)
+
+
 def test_nothing_scored_is_no_score() -> None:
     """Without a score there is no mean: not 0, not NaN."""
     summary = Summary()
