@@ -472,21 +472,24 @@ class ArrivedReplies(Protocol):
         """Record a request that has no reply yet."""
 
 
+# The index of the call in progress, and the keys of its requests.
+_call_now: ContextVar[tuple[int, list[str]]] = ContextVar("call_now")
+
+
 @dataclass(frozen=True, slots=True)
 class BatchReplay:
     spec: str
     answers: ArrivedReplies
 
     async def ask(self, judge: AsyncJudge, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        requests = _Requests(self.spec, self.answers, call.sample_index)
-        used = Meter()
-        token = _asked_now.set(requests)
+        used, keys = Meter(), list[str]()
+        token = _call_now.set((call.sample_index, keys))
         try:
             return await judge.ask(call, used)
         finally:
-            _asked_now.reset(token)
+            _call_now.reset(token)
             # Identical calls are sent once, and only one row is charged for them.
-            mine = requests.first is None or self.answers.is_paid_here(requests.first)
+            mine = not keys or self.answers.is_paid_here(keys[0])
             counted = used.total if mine else Usage(cache_hits=1)
             meter.add(
                 counted, endpoint=call.endpoint, model=call.model, answered_by=used.answered_by
@@ -496,26 +499,19 @@ class BatchReplay:
         self, model: str | None, options: AskOptions
     ) -> AbstractAsyncContextManager[JudgeHost]:
         BatchHost.of(self.spec)
-        return own_async_judge(self.spec, model, options, ClientUse(_SECONDS, answer=_answer))
+        return own_async_judge(self.spec, model, options, ClientUse(_SECONDS, answer=self._answer))
 
-
-class _Requests:
-    def __init__(self, spec: str, answers: ArrivedReplies, sample_index: int) -> None:
-        self._spec = spec
-        self._answers = answers
-        self._sample_index = sample_index
-        self.first: str | None = None
-
-    async def answer(self, content: bytes) -> Answered:
+    async def _answer(self, content: bytes) -> Answered:
         """Return the final reply to a request; raise `PendingError` if it has not arrived."""
+        sample_index, keys = _call_now.get()
         body = from_json(content)
-        key = fingerprint(_KEY_VERSION, endpoint_of(self._spec), body, self._sample_index)
-        self.first = self.first or key
-        found = self._answers.attempt(key)
+        key = fingerprint(_KEY_VERSION, endpoint_of(self.spec), body, sample_index)
+        keys.append(key)
+        found = self.answers.attempt(key)
         if found is not None and (found.number > retry.WAITS.retries or self._is_final(found)):
             return found.answered()
         pending = PendingError("the reply has not arrived yet")
-        pending.endpoint, pending.key, pending.body = self._spec, key, body
+        pending.endpoint, pending.key, pending.body = self.spec, key, body
         raise pending
 
     def _is_final(self, found: BatchResult) -> bool:
@@ -525,15 +521,8 @@ class _Requests:
             return not retry.may_pass(error, read_fault(error))
         try:
             answered = found.answered()
-            if BatchHost.of(self._spec).url:
+            if BatchHost.of(self.spec).url:
                 read_chat(answered.content)
         except RagEvalsError as fault:
             return not isinstance(fault, JudgeUnavailableError)
         return True
-
-
-_asked_now: ContextVar[_Requests] = ContextVar("asked_now")
-
-
-async def _answer(content: bytes) -> Answered:
-    return await _asked_now.get().answer(content)

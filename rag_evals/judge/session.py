@@ -13,8 +13,12 @@ from rag_evals.errors import JudgeUnavailableError, PendingError
 from rag_evals.judge.batches import ArrivedReplies, BatchReplay
 from rag_evals.judge.clients.build import client_judge, own_async_judge
 from rag_evals.judge.clients.sdks import Client
-from rag_evals.judge.pace.limits import RequestLimiter
-from rag_evals.judge.pace.retry import DEFAULT_MAX_WAIT_SECONDS, Tries, try_again_async
+from rag_evals.judge.pace.retry import (
+    DEFAULT_MAX_WAIT_SECONDS,
+    RequestLimiter,
+    Tries,
+    try_again_async,
+)
 from rag_evals.judge.pace.row_time import DEFAULT_TIMEOUT_SECONDS, RowTime
 from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, JudgeHost
 from rag_evals.judge.wire.sending import ClientUse
@@ -137,7 +141,8 @@ class JudgePipeline:
     async def _limited(
         self, limiter: RequestLimiter, call: JudgeCall[Any], meter: Meter
     ) -> JudgeReply:
-        async with limiter.slot(estimated_tokens(call)) as used:
+        sent = sum(len(message["content"]) for message in call.messages)
+        async with limiter.slot(sent // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS) as used:
             try:
                 async with RowTime(meter, self.row_seconds):
                     reply = await self._answer(call, meter)
@@ -185,8 +190,3 @@ async def batch_session(
     replay = BatchReplay(spec, answers)
     async with replay.own_judge(model, options) as host:
         yield JudgePipeline(host, replay=replay)
-
-
-def estimated_tokens(call: JudgeCall[Any]) -> int:
-    characters = sum(len(message["content"]) for message in call.messages)
-    return characters // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS

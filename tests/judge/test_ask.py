@@ -15,7 +15,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, errors, evaluate
 from rag_evals.core import JudgeCall, Meter
 from rag_evals.core.result import is_last_attempt
 from rag_evals.judge import judge_for
-from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
+from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskSettings, InstructorJudge
 from rag_evals.judge.wire.exchange import strict_response_format
 from rag_evals.testing import (
     HttpError,
@@ -298,7 +298,9 @@ def test_strict_schemas_are_sent_where_they_are_taken(scripted: Start, client_of
     """The strict form has the flag, closes every object and requires every field (trap 3)."""
     judge = scripted(GOOD)
     client = client_of(judge, instructor.Mode.JSON_SCHEMA)
-    asyncio.run(InstructorJudge(client, AskSettings("m", strict=True)).ask(call(), Meter()))
+    asyncio.run(
+        InstructorJudge(client, AskSettings(DEFAULT_OPTIONS, "m", strict=True)).ask(call(), Meter())
+    )
 
     sent = judge.requests[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
@@ -342,7 +344,11 @@ def test_an_open_dictionary_falls_back_to_the_plain_schema(
 
     judge = scripted({"counts": {"a": 1}})
     client = client_of(judge, instructor.Mode.JSON_SCHEMA)
-    asyncio.run(InstructorJudge(client, AskSettings("m", strict=True)).ask(call(Open), Meter()))
+    asyncio.run(
+        InstructorJudge(client, AskSettings(DEFAULT_OPTIONS, "m", strict=True)).ask(
+            call(Open), Meter()
+        )
+    )
 
     assert "strict" not in judge.requests[0].body["response_format"]["json_schema"]
 

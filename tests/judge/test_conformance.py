@@ -16,7 +16,7 @@ from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Sample, Usage, facts_for
 from rag_evals.errors import GradingError
 from rag_evals.grading import Grader
-from rag_evals.judge.wire.ask import AskSettings, InstructorJudge
+from rag_evals.judge.wire.ask import AskOptions, AskSettings, InstructorJudge
 from rag_evals.judge.wire.direct import DirectJudge, read_chat, request_body
 from rag_evals.judge.wire.exchange import missing_message, packed
 from rag_evals.response_models import ChecklistResult
@@ -230,13 +230,8 @@ def test_it_sends_the_bytes_that_instructor_sends(name: str, mode: Any) -> None:
     for place, first in enumerate(names):
         second = names[(place + 1) % len(names)]
         script = [wrong[first], wrong[second], Said(filled(mode.name, good))]
-        settings = AskSettings(
-            default_model="m",
-            strict=strict,
-            schema_only=True,
-            reasks=2,
-            given=SETTINGS[place % len(SETTINGS)],
-        )
+        options = AskOptions(SETTINGS[place % len(SETTINGS)], reasks=2)
+        settings = AskSettings(options, default_model="m", strict=strict, schema_only=True)
         theirs, ours = both_ways(call, mode, settings, script)
         assert ours == theirs, (first, second)
         assert len(ours.sent) == ours.used.calls

@@ -166,7 +166,7 @@ def test_time_outs_are_those_of_the_sdk(place: Any, ends: str) -> None:
         writes = sdk.with_options(http_client=unsent())
         past = DirectPost(writes, reply_seconds=0.1, connect_seconds=0.1)
         ways = [
-            past.post(b"{}"),
+            past.send({}),
             sdk.post("/chat/completions", cast_to=httpx2.Response, content=b"{}"),
         ]
         errors = await asyncio.gather(*ways, return_exceptions=True)

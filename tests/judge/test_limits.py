@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.judge.pace.limits import RateBudget, RequestLimiter
-from rag_evals.judge.pace.retry import Waits, parse_duration, retry_after_seconds
+from rag_evals.judge.pace.retry import (
+    RateBudget,
+    RequestLimiter,
+    Waits,
+    parse_duration,
+    retry_after_seconds,
+)
 
 
 class Clock:
@@ -27,7 +32,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Let sleeping take no time."""
     made = Clock()
-    monkeypatch.setattr("rag_evals.judge.pace.limits.asyncio.sleep", made.sleep)
+    monkeypatch.setattr("asyncio.sleep", made.sleep)
     monkeypatch.setattr("rag_evals.judge.pace.retry.WAITS", Waits())
     return made
 

@@ -8,8 +8,7 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.errors import JudgeUnavailableError
-from rag_evals.judge.pace.limits import RequestLimiter
-from rag_evals.judge.pace.retry import Tries, Waits, seconds_before_poll
+from rag_evals.judge.pace.retry import RequestLimiter, Tries, Waits, seconds_before_poll
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import statement

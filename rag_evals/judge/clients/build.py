@@ -250,12 +250,11 @@ def _settings(client: Any, model: str | None, options: AskOptions) -> AskSetting
             "such as TOOLS"
         )
     return AskSettings(
+        options,
         model,
         # instructor's handlers for these modes need only a model's schema and validation.
         schema_only=client.provider.value == "openai"
         and client.mode.name in ("TOOLS", "JSON_SCHEMA"),
-        reasks=options.reasks,
-        given=options.settings,
         form=_reply_form(client.provider.value, client),
     )
 

@@ -96,9 +96,8 @@ class DecisionJudge(InstructorJudge):
                 f"settings ({', '.join(options.settings)}) are given, but a decision model accepts "
                 "none"
             )
-        address = endpoint.address_name
-        settings = AskSettings(model, endpoint.model, reasks=options.reasks, address_name=address)
-        super().__init__(client, settings)
+        name = endpoint.address_name
+        super().__init__(client, AskSettings(options, model, endpoint.model, address_name=name))
         self._post = post
         self._key = None if endpoint.key == NO_KEY else endpoint.key
 
@@ -110,7 +109,7 @@ class DecisionJudge(InstructorJudge):
             )
         found: dict[str, DecisionAnswer] = {}
         faults: dict[str, str] = {}
-        exchange = Exchange(call, meter, self._client.mode.name, self._settings.reasks)
+        exchange = Exchange(call, meter, self._client.mode.name, self._settings.options.reasks)
         with exchanged(exchange, self._client, self._settings, enveloped=False):
             async with row_time(meter):
                 for part in call.in_requests():
@@ -126,7 +125,7 @@ class DecisionJudge(InstructorJudge):
     ) -> dict[str, str]:
         """Send a request's questions and re-ask those with bad answers; return remaining faults."""
         asked: Sequence[Question] = part.questions
-        for attempt in range(self._settings.reasks + 1):
+        for attempt in range(self._settings.options.reasks + 1):
             listed = [_as_sent(question) for question in asked]
             model = self._settings.model or self._settings.default_model
             reply = await self._post(model=model, input=part.state, questions=listed)
@@ -147,6 +146,7 @@ def _as_sent(question: Question) -> dict[str, Any]:
 
 def read_decisions(content: bytes) -> dict[str, Any]:
     try:
+        # Unlike pydantic's parser, it accepts half of a surrogate pair.
         found = json.loads(content)
     # Thousands of nested brackets raise RecursionError.
     except (ValueError, RecursionError):

@@ -21,7 +21,6 @@ from pydantic import ValidationError
 from rag_evals.core import (
     JudgeCall,
     JudgeReply,
-    Message,
     Meter,
     check_settings,
     fingerprint,
@@ -102,9 +101,8 @@ class CallSettings:
     """A call's settings and response format, adapted to the endpoint's restrictions.
 
     Attributes:
-        in_words: Messages for the re-ask after a reply that did not match the schema.
-        last_fault: The fault in that reply.
-        other_form: The response format of that re-ask; empty for the client's own format.
+        missed: The exchange whose reply did not match the schema, if any.
+        other_form: The response format of the next attempt; empty for the client's own format.
     """
 
     def __init__(
@@ -113,21 +111,20 @@ class CallSettings:
         self._client = client
         self._model = model
         self._own = client_settings(client)
-        self._wanted = wanted_settings(call, given, self._own)
         self._asked = {**call, **given}
-        self._ours = "temperature" not in call and "temperature" not in given
+        self._ours = "temperature" not in self._asked
         self._sent: dict[str, Any] = {}
         self._tried: list[str] = []
-        self.in_words: Sequence[Message] = ()
-        self.last_fault = ""
+        self.missed: Exchange | None = None
         self.other_form = ""
 
     def to_send(self) -> dict[str, Any]:
         check_taken(self._client, self._asked, self._model)
         provider = provider_of(self._client)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
-        # `window` only affects the prompt and is not sent.
-        settings = {name: value for name, value in self._wanted.items() if name != "window"}
+        settings = wanted_settings(self._asked, {}, self._own)
+        # It only affects the prompt.
+        settings.pop("window", None)
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
             settings.pop("temperature", None)
@@ -152,8 +149,7 @@ class CallSettings:
         lessons = _learned.setdefault(self._client, set())
         refused = isinstance(error, JudgeRejectedError | JudgeRequestError)
         if exchange.missed_schema:
-            self.in_words, self.last_fault = exchange.in_words(), exchange.last_fault
-            self.other_form = OTHER_FORMS[0]
+            self.missed, self.other_form = exchange, OTHER_FORMS[0]
             lessons.add((IN_WORDS, self._model))
             return True
         if refused and self.other_form == OTHER_FORMS[0]:
@@ -309,20 +305,21 @@ class AskSettings:
         default_model: Model for calls that do not specify one; None uses the client's default.
         strict: Send the strict form of the schema; only for hosts known to accept it.
         schema_only: See `prepared`.
-        given: Settings for all calls, which override those of each call.
         address_name: The setting that determines the address, for messages.
         repeats: Retry failed calls if the client's SDK does not.
     """
 
+    options: AskOptions
     model: str | None = None
     default_model: str | None = None
     strict: bool = False
     schema_only: bool = False
-    reasks: int = DEFAULT_REASKS
-    given: Mapping[str, Any] = field(default_factory=dict)
     address_name: str = OF_A_CLIENT
     repeats: bool = False
     form: ReplyForm = EXACT
+
+    def model_for(self, call: JudgeCall[Any]) -> str | None:
+        return self.model or call.model or self.default_model
 
 
 class InstructorJudge:
@@ -342,7 +339,7 @@ class InstructorJudge:
         client, settings = self._client, self._settings
         url = getattr(getattr(client, "client", None), "base_url", "")
         model = settings.model or settings.default_model or own_model(client)
-        wanted = wanted_settings({}, settings.given, client_settings(client))
+        wanted = wanted_settings({}, settings.options.settings, client_settings(client))
         asked = json.dumps(wanted, sort_keys=True, default=str)
         return None if model is None else f"{url}\n{model}\n{settings_of(client)} {asked}"
 
@@ -371,8 +368,8 @@ class InstructorJudge:
         return await try_again_async(partial(self._ask_once, call, meter), wait)
 
     async def _ask_once(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        asked = self._settings
-        of_call = CallSettings(self._client, model_for(call, asked), call.settings, asked.given)
+        asked, given = self._settings, self._settings.options.settings
+        of_call = CallSettings(self._client, asked.model_for(call), call.settings, given)
         while True:
             exchange = self._exchange(call, meter, of_call)
             try:
@@ -385,13 +382,13 @@ class InstructorJudge:
 
     def _exchange(self, call: JudgeCall[Any], meter: Meter, of_call: CallSettings) -> Exchange:
         client, form = self._client, self._settings.form
-        exchange = Exchange(call, meter, client.mode.name, self._settings.reasks)
+        exchange = Exchange(call, meter, client.mode.name, self._settings.options.reasks)
         if not issubclass(call.reply_model, KeyedReply):
             return exchange
         exchange.call = replace(call, reply_model=call.reply_model.for_host(form))
-        if of_call.other_form:
-            exchange.call = replace(exchange.call, messages=tuple(of_call.in_words))
-            exchange.mode, exchange.last_fault = of_call.other_form, of_call.last_fault
+        if (missed := of_call.missed) is not None:
+            exchange.call = replace(exchange.call, messages=tuple(missed.in_words()))
+            exchange.mode, exchange.last_fault = of_call.other_form, missed.last_fault
         elif not form.known:
             # For other clients, instructor cannot switch to JSON mode.
             is_openai = provider_of(client) == "openai" and exchange.mode == "JSON_SCHEMA"
@@ -439,8 +436,9 @@ def exchanged(
 
     call, meter = exchange.call, exchange.meter
     known = _windows.setdefault(client, {})
-    asked = model_for(call, settings)
-    _check_window(call, known.get(asked))
+    asked = settings.model_for(call)
+    if (window := known.get(asked)) is not None:
+        _check_window(call, window)
     key = getattr(getattr(client, "client", None), "api_key", None)
     exchange.key = key if isinstance(key, str) else None
     token = current_exchange.set(exchange)
@@ -474,18 +472,14 @@ _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
 _MOST_CHARACTERS_PER_TOKEN = 8
 
 
-def _check_window(call: JudgeCall[Any], window: int | None) -> None:
+def _check_window(call: JudgeCall[Any], window: int) -> None:
     texts = (" ".join(message["content"].split()) for message in call.messages)
-    if window and (least := sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN) > window:
+    if (least := sum(map(len, texts)) // _MOST_CHARACTERS_PER_TOKEN) > window:
         error = too_long_for(
             f"at least {least} tokens, but the window is {window}; nothing was sent"
         )
         error.window_tokens = window
         raise error
-
-
-def model_for(call: JudgeCall[Any], settings: AskSettings) -> str | None:
-    return settings.model or call.model or settings.default_model
 
 
 def _arguments(
@@ -511,7 +505,7 @@ def _arguments(
         # Copied because instructor appends re-asks.
         "messages": [dict(message) for message in call.messages],
         "max_retries": (AsyncRetrying if asynchronous else Retrying)(
-            stop=stop_after_attempt(settings.reasks + 1),
+            stop=stop_after_attempt(settings.options.reasks + 1),
             retry=retry_if_exception(
                 lambda error: isinstance(error, wrong_replies()) and exchange.may_ask_again(error)
             ),
@@ -520,7 +514,7 @@ def _arguments(
         "hooks": hooks,
         **of_call.to_send(),
     }
-    model = model_for(call, settings)
+    model = settings.model_for(call)
     if model is not None:
         arguments["model"] = model
     if of_call.other_form:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from rag_evals.core import JudgeCall, JudgeReply
+from rag_evals.judge.pace.retry import RequestLimiter
 from rag_evals.judge.pace.row_time import seconds_left
 from rag_evals.judge.wire.ask import (
     AskSettings,
     CallSettings,
     InstructorJudge,
-    model_for,
     wrong_replies,
 )
 from rag_evals.judge.wire.exchange import (
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
     from instructor import AsyncInstructor
 
-    from rag_evals.judge.pace.limits import RequestLimiter
 
 TOOLS = "TOOLS"
 CHAT_PATH = "/chat/completions"
@@ -189,7 +188,7 @@ class DirectJudge(InstructorJudge):
 
     async def _answer(self, exchange: Exchange, of_call: CallSettings) -> JudgeReply:
         call, mode = exchange.call, exchange.mode
-        model = model_for(call, self._settings)
+        model = self._settings.model_for(call)
         assert model is not None, "a judge string specifies a model"
         body = request_body(
             call, mode=mode, strict=self._settings.strict, model=model, settings=of_call.to_send()
@@ -249,7 +248,7 @@ class DirectPost:
     path: str = CHAT_PATH
     read: Callable[[bytes], Any] = read_chat
     model: str = ""
-    limiter: "RequestLimiter | None" = None
+    limiter: RequestLimiter | None = None
     connect_seconds: float = CONNECT_SECONDS
 
     def __post_init__(self) -> None:
@@ -263,10 +262,6 @@ class DirectPost:
 
     async def send(self, body: dict[str, Any]) -> Any:
         """Send a request body and parse the reply; raise `StatusError` or aiohttp's exceptions."""
-        return self.read(await self.post(packed(body, self.model)))
-
-    async def post(self, content: bytes) -> bytes:
-        """Post a request body and return the reply's body; raise the same errors as `send`."""
         session = self._session or await self._open()
         import aiohttp  # noqa: PLC0415 - loaded by now
 
@@ -274,23 +269,27 @@ class DirectPost:
         seconds = self.reply_seconds if left is None else max(self.reply_seconds, left)
         times = aiohttp.ClientTimeout(None, seconds, seconds, self.connect_seconds)
         sent = session.post(
-            self._url, data=content, allow_redirects=False, timeout=times, proxy=self._proxy
+            self._url,
+            data=packed(body, self.model),
+            allow_redirects=False,
+            timeout=times,
+            proxy=self._proxy,
         )
         try:
             async with sent as response:
                 location = response.headers.get("location")
                 refuse_redirect(str(self._url), response.status, location)
-                body = bytearray()
+                content = bytearray()
                 async for part in response.content.iter_chunked(_PART_BYTES):
-                    extend(body, part)
+                    extend(content, part)
         except aiohttp.ClientResponseError as error:
             # The reply is not HTTP, but aiohttp's error would have a status.
             raise aiohttp.ClientPayloadError(str(error)) from error
         if not 200 <= response.status < 300:
-            raise StatusError(response.status, bytes(body), response.headers)
+            raise StatusError(response.status, bytes(content), response.headers)
         if self.limiter is not None:
             self.limiter.after_response(response.status, limit_headers(response.raw_headers))
-        return bytes(body)
+        return self.read(bytes(content))
 
     async def close(self) -> None:
         if self._session is not None:

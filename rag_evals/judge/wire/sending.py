@@ -7,8 +7,8 @@ that would send the prompt to another host.
 import logging
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +29,7 @@ from rag_evals.errors import (
     RagEvalsError,
 )
 from rag_evals.judge.pace.retry import (
+    RequestLimiter,
     SdkFault,
     Tries,
     beneath_litellm,
@@ -43,8 +44,6 @@ from rag_evals.judge.wire.exchange import Exchange, address_name, current_exchan
 if TYPE_CHECKING:
     import ssl
 
-    from rag_evals.judge.pace.limits import RequestLimiter
-
 
 Send = Callable[[dict[str, Any]], Any]
 
@@ -58,7 +57,7 @@ class ClientUse:
     """
 
     seconds: float
-    limiter: "RequestLimiter | None" = None
+    limiter: RequestLimiter | None = None
     answer: "Answering | None" = None
 
     def one_try(self) -> float:
@@ -79,7 +78,7 @@ Answering = Callable[[bytes], Awaitable[Answered]]
 
 
 def repeating(
-    send: Send, limiter: "RequestLimiter | None", *, teaches: bool = False
+    send: Send, limiter: RequestLimiter | None, *, teaches: bool = False
 ) -> Callable[..., Awaitable[Any]]:
     """Return a function that sends a request with retries.
 
@@ -186,56 +185,45 @@ def _bind(http: Any) -> None:
 
 # httpx calls these hooks before it reads the reply's body.
 def _check(response: Any) -> None:
-    if (exchange := current_exchange.get()) is None:
-        return
-    try:
-        _refuse_redirect_of(response)
-        # The body may already have been read by another hook, or replayed from a batch.
-        if not response.is_stream_consumed:
-            body = bytearray()
+    if (exchange := current_exchange.get()) is not None:
+        with _policed(response, exchange) as body:
+            _refuse_redirect_of(response)
             for part in response.iter_bytes():
                 extend(body, part)
-            response._content = bytes(body)
-        _note_status(response, exchange)
-    except GradingError as fault:
         response.close()
-        _refuse(response, exchange, fault)
 
 
 async def _check_async(response: Any) -> None:
-    if (exchange := current_exchange.get()) is None:
-        return
-    try:
-        _refuse_redirect_of(response)
-        if not response.is_stream_consumed:
-            body = bytearray()
+    if (exchange := current_exchange.get()) is not None:
+        with _policed(response, exchange) as body:
+            _refuse_redirect_of(response)
             async for part in response.aiter_bytes():
                 extend(body, part)
-            response._content = bytes(body)
-        _note_status(response, exchange)
-    except GradingError as fault:
         await response.aclose()
-        _refuse(response, exchange, fault)
 
 
-def _note_status(response: Any, exchange: Exchange) -> None:
-    """Record an HTTP error, because the SDK of a user's own client may retry it silently."""
-    if response.status_code >= 400:
-        said = response.content.decode("utf-8", "replace")
-        exchange.meter.last_fault = f"HTTP {response.status_code}: {_short(said, exchange.key)}"
+@contextmanager
+def _policed(response: Any, exchange: Exchange) -> Iterator[bytearray]:
+    """Yield the body to read into, and turn a reply that is refused into an empty status 400."""
+    body = bytearray()
+    try:
+        yield body
+        response._content = bytes(body)
+        if response.status_code >= 400:
+            # The SDK of a user's own client may retry an error silently.
+            said = _short(body.decode("utf-8", "replace"), exchange.key)
+            exchange.meter.last_fault = f"HTTP {response.status_code}: {said}"
+    except GradingError as fault:
+        exchange.fault = fault
+        # SDKs retry broken connections, but not a 400.
+        response.status_code = 400
+        response.headers = type(response.headers)({"x-should-retry": "false"})
+        response._content = b""
 
 
 def _refuse_redirect_of(response: Any) -> None:
     location = response.headers.get("location")
     refuse_redirect(str(response.request.url), response.status_code, location)
-
-
-def _refuse(response: Any, exchange: Exchange, fault: GradingError) -> None:
-    exchange.fault = fault
-    # SDKs retry broken connections, but not a 400.
-    response.status_code = 400
-    response.headers = type(response.headers)({"x-should-retry": "false"})
-    response._content = b""
 
 
 def refuse_redirect(url: str, status: int, location: str | None) -> None:
