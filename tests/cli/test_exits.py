@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from rag_evals.cli.shared.exits import exit_code_of, without_debug
-from rag_evals.errors import ConfigurationError, JudgeRejectedError
+from rag_evals.errors import ConfigurationError, JudgeRejectedError, TooManyFailuresError
 from tests.conftest import Command
 
 
@@ -34,7 +34,7 @@ def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_users_mistake_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
-    """Our own errors keep exit code 2; that of an endpoint is named by its kind."""
+    """Our own errors exit with 2, named by kind if an endpoint's; too many failed rows with 3."""
 
     def mistaken() -> None:
         raise ConfigurationError("no column 'x'")
@@ -42,10 +42,14 @@ def test_a_users_mistake_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
     def rejected() -> None:
         raise JudgeRejectedError("wrong key")
 
-    assert (exit_code_of(mistaken), exit_code_of(rejected)) == (2, 2)
+    def hopeless() -> None:
+        raise TooManyFailuresError("3 of 3 rows failed")
+
+    assert [exit_code_of(one) for one in (mistaken, rejected, hopeless)] == [2, 2, 3]
     assert capsys.readouterr().err.splitlines() == [
         "Error: no column 'x'",
         "Error: JudgeRejectedError: wrong key",
+        "Error: 3 of 3 rows failed",
     ]
 
 
