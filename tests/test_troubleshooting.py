@@ -16,8 +16,9 @@ GAP = "…"
 
 @cache
 def texts() -> frozenset[str]:
-    """Return every text in the code, with a gap where a value goes."""
-    found: set[str] = set()
+    """Return every text in the code and the phrases, with a gap where a value goes."""
+    phrases = (ROOT / "rag_evals/_data/phrases/en.json").read_text(encoding="utf-8")
+    found = {re.sub(r"\{.*?\}", GAP, line) for line in phrases.splitlines()}
     for path in SOURCES:
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.JoinedStr):

@@ -36,7 +36,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Increase this when the same weights may lead to a different verdict.
-_ENGINE = 15
+_ENGINE = 16
 # Number of leading characters used to detect the script of a text.
 _SCRIPT_READ = 300
 
@@ -252,15 +252,15 @@ def require_languages(languages: Iterable[str]) -> frozenset[str | None] | None:
 
 
 def unread_words(language: str | None) -> str:
-    allowed = language if language in LANGUAGE_CODES else _ANY
+    code = language if language in LANGUAGE_CODES else _ANY
     named = f"the answer is in {LANGUAGE_NAMES.get(language or '', language)}"
     if language is None:
-        named, allowed = "the texts are too short to detect their language", "en, ru or its code"
+        named, code = "the texts are too short to detect their language", "en"
     elif language == UNKNOWN_LANGUAGE:
         named = "the language of the answer was not recognised"
     return (
-        f"{named}; the embedded judge was built for English and Russian and makes more errors in "
-        f"other languages, so its verdicts count only with languages={allowed}"
+        f"{named}, so no verdict counts unless you name the language (embedded?languages={code}); "
+        "the embedded judge was built for English and Russian and makes more errors in others"
     )
 
 

@@ -1,5 +1,7 @@
 """Steps and other letters are read as meant."""
 
+import re
+
 import pytest
 
 from rag_evals import Faithfulness
@@ -46,6 +48,23 @@ def test_an_absence_in_the_same_letters_stays_sure() -> None:
     assert not found.is_supported
     assert missing.is_supported
     assert missing.support > 0.9
+
+
+@pytest.mark.parametrize(
+    ("answer", "chunk"),
+    [
+        ("You'll get an email with a link.", "You will receive an email with a link."),
+        ("We’ll email you a link.", "We will email you a link."),
+        ("They'd opened the bridge in 1900.", "They had opened the bridge in 1900."),
+        ("Оно построено в 1900 году.", "Здание построено в 1900 году."),
+    ],
+)
+def test_contracted_verbs_and_pronouns_are_not_missed(answer: str, chunk: str) -> None:
+    """"You'll" claims nothing that "you will" does not."""
+    (verdict,) = EmbeddedVerifier().verify([answer], [chunk])
+
+    assert verdict.is_supported
+    assert not re.search("missing|не хватает", verdict.reason), verdict.reason
 
 
 @pytest.mark.parametrize(
