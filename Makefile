@@ -47,6 +47,7 @@ lint: .venv/installed
 	$(RUN) ruff check .
 	$(RUN) python -m tools.words
 	$(RUN) python -m tools.generate --check
+	$(RUN) python -m tools.house --check
 
 typecheck: .venv/installed  ## mypy on everything, pyright on how users call it
 	$(RUN) mypy

@@ -248,6 +248,8 @@ class MatrixResult(Result):
     @property
     def warnings(self) -> list[str]:
         same = ["answer and reference are the same text"] if self.is_same_text else []
+        if self.reference_claims is None and self.chunk_count is not None:
+            same = ["no reference, so the metrics that need one are left out"]
         return [*self.drift, *same, *filter(None, [self.language_warning])]
 
     def _of_claims(self, counts: Iterable[bool]) -> float | None:

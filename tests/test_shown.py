@@ -9,7 +9,7 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -81,10 +81,11 @@ def audited() -> AuditedStatement:
 
 
 def example_of(model: type[Result]) -> Result:
-    """Make a result of a class, its lists empty."""
+    """Make a result of a class, its lists empty and each label the first of its kind."""
     needed = {n: f.annotation for n, f in model.model_fields.items() if f.is_required()}
     values = {n: {"label": "yes"} if inspect.isclass(kind) else [] for n, kind in needed.items()}
-    return model.model_validate(values)
+    first = {n: get_args(kind)[0] for n, kind in needed.items() if get_origin(kind) is Literal}
+    return model.model_validate(values | first)
 
 
 @cache

@@ -12,7 +12,10 @@ from typing import IO, Any, NamedTuple, TypedDict
 
 from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNameError
 
-_OTHER_TOOLS = {"judge": "client", "metrics": "graders", "threshold": "min_support"}
+_OTHER_TOOLS = {
+    "judge": "client", "metrics": "graders", "threshold": "min_support", "dataset": "data",
+    "input": "question", "actual_output": "answer", "retrieval_context": "context",
+}  # fmt: skip
 """Keywords of similar tools, and what they are called here."""
 
 

@@ -219,7 +219,8 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
         if key in theirs.where or key in compared.replaced or ours.sequence[i].low in _ONE:
             continue
         near = _around(ours.sequence, i, _NUMBER_REACH)
-        for j in free:
+        # "It is 500 m tall." | "Built in 1889, it is 330 m tall." → 500, 330
+        for j in dict.fromkeys([*(j for j in free if others[j] == mine[i]), *free]):
             same_kind = (mine[i] == "month") == (others[j] == "month")
             if same_kind and near & _around(theirs.sequence, j, 2 * _NUMBER_REACH):
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface

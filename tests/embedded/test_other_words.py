@@ -60,7 +60,7 @@ def test_an_absence_in_the_same_letters_stays_sure() -> None:
     ],
 )
 def test_contracted_verbs_and_pronouns_are_not_missed(answer: str, chunk: str) -> None:
-    """"You'll" claims nothing that "you will" does not."""
+    """The contraction "you'll" claims nothing that "you will" does not."""
     (verdict,) = EmbeddedVerifier().verify([answer], [chunk])
 
     assert verdict.is_supported

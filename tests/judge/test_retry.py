@@ -85,6 +85,22 @@ def test_a_run_pauses_a_second_where_a_429_does_not_say() -> None:
     assert asyncio.run(pauses()) == [1.0, 7.0, 0.0]
 
 
+@pytest.mark.usefixtures("real_waits")
+def test_the_wait_before_a_retry_after_a_429_is_a_pause() -> None:
+    """It doubles like other waits, but does not count against the row's timeout."""
+
+    async def waits() -> list[tuple[float, float]]:
+        limiter = RequestLimiter(4, clock=lambda: 100.0)
+        tries = Tries(limiter)
+        return [(tries.after_request(refused()), limiter.waiting_seconds) for _ in range(4)]
+
+    sleeps, pauses = zip(*asyncio.run(waits()), strict=True)
+    assert sleeps == (0.0, 0.0, 0.0, 0.0)
+    assert all(
+        0.75 * most <= pause <= most for pause, most in zip(pauses, (0.5, 1, 2, 4), strict=True)
+    )
+
+
 def test_refusals_are_free_only_while_others_are_answered() -> None:
     """A 429 after an answer to somebody is a queue; without a new answer it counts."""
 

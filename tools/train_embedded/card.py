@@ -169,7 +169,7 @@ Each source is measured with a model that was fitted without it, the shipped cod
 for all sources. BA is balanced accuracy, AUROC the probability that a supported statement scores
 higher than an unsupported one, and ECE the calibration error over ten bins. Labels are noisy, and
 sources define "supported" differently, so compare the rows, not their mean.
-`python -m tests.benchmarks.judge_sources` adds confidence intervals over questions.
+`python -m tests.benchmarks.judge_sources DATA_DIR` adds confidence intervals over questions.
 
 {table}
 
@@ -257,7 +257,8 @@ Sources: the LLM-AggreFact leaderboard, the SummEdits paper, and the model card 
 
 Each pair, written by hand, has a context, a statement that it supports, and the same statement made
 false by a small change. No weight is fitted on the pairs, but they influenced the weight of
-contradictions. A pair counts if both verdicts are correct.
+contradictions. A pair counts if both verdicts are correct. On pairs that
+influenced nothing, the judge does worse: see [Judge quality](judge-quality.md).
 
 {pairs}
 
@@ -270,13 +271,13 @@ detected from the question and chunks if the answer is short: `und` if it is not
 all texts are too short. In any language other than English and Russian, and if it is not detected,
 a verdict has a warning and **no score counts**: the row is `not_scorable` with the reason
 `unread_language`, so it fails every gate, `assert_faithful` and `guard`. To let verdicts count,
-name the language: `--judge "embedded?languages=de,fr"` (`any` for all), `languages=["de"]` of
-`EmbeddedVerifier`, `guard` and `assert_faithful`, or the row's own `language`. If you name one, as
-in `languages=["en"]`, verdicts on texts that are too short count as well. In a cascade such answers
-go to the second judge. Words are compared as written: "Moscow" does not match "Москва". A result
-has a warning if the question or the answer is in a different script than a chunk. The table is
-based on short sentences written by hand, four samples per language. The rules were written with
-these sentences in view, so expect worse results on real answers:
+name the language: `--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of
+`EmbeddedVerifier`, `guard` and `assert_faithful`. A row's own `language` replaces the detected one.
+If you name a language, as in `languages=["en"]`, verdicts on texts that are too short count as
+well. In a cascade such answers go to the second judge. Words are compared as written: "Moscow" does
+not match "Москва". A result has a warning if the question or the answer is in a different script
+than a chunk. The table is based on short sentences written by hand, four samples per language. The
+rules were written with these sentences in view, so expect worse results on real answers:
 
 {languages}
 

@@ -30,6 +30,9 @@ _OTHER_TOOLS = {
     "--threshold": "--fail-under",
     "--output": "--out",
     "--temperature": "--set temperature=0",
+    "--llm": "--judge",
+    "--cost": "--dry-run",
+    **dict.fromkeys(("metrics", "list"), "graders"),
     **dict.fromkeys(("evaluate", "eval", "run"), "grade"),
 }
 """Options and commands of similar tools, and what they are called here."""

@@ -287,7 +287,12 @@ class Tries:
         if not self._has_another(status):
             raise error
         if asked is None:
-            return WAITS.before_try(self._number)
+            seconds = WAITS.before_try(self._number)
+            if self._gate is None or status != 429:
+                return seconds
+            # Unlike a sleep here, a pause of the run does not count toward the row's timeout.
+            self._gate.pause(seconds)
+            return 0.0
         left = None if self._seconds_left is None else self._seconds_left()
         limit, most = "row's remaining time (timeout)", left
         if self._gate is not None:
@@ -467,7 +472,7 @@ class RequestLimiter:
             self.slow_down(asked)
             return
         if status >= 500 and asked is not None:
-            self._pause_all(asked)
+            self.pause(asked)
         if status < 400:
             self.answered += 1
             self._allowed = min(self._most, self._allowed + 1 / self._allowed)
@@ -479,9 +484,9 @@ class RequestLimiter:
         if self._clock() >= self._paused_until:
             self._allowed = max(1.0, self._allowed / 2)
         # Pause even if no time is given, so that a burst of 429s is recognised.
-        self._pause_all(WAITS.pause if seconds is None else seconds)
+        self.pause(WAITS.pause if seconds is None else seconds)
 
-    def _pause_all(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         # For a longer wait, nothing pauses: the row that received the 429 fails.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
@@ -514,4 +519,4 @@ class RequestLimiter:
             if read_number(headers.get(f"x-ratelimit-remaining-{kind}", "")) == 0:
                 reset = parse_duration(headers.get(f"x-ratelimit-reset-{kind}", ""))
                 if reset is not None:
-                    self._pause_all(min(reset, self.max_wait_seconds))
+                    self.pause(min(reset, self.max_wait_seconds))
