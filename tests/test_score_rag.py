@@ -272,6 +272,26 @@ def test_graders_of_two_models_share_no_call(scripted: Start) -> None:
     assert [one.usage.calls for one in run.outcomes] == [2, 2]
 
 
+def test_repeats_of_a_row_share_no_call(scripted: Start) -> None:
+    """Each repeat is asked anew; two numbers of the same repeat are still asked once."""
+    judge = scripted(compared)
+    graders = [Rag.only(name) for name in ("claim_recall", "hallucination")]
+    run = evaluate([ROW], graders, client="openai/m", repeat=3)
+
+    assert len(judge.requests) == run.summary().usage.calls == 6
+
+
+def test_many_rows_share_their_calls_too(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest replies are forgotten, and not the one that the next grader needs."""
+    monkeypatch.setattr("rag_evals.judge.session._MOST_SHARED", 2)
+    judge = scripted(compared)
+    graders = [Rag.only(name) for name in ("claim_recall", "hallucination")]
+    rows = [{**ROW, "id": str(n), "question": f"q{n}"} for n in range(5)]
+    evaluate(rows, graders, client="openai/m", concurrency=1)
+
+    assert len(judge.requests) == 10
+
+
 def test_a_number_that_there_is_not_is_refused() -> None:
     """The message names the nearest one."""
     with pytest.raises(UnknownNameError, match="did you mean 'claim_recall'"):

@@ -249,6 +249,17 @@ def test_a_fault_that_comes_twice_ends_the_attempts(
     assert (reply.parsed.model_dump(), len(judge.requests)) == ({"number": 7}, 2)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_the_last_attempt_may_hold_is_taken(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """Four replies with another fault each: the fourth is the last, though none came twice."""
+    judge = scripted([{"number": number} for number in (1, 3, 5, 7)])
+    reply = judge_for(client_of(judge, mode), "m").ask(call(Drawn), Meter())
+
+    assert (reply.parsed.model_dump(), len(judge.requests)) == ({"number": 7}, 4)
+
+
 class Numbered(BaseModel):
     """A reply whose validator needs to know the call."""
 

@@ -1,11 +1,14 @@
 """The limiter paces calls, pauses on demand, and learns from replies."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
 from rag_evals.judge.pace.retry import (
     RateBudget,
     RequestLimiter,
@@ -13,6 +16,11 @@ from rag_evals.judge.pace.retry import (
     parse_duration,
     retry_after_seconds,
 )
+from rag_evals.judge.session import JudgePipeline
+from rag_evals.judge.wire.sending import repeating
+from rag_evals.response_models import FaithfulnessResult
+
+NOTHING = FaithfulnessResult(statements=[])
 
 
 class Clock:
@@ -64,6 +72,53 @@ def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
 
     # 100 a second; ten calls' corrections of 200 are waited off before the eleventh.
     assert clock.now == pytest.approx(20.0, abs=1.01)
+
+
+class Wordy:
+    """A judge whose replies are long."""
+
+    identity = None
+    lessons: Mapping[str, Sequence[str]] = {}
+
+    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
+        """Accept all."""
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Use 10 tokens to ask and 1,990 to reply."""
+        return JudgeReply(NOTHING, Usage(calls=1, prompt_tokens=10, completion_tokens=1990))
+
+
+def test_tokens_of_a_reply_keep_to_the_minute_in_a_run(clock: Clock) -> None:
+    """Both what was sent and what came back count, as the endpoint counts them."""
+    limiter = RequestLimiter(8, tokens_per_minute=6000, clock=clock)
+    judge = JudgePipeline(Wordy(), limiter=limiter)
+
+    async def ask_twice() -> None:
+        for _ in range(2):
+            await judge.ask(JudgeCall((), FaithfulnessResult), Meter())
+
+    asyncio.run(ask_twice())
+
+    # 100 a second: the first call's debt, and a second's worth for the guess of the next one.
+    assert clock.now == pytest.approx(20.0, abs=0.01)
+
+
+@pytest.mark.parametrize("teaches", [True, False])
+def test_a_reply_is_reported_to_the_limiter_once(teaches: bool) -> None:
+    """By whatever sends the request if that reads the headers, and else after it."""
+    limiter = RequestLimiter(8)
+
+    async def send(body: dict[str, Any]) -> dict[str, Any]:
+        if teaches:
+            limiter.after_response(200, {})
+        return body
+
+    async def send_once() -> None:
+        await repeating(send, limiter, teaches=teaches)()
+
+    asyncio.run(send_once())
+
+    assert limiter.answered == 1
 
 
 def test_a_call_larger_than_the_budget_still_goes(clock: Clock) -> None:

@@ -196,3 +196,17 @@ def test_every_stop_of_the_rows_clock_counts() -> None:
     left = asyncio.run(wait())
     assert left is not None
     assert left > 4.9
+
+
+def test_the_time_of_each_call_of_a_row_is_added() -> None:
+    """A third call has what the first two left, not what the second left."""
+
+    async def call(meter: Meter) -> None:
+        async with row_time(meter):
+            pass
+
+    meter = Meter(row_seconds=5.0)
+    meter.waited_seconds = 3.0
+    asyncio.run(call(meter))
+
+    assert 3.0 <= meter.waited_seconds < 5.0

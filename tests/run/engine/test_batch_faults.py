@@ -44,8 +44,16 @@ def foreign(lines: bytes) -> bytes:
     return lines + lines + json.dumps(other).encode() + b"\n"
 
 
+def denied(lines: bytes) -> bytes:
+    """Say of each reply afterwards that there is none, as a file of errors would."""
+    keys = [json.loads(line)["custom_id"] for line in lines.splitlines()]
+    errors = [{"custom_id": key, "response": None, "error": {"message": "x"}} for key in keys]
+    return lines + b"".join(json.dumps(error).encode() + b"\n" for error in errors)
+
+
 MENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "twice, and foreign": (BatchEnd(spoil=foreign), 6, "6 of 6 requests have a reply"),
+    "an error after each reply": (BatchEnd(spoil=denied), 6, "6 of 6 requests have a reply"),
     "odd lines": (
         BatchEnd(spoil=lambda lines: lines + b'{"custom_id": null}\n[1]\nnull\n5\n'),
         6,

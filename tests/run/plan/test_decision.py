@@ -100,6 +100,21 @@ def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
     assert decide_gate(summary, limit.low + 1e-6).verdict == "not decided"
 
 
+def test_graders_of_a_sample_share_the_error_of_a_wrong_failed() -> None:
+    """Of two graders each has 2.5 %: a gate must be above the 95 % interval, not the 90 % one."""
+    dear = [record(n, f"r{n}", float(n % 8 > 0), grader=name) for name in "ab" for n in range(40)]
+    summary = Run(dear).summary()
+    designs = {name: SampledMean(dear[:40], dear[:40], "dear", "free") for name in "ab"}
+    for name, design in designs.items():
+        summary.graders[name].design = design
+    whole, shared = (designs["a"].interval(share) for share in (0.9, 0.95))
+
+    assert whole is not None
+    assert shared is not None
+    assert decide_gate(summary, (whole.high + shared.high) / 2).verdict == "not decided"
+    assert decide_gate(summary, shared.high + 1e-6).verdict == "failed"
+
+
 def test_a_free_judge_is_read_by_its_finer_scores() -> None:
     """Where it ranks rows more finely than it scores them, the finer number is corrected."""
     free = [record(n, f"r{n}", 0.0, ranking_score=n % 4 / 4) for n in range(100)]

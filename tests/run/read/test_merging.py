@@ -65,9 +65,11 @@ def test_folders_become_one_run() -> None:
 def test_an_unfinished_part_is_said() -> None:
     """The whole is finished only when all parts are."""
     evaluate(ROWS[:2], client="embedded", out="a")
+    evaluate(ROWS[2:4], client="embedded", out="b")
     manifest = json.loads(Path("a/manifest.json").read_text())
     Path("a/manifest.json").write_text(json.dumps(manifest | {"finished": None}))
-    assert merge(["a"], "merged").notes()[0].startswith("not finished")
+    for number, parts in enumerate((["a"], ["a", "b"], ["b", "a"])):
+        assert merge(parts, f"merged-{number}").notes()[0].startswith("not finished")
 
 
 def test_parquet_of_rows_becomes_a_run() -> None:

@@ -86,10 +86,13 @@ def stopped_after(count: int, **options: Any) -> None:
 
 
 def test_a_finished_run_is_shown_again_as_it_was() -> None:
-    """Nothing is graded, and every number is what it was without the index too."""
+    """Nothing is graded, and every number and time is what it was without the index too."""
     write_rows()
-    whole = numbers(graded())
+    whole, manifest = numbers(graded()), (OUT / "manifest.json").read_text()
+    again = graded()
 
+    assert (again.graded, numbers(again)) == (0, whole)
+    assert (OUT / "manifest.json").read_text() == manifest
     assert knows()
     again = graded()
     assert (again.graded, numbers(again)) == (0, whole)
@@ -385,6 +388,8 @@ def test_an_edited_row_is_graded_again() -> None:
     assert (again.graded, again.summary().changed) == (1, 1)
     assert knows()
     assert (graded().graded, graded().summary().changed) == (0, 0)
+    # The earlier outcome of the row is still in the log, and counts no more.
+    assert graded().summary().graders["faithfulness"].total == ROWS
 
 
 def test_a_row_that_is_gone_stays_gone() -> None:
@@ -478,6 +483,27 @@ def test_a_row_that_one_grader_failed_is_not_done(scripted: Start) -> None:
     assert second.summary().graders["answer_relevance"].scored == ROWS
 
 
+def test_a_failed_row_is_graded_again_though_rows_changed_places(scripted: Start) -> None:
+    """Where it stands now, another row ended; the last row, which did not move, says nothing."""
+    broken = True
+
+    def some(request: JudgeRequest) -> Any:
+        fails = broken and "Tower 1" in str(request.body)
+        return HttpError(500) if fails else fill_by_words(request)
+
+    scripted(some)
+    write_rows(3)
+    options = {"client": "openai/m", "cache": False, "concurrency": 1}
+    graded(**options)
+    first, second, third = DATA.read_text().splitlines()
+    DATA.write_text("\n".join([second, first, third]))
+    assert graded(**options).summary().failed == 1
+    broken = False
+
+    assert graded(**options).graded == 1
+    assert {outcome.status for outcome in load_run(OUT)} == {"scored"}
+
+
 def test_failed_rows_come_first_and_their_cost_counts(scripted: Start) -> None:
     """The row to look at first failed; the run has spent its cost too."""
 
@@ -495,6 +521,25 @@ def test_failed_rows_come_first_and_their_cost_counts(scripted: Start) -> None:
     spent, (failed,) = RunIndex.read(OUT).spent(), [o for o in lowest if o.status == "failed"]
     assert spent.cost_usd == pytest.approx(sum(o.cost_usd or 0 for o in lowest))
     assert 0 < (failed.cost_usd or 0) < (spent.cost_usd or 0)
+
+
+def test_usage_is_that_of_the_outcomes_that_count(scripted: Start) -> None:
+    """A row that failed and was graded again is paid for twice, and has the usage of its score."""
+    broken = True
+
+    def reply(request: JudgeRequest) -> Any:
+        return "{" if broken and "Tower 2" in str(request.body) else fill_by_words(request)
+
+    scripted(reply)
+    write_rows(3)
+    options = {"client": "openai/gpt-4o-mini", "cache": False}
+    graded(**options)
+    broken = False
+    graded(**options)
+    run = load_run(OUT)
+
+    assert run.usage()["calls"] == sum(outcome.usage.calls for outcome in run) == 3
+    assert run.summary().usage.calls > 3
 
 
 def test_the_command_shows_the_same_rows_again() -> None:
