@@ -145,6 +145,15 @@ def test_several_people_get_an_alpha_and_a_majority() -> None:
     assert found.alpha.estimate == pytest.approx(1 - 14 / 30)
 
 
+def test_labels_of_two_people_for_a_statement_match_it_twice() -> None:
+    """One statement has both labels, and none of the two is left out."""
+    said = {"sample_id": "a", "statement": 0, "text": "It stands in Paris.", "label": 1}
+    files = [write(f"{who}.jsonl", said) for who in ("anna", "boris")]
+    measured = agreement(statements_run(TOWER), files)
+
+    assert (table(measured, "statement").units, measured.unmatched) == (1, 0)
+
+
 def test_what_is_left_out_is_counted() -> None:
     """Labels of other rows and of rows without a score are said, not dropped."""
     labels = write(

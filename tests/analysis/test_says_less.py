@@ -9,7 +9,7 @@ import pytest
 from rag_evals import compare, evaluate
 from rag_evals.run import Run, load_run
 from rag_evals.stats.paired import count_difference
-from tests.analysis.runs import scores_run
+from tests.analysis.runs import scores_run, statements_run
 from tests.conftest import Command
 
 PLACES = ("north", "south", "east", "west", "centre")
@@ -68,6 +68,17 @@ def test_a_score_that_was_bought_by_silence_is_no_better_one(runs: dict[str, Pat
     (missed,) = compared.missed()
     assert str(missed).startswith("says-less 0: faithfulness had 4.00 supported statements per row")
     assert compared.missed(margin=0.8) == compared.missed(allow_shorter=True) == []
+
+
+def test_sizes_are_those_of_rows_in_both_runs() -> None:
+    """A row that only one run has is not compared, and does not say less than nothing."""
+    two = [("It stands in Paris.", True), ("It opened in 1889.", True)]
+    first = statements_run({f"r{n}": two for n in range(4)})
+    second = statements_run({f"r{n}": two for n in range(3)})
+    for pair in ((first, second), (second, first)):
+        (grader,) = compare(*pair).graders
+        said = [(size.rows, size.baseline.estimate) for size in grader.sizes]
+        assert said == [(3, 2.0), (3, 2.0), (3, 0.0)]
 
 
 def test_more_that_is_right_is_better(runs: dict[str, Path]) -> None:

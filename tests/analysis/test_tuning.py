@@ -362,6 +362,19 @@ def test_a_threshold_at_the_lower_limit_decides_nothing_there(
     assert [one.is_sure for one in verdicts] == [True, False]
 
 
+def test_a_support_at_the_upper_limit_is_final() -> None:
+    """The limit is the support of a labelled statement, for which the promise holds as well."""
+    tuning: Tuning = tune(graded(rows(40)))
+    promise = Promise(max_error=0.1, confidence=0.95, supported_from=0.8, decided_share=0.5)
+    changed = tuning.model_copy(update={"threshold": 0.5, "promise": promise})
+    verifier = TunedVerifier(Numbered(), changed, goes_first=True)
+    claims = [Claim("It is 0.79."), Claim("It is 0.8.")]
+    verdicts = drive(verifier.flow(claims, ["chunk"]), None, Meter())
+
+    assert [one.is_supported for one in verdicts] == [True, True]
+    assert [one.is_sure for one in verdicts] == [False, True]
+
+
 def test_a_tuned_verifier_is_itself_one_stage() -> None:
     """Its name and its work stay, its fingerprint does not."""
     tuning: Tuning = tune(graded(rows()))

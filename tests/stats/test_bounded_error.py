@@ -5,7 +5,7 @@ import random
 import pytest
 
 from rag_evals.stats import SureSide, error_bound, sure_side
-from rag_evals.stats.tuned import row_likeness
+from rag_evals.stats.tuned import independent_rows, row_likeness
 
 
 @pytest.mark.parametrize(("max_error", "is_enough"), [(0.0455, False), (0.0456, True)])
@@ -61,6 +61,14 @@ def test_likeness_is_the_intraclass_correlation() -> None:
     assert row_likeness(values, ["a", "a", "b", "b"]) == pytest.approx(14 / 18)
     assert row_likeness(values, ["a", "b", "b", "a"]) == 0
     assert row_likeness(values, [None] * 4) == 0
+
+
+def test_few_rows_of_like_statements_are_worth_less_than_their_number() -> None:
+    """Four rows of two equal statements: four, times the squared ratio of Student's quantiles."""
+    found = independent_rows([0.0, 0.0, 1.0, 1.0] * 2, [*"aabbccdd"])
+
+    # scipy.stats.t.ppf(0.95, 7) is 1.894579, and with 3 degrees of freedom 2.353363.
+    assert found == pytest.approx(4 * (1.894579 / 2.353363) ** 2, abs=1e-5)
 
 
 @pytest.mark.parametrize(("alike", "rows", "least"), [(0.0, 40, 0), (0.6, 40, 0), (0.6, 120, 1)])

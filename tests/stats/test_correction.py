@@ -168,6 +168,19 @@ def test_ppi_clusters_widen_the_interval() -> None:
     assert clustered.width > 1.6 * naive.width
 
 
+def test_ppi_clusters_never_narrow_the_interval() -> None:
+    """Errors that cancel out in each of these answers need not do so in the next ones."""
+    labels = [0.3 + 0.4 * (place // 2 % 2) for place in range(60)]
+    judged = [label + (0.1 if place % 2 else -0.1) for place, label in enumerate(labels)]
+    answers = [place // 2 for place in range(60)]
+    unlabelled = [0.3, 0.7] * 500
+    alone = prediction_powered_mean(labels, judged, unlabelled)
+    clustered = prediction_powered_mean(labels, judged, unlabelled, label_clusters=answers)
+
+    assert clustered.power == alone.power > 0.9
+    assert clustered.corrected.width > alone.corrected.width
+
+
 @pytest.mark.parametrize(("count", "right"), [(30, 0.95), (30, 0.75), (100, 0.9)])
 def test_ppi_covers_in_simulation(count: int, right: float) -> None:
     """The 95 % interval holds the true rate in at least 93 % of 400 draws."""
