@@ -237,6 +237,23 @@ def test_vectors_have_to_agree_too() -> None:
     assert cache.look_up("g", [key("The tower was finished in 1889.")]) == [None]
 
 
+def test_vectors_of_another_model_are_asked_for_anew(tmp_path: Path) -> None:
+    """Both models find all texts the same, but point elsewhere: their vectors are never mixed."""
+
+    def upwards(texts: Sequence[str]) -> list[list[float]]:
+        return [[0.0, 1.0] for _ in texts]
+
+    path = tmp_path / "cache.sqlite3"
+    SemanticCache(embed=alike, path=path, equivalence=YES).store(
+        "g", {key("The tower was completed in 1889."): VERDICT}
+    )
+    for embed in (alike, upwards, alike):
+        cache = SemanticCache(embed=embed, path=path, equivalence=YES)
+        (found,) = cache.look_up("g", [key("The tower was finished in 1889.")])
+        assert found is not None
+        assert found.similarity == 1.0
+
+
 def test_another_context_is_another_group() -> None:
     """The same words over other chunks are never found."""
     cache = SemanticCache(embed=alike, equivalence=YES)

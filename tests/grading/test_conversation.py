@@ -253,6 +253,17 @@ def test_turns_before_an_answer_are_its_conversation(scripted: Start) -> None:
     assert OPENED in judge.requests[1].chunks
 
 
+def test_a_question_that_is_asked_again_has_a_turn_of_its_own() -> None:
+    """The answer belongs to the second time, and is no part of the reply to the first."""
+    asked = "How long is it?"
+    sample = Sample(turns=[("user", asked), ("assistant", "Guess!")], question=asked, answer=LONG)
+
+    assert [(one.question, one.answer) for one in sample.turns] == [
+        (asked, "Guess!"),
+        (asked, LONG),
+    ]
+
+
 def test_a_question_of_the_user_supports_nothing() -> None:
     """What a user asks is not said: the reply that repeats it has no source."""
     talk = [

@@ -44,6 +44,21 @@ def test_a_verifier_that_loses_a_verdict_fails_the_row() -> None:
         grader.grade(**EIFFEL, client="embedded")
 
 
+def test_a_sentence_that_is_left_out_does_not_claim_nothing_too(scripted: Start) -> None:
+    """The judge says twice that a sentence with a year claims nothing: it is left out, once."""
+    said = [{"sentence_id": 0, "statement": "The Eiffel Tower stands in Paris."}]
+    silent = [{"sentence_id": 1, "reason": "an aside"}]
+    judge = scripted({"statements": said, "no_claim_sentences": silent})
+    grader = TwoStepFaithfulness.with_parts(
+        extractor=StatementExtractor(), verifier=EmbeddedVerifier()
+    )
+    with pytest.warns(UserWarning, match="answer_not_covered"):
+        result = grader.grade(**EIFFEL, client="openai/m")
+
+    assert len(judge.requests) == 2
+    assert (result.left_out, result.no_claim_sentences) == ([1], [])
+
+
 def test_a_given_verifier_stays_whatever_the_judge() -> None:
     """`client="embedded"` decides nothing where another verifier was given."""
     grader = TwoStepFaithfulness.with_parts(verifier=EmbeddedVerifier(threshold=0.0))

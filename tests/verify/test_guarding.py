@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -152,6 +154,16 @@ def test_a_bound_is_said_and_what_is_behind_it_does_not_pass(
     assert LONG.startswith(streamed[-1].text, streamed[-1].start)
     if "most_sentences" in bounds:
         assert len(streamed) == decided + 1
+
+
+def test_the_time_of_all_sentences_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each eight take a second: after three times eight, two and a half seconds are over."""
+    seconds = count()
+    clock = SimpleNamespace(monotonic=lambda: float(next(seconds)))
+    monkeypatch.setattr("rag_evals.verify.guarding.time", clock)
+    guarded = guard_sync(LONG, CONTEXT, deadline_seconds=2.5)
+
+    assert (len(guarded.sentences), guarded.bound) == (25, "not decided within 2.5 s")
 
 
 def test_an_answer_within_its_bounds_is_decided_whole() -> None:
