@@ -197,7 +197,7 @@ class Found(NamedTuple):
 
 # Weight of the shared words, negative length, two texts to break ties, chunk id, sentence number.
 _Rank = tuple[float, int, str, str, int, int]
-_MOST_SENTENCES = 3
+_MOST_SENTENCES = 2
 # A sentence that shares far fewer words than the best one cannot contradict the statement.
 _LEAST_OF_CHUNK = 0.8
 _LEAST_OF_BEST = 0.6

@@ -138,6 +138,9 @@ class EarlierOutcomes:
             if not self._has_moved and self._key is not None:
                 index.trust_positions(self._key)
                 index.note(_LEFT_OUT, str(gone))
+        if self._doubted and not self._has_moved:
+            # Each doubted row was looked up, so the next start can skip it.
+            index.trust_positions(self._key)
         return gone or int(index.noted(_LEFT_OUT) or 0)
 
     def _kept_line(self, sample_id: str) -> int | None:
