@@ -227,15 +227,16 @@ is chosen on the other sources. Answers without claims get no score and are left
 
 {answers}
 
-ECE is {errors}. Among answers
-that pass, between 33 % and 95 % are supported, depending on the source; among those that fail,
-between 2 % and 58 %. A fit on other sources cannot know that share. `answer_support` is between
-0.55 and 0.8 for answers that pass, and between 0.1 and 0.4 for others. These four numbers minimise
-the mean error over all sources. If they are chosen without the measured source, the error is 0.164
-on average and 0.281 at worst. Numbers that minimise the error of the worst source, fitted on all
-sources, leave an error of 0.23 there. For the last column, `answer_support` is shifted in log odds
-until its mean equals the source's share of supported answers, which you can estimate from your own
-labels.
+ECE is {errors}. Among answers that pass, between 33 % and 95 % are supported, depending on the
+source; among those that fail, between 2 % and 58 %. A fit on other sources cannot know that share.
+`answer_support` is between 0.55 and 0.8 for answers that pass, and between 0.1 and 0.4 for others.
+These four numbers minimise the mean error over all sources. If they are chosen without the measured
+source, the error is 0.164 on average and 0.281 at worst. Numbers that minimise the error of the
+worst source, fitted on all sources, leave an error of 0.23 there. A logistic regression over an
+answer's lowest, mean and highest support and its number of statements did no better: 0.18 on
+average and 0.34 at worst without the measured source, 0.14 and 0.26 fitted on all. For the last
+column, `answer_support` is shifted in log odds until its mean equals the source's share of
+supported answers, which you can estimate from your own labels.
 
 ## Next to other judges
 
@@ -333,6 +334,8 @@ its statements hardly better than the shared fit does (LFQA 90, FActScore 88).
   250 more lines of code.
 - Twenty-two features instead of these (mean AUROC within 0.1); rules for decades ("the 1890s" for
   1894) and for prices and "free".
+- Half the weight for words that repeat the question: three more fresh cases, mean AUROC +0.1, but
+  then "The car is red" passes if only the house is red.
 - Learned word weights: a cost or a factor for each missing word, or for classes of suffixes.
 - Word positions: the best window of one or two sentences around the evidence, the order of shared
   words, word triples, weighted pairs, the share of the evidence that the statement covers, a

@@ -76,7 +76,7 @@ NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# Lessons from calls to the endpoint, by client; a user's own client outlives a run.
+# What earlier calls showed about the endpoint, by client; a user's own client outlives a run.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 

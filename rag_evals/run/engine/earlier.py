@@ -22,7 +22,7 @@ class EarlierOutcomes:
     """Outcomes from earlier starts, stored in the run folder.
 
     If the data is byte-for-byte identical, the index records which positions are done; only the
-    last rows written before a start was killed are checked again. Otherwise, each row is looked up
+    last rows written before a run was killed are checked again. Otherwise, each row is looked up
     by its fingerprint and the grader's, and `done` is 0.
     """
 

@@ -95,7 +95,8 @@ class Reader:
         if room < LEAST_WINDOW:
             raise VerifierError(
                 f"a statement of {len(claim.text)} characters leaves {max(room, 0)} of "
-                f"{self._limit} tokens for the context; split it, or use a model that reads more"
+                f"{self._limit} tokens for the context; split it, or use a model with a longer "
+                "window"
             )
         while True:
             windows = [
