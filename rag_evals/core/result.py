@@ -139,7 +139,7 @@ def _named_chunks(value: Any, place: tuple[int | str, ...]) -> Iterator[tuple[An
 
 def _not_empty(statement: str, info: ValidationInfo) -> str:
     if facts_of(info) is not None and not statement.strip():
-        raise ValueError("a statement is empty; every statement needs its text")
+        raise ValueError("a statement is empty; every statement must contain text")
     return statement
 
 

@@ -162,7 +162,7 @@ def _rows_more(
         grown = below.best_growth(1 - gate, 1 - estimate)
     if grown <= 0:
         return None
-    # The best fraction starts with an eighth of the wealth.
+    # The search for the best fraction starts at one eighth of the wealth.
     needed = -math.log(error) + math.log(len(_FRACTIONS))
     more = max(1, math.ceil((rows + 1) * needed / grown) - rows)
     return more if more <= _MOST_ROWS_TOLD else None

@@ -35,7 +35,7 @@ Weights = Sequence[float] | None
 def require_fraction(name: str, value: float) -> None:
     if not 0 < value < 1:
         raise ConfigurationError(
-            f"{name}={value!r} is not between 0 and 1; 95 % is written {name}=0.95"
+            f"{name}={value!r} is not between 0 and 1; for 95 %, pass {name}=0.95"
         )
 
 

@@ -286,7 +286,7 @@ def fill_by_words(request: JudgeRequest) -> Answer:
 
 
 def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
-    """Return a verdict on a sentence or answer; a question does not claim anything."""
+    """Return a verdict on a sentence or answer; a question makes no claim."""
     if text.rstrip().endswith("?"):
         return {"claims_nothing": "It is a question."}
     decided = _decided(text, chunks)

@@ -44,7 +44,7 @@ class GuardOptions(TypedDict, total=False):
         deadline_seconds: Processing time, above 0, after which the remaining text does not pass;
             None means no deadline. Checked after every eight sentences; time spent waiting for a
             stream does not count.
-        languages: Codes of languages besides English and Russian in which sentences may pass, such
+        languages: Codes of languages to allow in addition to English and Russian, such
             as `["de"]`; `["any"]` allows every language.
     """
 

@@ -220,10 +220,11 @@ too: it is unsupported if the sources do contain it, by the strict threshold. In
 A statement's verdict does not depend on other statements in the answer. An answer counts as
 supported if its weakest statement reaches the limit for answers ({limit} now, next to {balanced}
 for a single statement). With the higher limit, long faithful answers would fail because of one
-doubtful sentence. `answer_support` is at least 0.5 for exactly these answers. On either side of
-0.5, it ranks answers by all their statements: every additional statement lowers it, well supported
-ones only slightly, so padding cannot make an answer pass. In the table, the limit for each source
-is chosen on the other sources. Answers without claims get no score and are left out.
+doubtful sentence. `answer_support` is at least 0.5 if and only if the answer counts as supported.
+On either side of 0.5, it ranks answers by all their statements: every additional statement lowers
+it, well supported ones only slightly, so padding cannot make an answer pass. In the table, the
+limit for each source is chosen on the other sources. Answers without claims get no score and are
+left out.
 
 {answers}
 

@@ -1,4 +1,4 @@
-"""Outcomes from earlier starts of a run."""
+"""Outcomes that earlier processes stored in a run folder."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ _FLIP = bytes.maketrans(b"\0\1", b"\1\0")
 
 
 class EarlierOutcomes:
-    """Outcomes from earlier starts, stored in the run folder.
+    """Outcomes stored in the run folder before this process started.
 
     If the data is byte-for-byte identical, the index records which positions are done; only the
     last rows written before a run was killed are checked again. Otherwise, each row is looked up
@@ -57,7 +57,7 @@ class EarlierOutcomes:
         self._store.index.trust_positions(None)
 
     def find(self, outcome: Outcome) -> Outcome | None:
-        """Return the last outcome stored for the same grading by an earlier start, if any."""
+        """Return the last outcome stored for the same grading by an earlier process, if any."""
         found = None if self._store.is_new else self._store.index.find(outcome.key)
         return None if found is None else Outcome.from_record(found.record)
 

@@ -195,7 +195,7 @@ class Runner:
     session: AsyncGradingSession
     store: RunStore | None
     report: Report
-    # Whether to also yield outcomes from earlier starts.
+    # Whether to also yield outcomes stored earlier.
     yields_earlier: bool
     # Whether to keep the outcomes in memory.
     holds: bool
@@ -278,7 +278,7 @@ class Runner:
         untuned = {name for grader in self.plan.graders for name in grader.untuned}
         self._summary.untuned = sorted(untuned)
         if self.store is not None:
-            # Includes outcomes from earlier starts.
+            # Includes outcomes stored earlier.
             self._summary.answered = self.store.index.answered()
             self._summary.versions = tuple(self.store.versions)
         return Run(
@@ -536,7 +536,7 @@ def stream(
 
     Outcomes arrive in any order; `index` is the row's position. They are not kept in memory, and a
     slow consumer slows down grading. Grading starts with the first `next` and stops when you leave
-    the loop. With `out`, outcomes from earlier starts are also yielded. Progress is shown only if
+    the loop. With `out`, outcomes stored earlier are also yielded. Progress is shown only if
     `progress` is true.
     """
     return _in_a_thread(_outcomes(_planned("stream", data, graders, client, out, options)))

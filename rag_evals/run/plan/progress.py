@@ -20,12 +20,12 @@ class Progress:
     """Progress of a run.
 
     Attributes:
-        done: Number of finished gradings, including those from earlier starts.
+        done: Number of finished gradings, including those stored earlier.
         total: Total number of gradings; None if the length of the data is unknown.
         failed: Number of failed gradings.
         seconds: Seconds since the run was started or resumed.
         graded: Number of gradings finished in that time.
-        tokens: Number of tokens sent and received, including earlier starts.
+        tokens: Number of tokens sent and received, including earlier processes.
         cost_usd: List price of the tokens; None if unknown.
         waiting_seconds: Seconds until the endpoint accepts requests again.
     """

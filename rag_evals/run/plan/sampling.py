@@ -40,7 +40,7 @@ Admission = Literal["begin", "wait", "stop"]
 class RunPolicy:
     """Decides which rows of a run are graded; by default, every row.
 
-    `summary` contains the run's totals so far, including earlier starts.
+    `summary` contains the run's totals so far, including earlier processes.
     """
 
     summary: Summary
@@ -48,13 +48,13 @@ class RunPolicy:
     def admits(self, position: int, *, resumed: bool) -> Admission:
         """Decide whether to start a row; called again after `"wait"`.
 
-        A `resumed` row has outcomes from an earlier start, so it must be started.
+        A `resumed` row has outcomes from an earlier process, so it must be started.
         """
         del position, resumed
         return "begin"
 
     def ended(self, outcome: Outcome) -> None:
-        """Count an outcome from this or an earlier start; outcomes arrive in any order."""
+        """Count an outcome from this or an earlier process; outcomes arrive in any order."""
         del outcome
 
     def finish(self) -> Mapping[str, Any]:
@@ -126,7 +126,7 @@ class EarlyStop(RunPolicy):
         self._counted = dict.fromkeys(graders, 0)
 
     def admits(self, position: int, *, resumed: bool) -> Admission:
-        # Rows in flight when an earlier start stopped are also part of the draw.
+        # Rows in flight when an earlier process stopped are also part of the draw.
         if resumed:
             return "begin"
         verdicts: set[GateVerdict] = {watch.verdict for watch in self._watches.values()}

@@ -105,7 +105,7 @@ def _files_of(part: Path) -> list[Path]:
     if not part.is_dir() or (part / MANIFEST).exists():
         return [part]
     if runs := sorted(str(found.parent) for found in part.rglob(MANIFEST)):
-        raise DataError(f"{str(part)!r} contains run folders; name each of them: {', '.join(runs)}")
+        raise DataError(f"{str(part)!r} contains run folders; list each of them: {', '.join(runs)}")
     if (part / RESULTS).exists():
         raise DataError(f"{str(part)!r} is a run folder without its {MANIFEST}")
     # Spark and Ray write marker files such as _SUCCESS.

@@ -67,11 +67,11 @@ class ScoreNumbers(ABC):
         return self._numbers().scored
 
     def mean(self) -> float | None:
-        """Return the mean score; None without a score."""
+        """Return the mean score; None if there is none."""
         return self._numbers().mean()
 
     def median(self) -> float | None:
-        """Return the median score; None without a score."""
+        """Return the median score; None if there is none."""
         return self._numbers().spread()["median"]
 
     def std(self) -> float | None:
@@ -79,15 +79,15 @@ class ScoreNumbers(ABC):
         return self._numbers().spread()["std"]
 
     def min(self) -> float | None:
-        """Return the lowest score; None without a score."""
+        """Return the lowest score; None if there is none."""
         return self._numbers().spread()["min"]
 
     def max(self) -> float | None:
-        """Return the highest score; None without a score."""
+        """Return the highest score; None if there is none."""
         return self._numbers().spread()["max"]
 
     def interval(self, confidence: float = 0.95) -> Interval | None:
-        """Return the mean with its interval; None without a score.
+        """Return the mean with its interval; None if there is none.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a

@@ -58,7 +58,7 @@ class Design(Protocol):
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Estimate the mean over all rows of the data, with its interval; None without a score."""
+        """Estimate the mean over all rows of the data, with its interval; None if there is none."""
 
     def words(self, say: Phrases) -> str:
         """Describe in one line which rows the statistics are based on."""
@@ -98,7 +98,7 @@ class RepeatNumbers:
 
     @property
     def majority_mean(self) -> float | None:
-        """Mean of the most frequent score of each row; None without a score."""
+        """Mean of the most frequent score of each row; None if there is none."""
         return self.majorities / self.rows if self.rows else None
 
     def numbers(self) -> dict[str, float | int | None] | None:
@@ -356,7 +356,7 @@ class GraderSummary:
         return values
 
     def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score, 0 to 1; None without a score; `count_as` is as for `values`."""
+        """Return the mean score, 0 to 1; None if there is none; `count_as` is as for `values`."""
         if self.design is not None:
             interval = self.design.interval(count_as=count_as)
             return None if interval is None else interval.estimate
@@ -371,7 +371,7 @@ class GraderSummary:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean score with its interval; None without a score.
+        """Return the mean score with its interval; None if there is none.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a

@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[Any, Any, str]] = {
     "nothing": ([None], "out", "None is not a path"),
     "no folder": (["run"], "", "'' is not a path"),
     "a number to write": (["run"], 5, "5 is not a path"),
-    "runs in a folder": (["."], "../out", "'.' contains run folders; name each of them: bare, run"),
+    "runs in a folder": (["."], "../out", "'.' contains run folders; list each of them: bare, run"),
     "without a manifest": (["bare"], "out", "'bare' is a run folder without its manifest.json"),
     "broken JSON": (["broken.jsonl"], "out", "'broken.jsonl', line 1: result is not JSON: "),
     "no rows": (["empty.parquet"], "out", "'empty.parquet' has no rows"),
