@@ -42,6 +42,12 @@ class IndexedRecord(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._whole)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, IndexedRecord):
+            return dict(self) == other
+        # The log is read only if the fields in the index are equal.
+        return self._line.record == other._line.record and self._whole == other._whole
+
     def __repr__(self) -> str:
         return repr(dict(self._whole))
 
