@@ -22,7 +22,7 @@ def parts() -> tuple[str, str, str]:
 def rendered() -> str:
     """Write what was found as a table: one line a case, one column a provider."""
     names = [asked.name for asked in ASKED]
-    lines = [["", *names], ["---"] * (len(names) + 1)]
+    lines = [["case", *names], ["---"] * (len(names) + 1)]
     lines.append(["judge", *(f"`{asked.judge}`" for asked in ASKED)])
     lines.append(["library", *(f"`{asked.sdk}`" for asked in ASKED)])
     lines += [
@@ -46,7 +46,8 @@ def test_the_table_says_what_was_found() -> None:
 def test_the_table_names_every_provider_and_every_case() -> None:
     """A provider or a case that is new stands in the table; this needs no SDK."""
     head, *lines = parts()[1].splitlines()
-    assert head.strip("| ").split(" | ") == [asked.name for asked in ASKED], COMMAND
+    names = [asked.name for asked in ASKED]
+    assert head.strip("| ").split(" | ") == ["case", *names], COMMAND
     assert [line.split(" | ")[0].strip("| ") for line in lines[3:]] == [
         case.name for case in CASES
     ], COMMAND
