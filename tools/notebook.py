@@ -77,6 +77,8 @@ def _shown(output: Any) -> str:
     data = output.get("data", {})
     if "text/html" in data:
         html = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.S)
+        # A head without text names nothing: the corner above the rows' numbers is a plain cell.
+        html = html.replace("<th></th>", "<td></td>")
         # A blank line would end the block of HTML in a page of Markdown.
         html = re.sub(r"<pre.*?</pre>", lambda pre: pre[0].replace("\n", "&#10;"), html, flags=re.S)
         return '<div class="notebook-output">\n' + re.sub(r"\n\s*", "", html) + "\n</div>"
