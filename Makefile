@@ -3,6 +3,9 @@ PYTHON ?= python3
 # Number of test processes. Tests spend half of their time waiting for endpoints, so there are more
 # processes than cores.
 WORKERS ?= 4
+# Each process gets neighbouring tests, which share fixtures and large imports; one that has finished
+# takes over tests of another.
+PARALLEL := -n $(WORKERS) --dist worksteal
 # Use the machine's certificates, as pip does, because company networks have their own.
 export UV_SYSTEM_CERTS ?= 1
 # Tests start many processes; without compiled files, each would compile the package again.
@@ -18,16 +21,16 @@ demo: .venv/installed  ## Grade the shipped rows: no key, no network, no model f
 	@$(RUN) rag-evals demo
 
 test: .venv/installed  ## All tests but the slow ones
-	$(RUN) pytest -n $(WORKERS) -m "not slow"
+	$(RUN) pytest $(PARALLEL) -m "not slow"
 
 coverage: .venv/installed  ## The same tests with branch coverage; takes two and a half times as long
 	$(RUN) coverage erase
-	$(RUN) coverage run -m pytest -n $(WORKERS) -m "not slow"
+	$(RUN) coverage run -m pytest $(PARALLEL) -m "not slow"
 	$(RUN) coverage combine -q
 	$(RUN) coverage report
 
 test-slow: .venv/installed  ## Kills, hangs and large inputs
-	$(RUN) pytest -n $(WORKERS) -m slow
+	$(RUN) pytest $(PARALLEL) -m slow
 
 test-real: .venv-real/installed  ## Judge with a small real model on a real server
 	.venv-real/bin/python -m pytest tests/real

@@ -5,6 +5,7 @@ import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 from typing import Any, Literal
 from zlib import crc32
 
@@ -16,15 +17,16 @@ from rag_evals.catalog import GRADERS, RUBRICS
 from rag_evals.core.finding import Finding, Quote, findings_of
 from rag_evals.core.wording import phrases
 from rag_evals.errors import ConfigurationError
+from rag_evals.judge.clients.build import close_shared_loop
 from rag_evals.report import report_html
 from rag_evals.report.tables import report_markdown
 from rag_evals.report.terminal import show_run
 from rag_evals.run import Run
 from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedStatement
 from rag_evals.score_relevance import AspectEvaluation
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing import JudgeRequest, Script
 from tests.report.page_rows import rows_of
-from tests.scripted import fill_by_words
+from tests.scripted import ScriptedJudge, fill_by_words
 
 ROW = {
     "id": "eiffel",
@@ -75,13 +77,27 @@ def every_grader() -> dict[str, tuple[Grader[Any], str]]:
 CASES = every_grader()
 
 
-@pytest.fixture(params=CASES, ids=list(CASES))
-def graded(request: pytest.FixtureRequest, scripted: Callable[[Script], ScriptedJudge]) -> Run:
+@pytest.fixture(scope="module", params=CASES, ids=list(CASES))
+def graded_once(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Run, Path]:
     """Grade an English and a Russian row with one grader, and keep the run."""
-    scripted(None)
     grader, judge = CASES[request.param]
-    run = evaluate([ROW, RUSSIAN], [grader], judge, out="kept", progress=False)
+    folder = tmp_path_factory.mktemp("kept")
+    with ScriptedJudge() as scripted, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", scripted.base_url)
+        patch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+        run = evaluate([ROW, RUSSIAN], [grader], judge, out=folder, progress=False)
+        close_shared_loop()
     assert [outcome.status for outcome in run.outcomes] == ["scored", "scored"]
+    return run, folder
+
+
+@pytest.fixture
+def graded(graded_once: tuple[Run, Path]) -> Run:
+    """Return the run, whose folder is `kept`."""
+    run, folder = graded_once
+    copytree(folder, "kept")
     return run
 
 

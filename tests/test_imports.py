@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources import PACKAGE, ROOT, SOURCES, tree_of
+from tests.sources import PACKAGE, ROOT, SOURCES, nodes_of
 
 KNOWN_CYCLES: list[set[str]] = []
 """Cycles that are still to be undone."""
@@ -48,7 +48,7 @@ def imports_of() -> Mapping[str, set[str]]:
 
 def imported_names(file: Path) -> Iterator[tuple[str, str]]:
     """Yield pairs of a module and the name that is imported from it, wherever they stand."""
-    for node in ast.walk(tree_of(file)):
+    for node in nodes_of(file):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):

@@ -4,7 +4,7 @@ import ast
 import re
 from collections import defaultdict
 
-from tests.sources import PACKAGE, SOURCES, tree_of
+from tests.sources import PACKAGE, SOURCES, nodes_of
 
 _OF_A_TYPE = re.compile(r"_?[A-Z][a-z]\w*")
 
@@ -22,7 +22,7 @@ def test_no_two_types_share_a_name() -> None:
     """A name of a class or of a type stands for one thing in every room, private ones included."""
     places = defaultdict(list)
     for path in SOURCES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             for name in names_of_types(node):
                 places[name].append((path.relative_to(PACKAGE).as_posix(), type(node)))
     # A type may have two values in one file: one for checkers, one for the program.

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.sources import ROOT, SOURCES, tree_of
+from tests.sources import ROOT, SOURCES, nodes_of
 
 PAGE = ROOT / "docs" / "troubleshooting.md"
 QUOTED = re.findall(r"^\| `(.+?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
@@ -20,7 +20,7 @@ def texts() -> frozenset[str]:
     phrases = (ROOT / "rag_evals/_data/phrases/en.json").read_text(encoding="utf-8")
     found = {re.sub(r"\{.*?\}", GAP, line) for line in phrases.splitlines()}
     for path in SOURCES:
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.JoinedStr):
                 found.add("".join(_part(one) for one in node.values))
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -47,7 +47,7 @@ def test_every_failure_of_an_endpoint_is_on_the_page() -> None:
     path = ROOT / "rag_evals" / "judge" / "wire" / "exchange.py"
     quoted = [re.compile(".*".join(map(re.escape, one.split(GAP))), re.DOTALL) for one in QUOTED]
     missing = []
-    for call in ast.walk(tree_of(path)):
+    for call in nodes_of(path):
         if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith("Error"):
             continue
         text = call.args[0] if call.args else None

@@ -10,6 +10,7 @@ import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from typing import Any, ClassVar, Self
@@ -363,8 +364,14 @@ def _best(text: str, others: Sequence[str]) -> tuple[float, int]:
 
 
 def _share(text: str, other: str) -> float:
-    words = set(re.findall(r"\w+", text.lower()))
-    return len(words & set(re.findall(r"\w+", other.lower()))) / len(words or "-")
+    words = _words(text)
+    return len(words & _words(other)) / len(words or "-")
+
+
+@lru_cache(maxsize=4096)
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a text, which is compared with many others."""
+    return frozenset(re.findall(r"\w+", text.lower()))
 
 
 def _fill(node: Mapping[str, Any], root: Mapping[str, Any]) -> Any:

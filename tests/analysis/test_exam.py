@@ -82,10 +82,11 @@ def test_a_skill_that_a_judge_lacks_is_named(
 def test_the_command_prints_a_table_and_fails_a_build(command: Command, scripted: Start) -> None:
     """The failed answers, a line a skill, what it cost; --fail-under exits with 1."""
     scripted(knows_all_but("hedge"))
-    asked = ("judge", "exam", "--judge", "openai/gpt-4o-mini", "--quiet")
+    asked = ("judge", "exam", "--judge", "openai/gpt-4o-mini", "--quiet", "-o", "runs/exam")
 
-    assert command(*asked, "--fail-under", "0.93").code == 0
     ended = command(*asked, "--fail-under", "0.94")
+    # The same run, read again.
+    assert command(*asked, "--fail-under", "0.93").code == 0
     lines = ended.out.splitlines()
     assert ended.code == 1
     assert "  unsupported, 1.00: as scripted" in lines

@@ -183,6 +183,7 @@ def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) 
     assert not judge.requests
 
 
+@pytest.mark.slow
 def test_a_planted_rule_is_proved_and_random_labels_are_not() -> None:
     """Of 20 draws with 50 labels nearly all are proved; of 40 with random labels nearly none."""
     found = sum(gain(seed).low > 0 for seed in range(20))

@@ -4,6 +4,7 @@ import asyncio
 import random
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,15 @@ def graded(data: list[dict[str, Any]], verifier: Verifier | None = None, **more:
     return evaluate(data, grader, **more)
 
 
+@cache
+def tuned(count: int = 120) -> Tuning:
+    """Tune by so many rows, once for all tests that need a tuning of them."""
+    return tune(graded(rows(count)))
+
+
 def test_labels_calibrate_and_move_the_threshold() -> None:
     """Too low supports are right on left-out rows, and more verdicts agree with people."""
-    tuning = tune(graded(rows()))
+    tuning = tuned()
     before, after = tuning.agreement_before, tuning.agreement_after
 
     assert (tuning.stage, tuning.labels, tuning.rows, tuning.level) == (
@@ -101,7 +108,7 @@ def test_labels_calibrate_and_move_the_threshold() -> None:
 
 def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> None:
     """Supports are those of the map, verdicts those of the threshold, and the file says it all."""
-    tuning = tune(graded(rows()))
+    tuning = tuned()
     tuning.write(tmp_path / "judge.json")
     again = graded(rows(seed=1), tuned=tmp_path / "judge.json", out=tmp_path / "run")
     findings = [one for outcome in again for one in outcome.findings]
@@ -118,7 +125,7 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
 
 def test_confidence_tells_wrong_verdicts_from_right_ones(tmp_path: Path) -> None:
     """The least sure tenth is wrong more often, and a tuned run exports how sure verdicts are."""
-    tuning = tune(graded(rows()))
+    tuning = tuned()
     found = tuning.confidence
     again = graded(rows(seed=1), tuned=tuning, out=tmp_path / "run")
     exported = list(load_run(tmp_path / "run").rows("long"))
@@ -171,7 +178,7 @@ def in_a_session(row: dict[str, Any], **more: Any) -> Outcome:
 @pytest.mark.parametrize("door", [in_a_stream, in_an_astream, in_a_session])
 def test_every_door_takes_a_tuned_file(door: Callable[..., Outcome], tmp_path: Path) -> None:
     """The supports are those of the map, as in a run of `evaluate`."""
-    tuning = tune(graded(rows()))
+    tuning = tuned()
     tuning.write(tmp_path / "judge.json")
     grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=Numbered())
     found = door(rows(1, seed=1)[0], graders=grader, tuned=tmp_path / "judge.json")
@@ -190,13 +197,13 @@ def test_every_door_takes_a_tuned_file(door: Callable[..., Outcome], tmp_path: P
 def test_a_stale_or_foreign_file_is_refused(changed: Numbered, message: str) -> None:
     """Before anything is graded."""
     with pytest.raises(ConfigurationError, match=message):
-        graded(rows(2), changed, tuned=tune(graded(rows())))
+        graded(rows(2), changed, tuned=tuned())
 
 
 def test_statements_found_in_another_way_are_foreign(scripted: Start) -> None:
     """A judge that extracts makes other statements than sentences are."""
     scripted(None)
-    tuning = tune(graded(rows()))
+    tuning = tuned()
     extracting = TwoStepFaithfulness.with_parts(verifier=Numbered())
 
     with pytest.raises(ConfigurationError, match="extracted differently"):
@@ -249,7 +256,7 @@ def test_a_cascade_keeps_its_promise_and_says_it() -> None:
 
 def test_a_first_that_keeps_no_promise_is_refused() -> None:
     """Few labels, or an error that is never low: the first judge decides nothing."""
-    tuning = tune(graded(rows(40)))
+    tuning = tuned(40)
 
     assert "decides nothing" in str(tuning)
     with pytest.raises(ConfigurationError, match="the numbered judge decides nothing here"):
@@ -315,7 +322,7 @@ def _not_three(row: dict[str, Any]) -> int:
             WeakJudgeError,
             "support is not higher for statements",
         ),
-        (lambda: graded(rows(), Numbered(), tuned=tune(graded(rows()))),
+        (lambda: graded(rows(), Numbered(), tuned=tuned()),
          ConfigurationError, "'numbered' was already tuned"),
     ],
 )  # fmt: skip
@@ -345,7 +352,7 @@ def test_a_threshold_at_the_lower_limit_decides_nothing_there(
     threshold: float, high: float | None, decided: list[bool]
 ) -> None:
     """Up to the limit it is "not supported", surely: the limit itself is no verdict of yes."""
-    tuning: Tuning = tune(graded(rows(40)))
+    tuning: Tuning = tuned(40)
     promise = Promise(
         max_error=0.1,
         confidence=0.95,
@@ -377,12 +384,12 @@ def test_a_support_at_the_upper_limit_is_final() -> None:
 
 def test_a_tuned_verifier_is_itself_one_stage() -> None:
     """Its name and its work stay, its fingerprint does not."""
-    tuning: Tuning = tune(graded(rows()))
-    tuned = TunedVerifier(Numbered(), tuning)
+    tuning: Tuning = tuned()
+    stage = TunedVerifier(Numbered(), tuning)
 
-    assert tuned.name == "numbered"
-    assert tuned.fingerprint() != Numbered().fingerprint()
-    assert tuned.traits.threshold == tuning.threshold_shown
+    assert stage.name == "numbered"
+    assert stage.fingerprint() != Numbered().fingerprint()
+    assert stage.traits.threshold == tuning.threshold_shown
 
 
 def test_a_decision_model_is_tuned_as_any_other(scripted: Start, tmp_path: Path) -> None:

@@ -3,13 +3,17 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from rag_evals import ContextEvaluation, FaithfulnessResult, evaluate
-from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.cli.main import app
+from rag_evals.testing import HttpError, JudgeRequest, Script
 from tests.conftest import Command, statement
+from tests.scripted import ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -177,31 +181,35 @@ def test_a_run_and_itself_have_no_interval(command: Command, dead_run: None) -> 
     assert "  difference      +0.000: both are the same outcomes" in ended.out
 
 
-def two_prompts(command: Command, scripted: Start) -> None:
+@pytest.fixture(scope="module")
+def two_prompts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Grade 8 rows with a strict prompt and with a mild one: in one run, and in two."""
 
     def answer(request: JudgeRequest) -> dict[str, Any]:
         mild = request.messages[0]["content"].startswith("Be mild.")
         return {"statements": [statement(supported=mild, ids=(0,) * mild)]}
 
-    scripted(answer)
-    data = write_rows("d.jsonl", rows=8)
+    folder = tmp_path_factory.mktemp("prompts")
+    data = write_rows(str(folder / "d.jsonl"), rows=8)
+    graders = []
     for name in ("strict", "mild"):
-        Path(f"{name}.jinja").write_text(
-            f"---\nname: {name}\nresponse_model: faithfulness\n---\nBe {name}.\n"
-        )
-        prompt = ("--prompt", f"{name}.jinja", "--out", name)
-        assert command("grade", data, "--judge", "openai/m", "--quiet", *prompt).code == 0
-    graders = [
-        ContextEvaluation(prompt=Path(f"{name}.jinja"), response_model=FaithfulnessResult)
-        for name in ("strict", "mild")
-    ]
-    evaluate(data, graders=graders, client="openai/m", out="both")
+        prompt = folder / f"{name}.jinja"
+        prompt.write_text(f"---\nname: {name}\nresponse_model: faithfulness\n---\nBe {name}.\n")
+        graders.append(ContextEvaluation(prompt=prompt, response_model=FaithfulnessResult))
+    with ScriptedJudge(answer) as judge, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", judge.base_url)
+        patch.setenv("OPENAI_API_KEY", "sk-test-SECRET")
+        for name in ("strict", "mild"):
+            own = ("--prompt", str(folder / f"{name}.jinja"), "--out", str(folder / name))
+            ended = CliRunner().invoke(app, ("grade", data, "--judge", "openai/m", "--quiet", *own))
+            assert ended.exit_code == 0, ended.output
+        evaluate(data, graders, "openai/m", out=folder / "both", progress=False)
+    return folder
 
 
-def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
+def test_two_prompts_are_compared(command: Command, two_prompts: Path) -> None:
     """By --pair, within one run and across two; the error says how."""
-    two_prompts(command, scripted)
+    copytree(two_prompts, ".", dirs_exist_ok=True)
     ended = command("compare", "both", "--pair", "strict=mild")
 
     assert ended.code == 0
@@ -235,10 +243,10 @@ def test_two_prompts_are_compared(command: Command, scripted: Start) -> None:
     ],
 )
 def test_pairs_that_cannot_be_are_refused(
-    command: Command, scripted: Start, arguments: tuple[str, ...], said: str
+    command: Command, two_prompts: Path, arguments: tuple[str, ...], said: str
 ) -> None:
     """One line and exit code 2."""
-    two_prompts(command, scripted)
+    copytree(two_prompts, ".", dirs_exist_ok=True)
     ended = command("compare", *arguments)
 
     assert ended.code == 2

@@ -8,19 +8,27 @@ import json
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import datasets
-import openpyxl
-import pandas
-import polars
-import pyarrow
-import pyarrow.dataset
-import pyarrow.feather
-import pyarrow.parquet
 import zstandard
 from pydantic import BaseModel
+
+from tests.late import Late
+
+if TYPE_CHECKING:
+    import datasets
+    import openpyxl
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.dataset
+    import pyarrow.feather
+    import pyarrow.parquet
+else:
+    datasets, openpyxl = Late("datasets"), Late("openpyxl")
+    pandas, polars = Late("pandas"), Late("polars")
+    pyarrow = Late("pyarrow", "dataset", "feather", "parquet")
 
 ROWS: list[dict[str, Any]] = [
     {"question": "Где?", "answer": "Башня стоит в Париже.", "context": ["Башня стоит в Париже."]},
@@ -66,14 +74,14 @@ Named = namedtuple("Named", ["question", "answer", "context"])
 class Capsule:
     """A table of a library that nobody here knows: it speaks Arrow's C stream."""
 
-    def __init__(self, table: pyarrow.Table) -> None:
+    def __init__(self, table: "pyarrow.Table") -> None:
         self._table = table
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
-def arrow() -> pyarrow.Table:
+def arrow() -> "pyarrow.Table":
     """Make an Arrow table of the rows."""
     return pyarrow.Table.from_pylist(ROWS)
 
@@ -104,7 +112,7 @@ def lines(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def parquet(name: str, table: pyarrow.Table) -> None:
+def parquet(name: str, table: "pyarrow.Table") -> None:
     """Write a Parquet file."""
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     pyarrow.parquet.write_table(table, name)

@@ -3,6 +3,8 @@
 import random
 import sys
 
+import pytest
+
 from rag_evals.dataset.source import Places
 
 
@@ -15,6 +17,7 @@ def test_does_what_a_dict_does() -> None:
         assert places.first(key, place) == known.setdefault(key, place)
 
 
+@pytest.mark.slow
 def test_takes_little_room_and_tells_all_keys_apart() -> None:
     """300,000 keys take less than half of what a dict of them takes."""
     places = Places()

@@ -8,14 +8,8 @@ import tracemalloc
 from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import datasets
-import openpyxl
-import pandas
-import polars
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from rag_evals import evaluate, load_run
@@ -24,6 +18,19 @@ from rag_evals.dataset.readers import locate
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from rag_evals.run import Progress
 from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
+from tests.late import Late
+
+if TYPE_CHECKING:
+    import datasets
+    import openpyxl
+    import pandas
+    import polars
+    import pyarrow
+    import pyarrow.parquet
+else:
+    datasets, openpyxl = Late("datasets"), Late("openpyxl")
+    pandas, polars = Late("pandas"), Late("polars")
+    pyarrow = Late("pyarrow", "parquet")
 
 SCORES = [1.0, 0.5, 0.0]
 
@@ -333,10 +340,10 @@ FORMS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 SOURCES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "list": lambda rows: rows,
-    "pandas": pandas.DataFrame,
-    "polars": polars.DataFrame,
-    "arrow": pyarrow.Table.from_pylist,
-    "Hugging Face": datasets.Dataset.from_list,
+    "pandas": lambda rows: pandas.DataFrame(rows),
+    "polars": lambda rows: polars.DataFrame(rows),
+    "arrow": lambda rows: pyarrow.Table.from_pylist(rows),
+    "Hugging Face": lambda rows: datasets.Dataset.from_list(rows),
     "jsonl": lambda rows: written("f.jsonl", lines(rows)),
     "csv": lambda rows: written("f.csv", delimited(rows)),
     "xlsx": lambda rows: excel("f.xlsx", rows),

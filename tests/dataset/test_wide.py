@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from rag_evals.dataset import ColumnMap, FileData, read_rows
+from tests.late import Late
 from tests.work import work_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = Late("pyarrow", "parquet")
 
 
 def one_wide_line(length: int) -> Path:

@@ -27,7 +27,8 @@ from rag_evals.testing import (
     ScriptedJudge,
     Stall,
 )
-from tests.conftest import EIFFEL, MODES, ONE_SUPPORTED, statement
+from tests.conftest import EIFFEL, ONE_SUPPORTED, statement
+from tests.judge.modes import MODES
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]

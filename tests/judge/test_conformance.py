@@ -23,7 +23,8 @@ from rag_evals.response_models import ChecklistResult
 from rag_evals.score_ranks import RetrievalRanks
 from rag_evals.testing import JudgeRequest
 from rag_evals.testing.scripted import fill_by_words
-from tests.conftest import MODES
+from tests.judge.modes import MODES
+from tests.slow import some_slow
 
 SAMPLE = Sample(
     question='Где башня? \u2028 "quoted" <b> \U0001f5fc',
@@ -220,7 +221,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", some_slow(list(CALLS), 3))
 def test_it_sends_the_bytes_that_instructor_sends(name: str, mode: Any) -> None:
     """Bodies, re-asks, usage and the end are equal, whatever comes to each of three attempts."""
     call, good = CALLS[name]

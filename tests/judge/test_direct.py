@@ -145,26 +145,32 @@ def _judge(answer: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("place", "ends"),
+    ("place", "reply", "connect", "ends"),
     [
-        (_judge(Stall(60)), "no reply within the timeout, after all retries"),
-        (_judge(Reset()), "the connection was lost, after all retries"),
-        (_busy(), "no connection to the endpoint: Connection timeout to host"),
-        (nullcontext("http://127.0.0.1:9/v1"), "no connection to the endpoint: Cannot connect"),
+        (_judge(Stall(60)), 0.1, 10, "no reply within the timeout, after all retries"),
+        (_judge(Reset()), 10, 10, "the connection was lost, after all retries"),
+        (_busy(), 10, 0.1, "no connection to the endpoint: Connection timeout to host"),
+        (
+            nullcontext("http://127.0.0.1:9/v1"),
+            *(10, 10),
+            "no connection to the endpoint: Cannot connect",
+        ),
     ],
     ids=["silent", "reset", "busy", "nobody"],
 )
-def test_time_outs_are_those_of_the_sdk(place: Any, ends: str) -> None:
+def test_time_outs_are_those_of_the_sdk(
+    place: Any, reply: float, connect: float, ends: str
+) -> None:
     """Of connecting and of a reply: both ways end alike, in time."""
 
     async def said(url: str) -> list[str]:
-        timeout = openai.Timeout(0.1, connect=0.1)
+        timeout = openai.Timeout(reply, connect=connect)
         http: Any = openai.DefaultAioHttpClient(timeout=timeout)
         sdk = openai.AsyncOpenAI(
             base_url=url, api_key="k", max_retries=0, timeout=timeout, http_client=http
         )
         writes = sdk.with_options(http_client=unsent())
-        past = DirectPost(writes, reply_seconds=0.1, connect_seconds=0.1)
+        past = DirectPost(writes, reply_seconds=reply, connect_seconds=connect)
         ways = [
             past.send({}),
             sdk.post("/chat/completions", cast_to=httpx2.Response, content=b"{}"),

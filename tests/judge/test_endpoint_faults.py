@@ -77,7 +77,7 @@ def test_the_table_is_long_enough() -> None:
     assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 80
 
 
-@pytest.mark.parametrize("fault", some_slow(FAULTS, 2), ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", some_slow(FAULTS, 3), ids=lambda fault: fault.name)
 def test_a_fault_ends_as_it_should(
     command: Command, scripted: Start, data: str, fault: Fault
 ) -> None:

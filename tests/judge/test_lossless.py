@@ -18,7 +18,8 @@ from rag_evals.response_models.rubrics import RatingResult
 from rag_evals.score_faithfulness_audited import AuditReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import llm
-from tests.conftest import EIFFEL, MODES, statement
+from tests.conftest import EIFFEL, statement
+from tests.judge.modes import MODES
 
 Start = Callable[[Script], ScriptedJudge]
 ClientOf = Callable[..., instructor.Instructor]

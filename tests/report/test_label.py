@@ -61,6 +61,7 @@ def sure_and_unsure_rows(sure: float = 0.99) -> Run:
     return Run(records, samples={name: StoredSample(name) for name in supports})
 
 
+@pytest.mark.slow
 def test_the_focus_draws_what_is_unsure_and_keeps_its_chance() -> None:
     """A row is drawn as often as one over its weight says; a decision more is never asked."""
     run = sure_and_unsure_rows()

@@ -6,7 +6,7 @@ from dataclasses import astuple
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_evals.errors import InvalidScoresError, UnpairedScoresError
@@ -84,6 +84,8 @@ def test_kappa_of_cohens_kind_of_table() -> None:
     assert kappa_of(first, second) == pytest.approx(0.4)
 
 
+# Each example draws thousands of samples for the intervals.
+@settings(max_examples=15)
 @given(PAIRS)
 def test_kappa_is_symmetric_and_at_most_one(pairs: list[tuple[bool, bool]]) -> None:
     """Who is called the judge does not matter, and nothing exceeds full agreement."""
@@ -94,6 +96,7 @@ def test_kappa_is_symmetric_and_at_most_one(pairs: list[tuple[bool, bool]]) -> N
     assert kappa is None or -1 <= kappa <= 1
 
 
+@settings(max_examples=25)
 @given(PAIRS)
 def test_every_interval_holds_its_estimate(pairs: list[tuple[bool, bool]]) -> None:
     """Whatever the labels, each number is inside its interval or explicitly absent."""
@@ -192,6 +195,7 @@ def test_alpha_of_his_binary_example() -> None:
     assert alpha_of(list(zip(first, second, strict=True))) == pytest.approx(0.095, abs=5e-4)
 
 
+@settings(max_examples=20)
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=2, max_size=2), min_size=1, max_size=30))
 def test_alpha_of_two_people_is_near_scotts_pi(ratings: list[list[str]]) -> None:
     """For two people alpha is pi corrected for the number of labels: 1 - (1 - pi)(n - 1) / n."""

@@ -1,10 +1,11 @@
 """Are our quantiles those of scipy?"""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from rag_evals.stats.distributions import (
     beta_cdf,
@@ -13,6 +14,12 @@ from rag_evals.stats.distributions import (
     student_t_cdf,
     student_t_quantile,
 )
+from tests.late import Late
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 PROBABILITIES = st.floats(1e-4, 1 - 1e-4)
 

@@ -2,15 +2,21 @@
 
 import math
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
 from rag_evals.stats import mean_interval
 from rag_evals.stats.intervals import wilson_limits
+from tests.late import Late
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 COUNTS = st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 SCORES = st.lists(st.floats(0, 1), min_size=1, max_size=60)

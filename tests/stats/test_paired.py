@@ -1,16 +1,22 @@
 """Does a comparison of two runs say no more than its samples can carry?"""
 
 import random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
 from rag_evals.stats import compare_paired
 from rag_evals.stats.paired import PairedComparison
+from tests.late import Late
 from tests.work import work_of
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 PAIRS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=40)
 
@@ -124,10 +130,10 @@ def _scores(rng: random.Random, count: int) -> tuple[list[float], list[float]]:
 
 
 def test_verdict_p_value_and_interval_never_disagree() -> None:
-    """1,500 random comparisons, some with clusters: all three say the same of each."""
+    """600 random comparisons, some with clusters: all three say the same of each."""
     rng = random.Random(20)
     verdicts: set[str] = set()
-    for draw in range(1_500):
+    for draw in range(600):
         old, new = _scores(rng, rng.choice([1, 2, 4, 6, 10, 30, 100]))
         clusters = [row // 3 for row in range(len(old))] if draw % 3 == 0 else None
         confidence = rng.choice([0.9, 0.95, 0.99])
@@ -160,6 +166,7 @@ def test_clusters_widen_the_interval() -> None:
     assert clustered.difference.width == pytest.approx(alone.difference.width)
 
 
+@pytest.mark.slow
 def test_the_detectable_difference_is_found_in_four_of_five_runs() -> None:
     """A true difference of that size is called in about 80 % of simulated comparisons."""
     rng = random.Random(2)
@@ -189,6 +196,7 @@ def test_the_rows_needed_are_those_of_normal_theory() -> None:
     )
 
 
+@pytest.mark.slow
 def test_as_many_rows_find_the_difference_in_four_of_five_runs() -> None:
     """The promise holds in simulated comparisons of that many rows."""
     rng = random.Random(4)

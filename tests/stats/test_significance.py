@@ -2,16 +2,22 @@
 
 import random
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
 
 from rag_evals.errors import InvalidScoresError
 from rag_evals.stats import compare_paired, holm_adjusted
 from rag_evals.stats.paired import sign_flip_test
+from tests.late import Late
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 TENTHS = st.integers(-10, 10).map(lambda tenths: tenths / 10)
 

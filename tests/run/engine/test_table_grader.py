@@ -7,17 +7,22 @@ import pickle
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from rag_evals import evaluate, merge, open_session
 from rag_evals.errors import ConfigurationError, MissingExtraError
 from rag_evals.integrations.ray import grade_dataset
 from rag_evals.run import TableGrader, outcome_schema
 from rag_evals.testing import Script, ScriptedJudge
+from tests.late import Late
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import parquet
+else:
+    pa, parquet = Late("pyarrow"), Late("pyarrow.parquet")
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS: list[dict[str, Any]] = [

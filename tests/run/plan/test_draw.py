@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,7 @@ def test_rows_that_cost_nothing_say_nothing_of_the_price() -> None:
     assert spent.admits(0, resumed=False) == "stop"
 
 
+@pytest.mark.slow
 def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: Start) -> None:
     """With 16 rows at a time, no more than the first 16 are asked beyond what is known."""
     judge = scripted(dear(140, tokens=10_000))
@@ -150,7 +152,13 @@ def test_what_is_in_flight_is_paid_from_the_budget(command: Command, scripted: S
 
 def perfect(place: int) -> Outcome:
     """Make the outcome of a supported row."""
-    return replace(evaluate([PERFECT]).outcomes[0], index=place)
+    return replace(graded_once(), index=place)
+
+
+@cache
+def graded_once() -> Outcome:
+    """Grade the supported row."""
+    return evaluate([PERFECT]).outcomes[0]
 
 
 def test_a_stopped_run_grades_nothing_twice() -> None:
@@ -208,6 +216,7 @@ def test_a_dear_judge_grades_a_sample(command: Command, scripted: Start) -> None
     assert len(judge.requests) == 40
 
 
+@pytest.mark.slow
 def test_groups_of_a_sample_are_estimated_with_all_their_rows(
     command: Command, scripted: Start
 ) -> None:
@@ -226,6 +235,7 @@ def test_groups_of_a_sample_are_estimated_with_all_their_rows(
         assert group["mean"]["high"] - group["mean"]["low"] < mean_interval(own).width
 
 
+@pytest.mark.slow
 def test_only_the_dear_judge_of_a_sample_is_asked_repeatedly(
     command: Command, scripted: Start
 ) -> None:

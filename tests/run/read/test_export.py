@@ -6,11 +6,8 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import openpyxl
-import pandas
-import pyarrow.parquet
 import pytest
 
 from rag_evals import Run, evaluate, load_run
@@ -18,6 +15,15 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 from tests.dataset.tables import ROWS
+from tests.late import Late
+
+if TYPE_CHECKING:
+    import openpyxl
+    import pandas
+    import pyarrow.parquet
+else:
+    openpyxl, pandas = Late("openpyxl"), Late("pandas")
+    pyarrow = Late("pyarrow", "parquet")
 
 DATA: list[dict[str, Any]] = [
     {**row, "id": f"r{place}", "topic": "=1+1", "meta": {"page": place}}

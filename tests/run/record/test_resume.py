@@ -194,6 +194,7 @@ def test_a_place_that_a_killed_start_gave_is_not_believed() -> None:
     assert lines_of("results.jsonl") == {line["sample_id"]: 1 for line in lines}
 
 
+@pytest.mark.slow
 def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
     """It is written during the run; the lines after it are read from the log."""
     lines = [json.dumps({"id": f"r{n}", "answer": "", "context": ["c"]}) for n in range(2100)]
