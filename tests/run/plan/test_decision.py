@@ -87,6 +87,26 @@ def test_a_sampled_row_counts_once() -> None:
     assert again.judged == pytest.approx((40 * 0.375 + 60) / 100)
 
 
+def test_a_sampled_row_without_a_score_is_in_neither_part() -> None:
+    """The dear judge had it and gave no score: it is not one of the rows that were not drawn."""
+    free = [record(n, f"r{n}", n % 4 / 4) for n in range(100)]
+    dear = [record(n, f"r{n}", None if n < 10 else float(n % 4 > 1)) for n in range(40)]
+    found = SampledMean(dear, free, "dear", "free").corrected()
+
+    assert found is not None
+    assert (found.labels, found.unlabelled) == (30, 60)
+
+
+def test_a_sample_always_passes_a_gate_of_0() -> None:
+    """No mean is below 0, so that rows of 0 reach it as well."""
+    dear = [record(n, f"r{n}", 0.0) for n in range(40)]
+    summary = Run(dear).summary()
+    summary.graders["faithfulness"].design = SampledMean(dear, dear, "dear", "free")
+
+    assert decide_gate(summary, 0.0).verdict == "passed"
+    assert decide_gate(summary, 0.5).verdict == "failed"
+
+
 def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
     """An error of 5 % is the lower end of the 90 % interval, not of the 95 % one."""
     dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
@@ -132,6 +152,19 @@ def test_rows_of_one_document_count_less() -> None:
 
     assert run.gate(0.85).verdict == "passed"
     assert run.gate(0.85, cluster="doc").verdict == "not decided"
+
+
+def test_rows_that_count_are_clustered_too() -> None:
+    """Thirty rows without a score are of the same six documents as the thirty with one."""
+    columns = {f"r{n}": {"doc": n % 6} for n in range(60)}
+    run = scores_run([*[1.0] * 30, *[None] * 30], columns=columns)
+    count = {"empty_context": 1.0}
+    (found,) = run.gate(0.85, count=count, cluster="doc").graders
+
+    assert run.gate(0.85, count=count).verdict == "passed"
+    assert found.verdict == "not decided"
+    assert found.clusters is not None
+    assert (found.clusters.units, len(found.clusters.keys)) == (6, 60)
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,17 @@ def test_folders_become_one_run() -> None:
     assert [g.grader for g in compare("whole", "merged").graders] == ["faithfulness"]
 
 
+def test_a_row_that_one_folder_graded_again_is_in_one_part() -> None:
+    """Its log has both outcomes, but it is no grading that several parts have."""
+    evaluate(ROWS[:2], client="embedded", out="a")
+    evaluate([ROWS[0] | {"answer": "Tower 1 is in Paris."}, ROWS[1]], client="embedded", out="a")
+    merged = merge(["a"], "merged")
+
+    assert len(Path("a/results.jsonl").read_text().splitlines()) == 3
+    assert [outcome.score for outcome in merged] == [1.0, 1.0]
+    assert merged.notes() == []
+
+
 def test_an_unfinished_part_is_said() -> None:
     """The whole is finished only when all parts are."""
     evaluate(ROWS[:2], client="embedded", out="a")

@@ -186,6 +186,14 @@ def test_statements_of_a_row_without_a_score_are_not_counted() -> None:
     assert facts.with_findings([], "no_statements") == RowFacts(words=3, statements=0, supported=0)
 
 
+def test_a_statement_without_a_verdict_is_not_counted() -> None:
+    """Nobody said of it whether it is supported, so that it is neither."""
+    decided = Finding("s", False, "not supported", about="statement")
+    open_ = Finding("t", None, "not read", about="statement")
+
+    assert RowFacts().with_findings([decided, open_], None) == RowFacts(statements=1, supported=0)
+
+
 @pytest.mark.parametrize(
     ("interval", "said"),
     [(Interval(0.5, 0.0, 1.25), "0.50 [0.00, 1.25]"), (Interval(5.0, 5.0, 5.0), "5.00")],

@@ -416,6 +416,29 @@ def test_a_row_that_is_gone_stays_gone() -> None:
     assert knows()
 
 
+def test_a_row_of_two_graders_is_left_out_once() -> None:
+    """Both outcomes of a row that is gone are in the log: it is one row."""
+    write_rows()
+    graders = ["faithfulness", "faithfulness_two_step"]
+    graded(graders=graders)
+    write_rows(ROWS - 1)
+
+    assert graded(graders=graders).summary().left_out == 1
+    assert load_run(OUT).summary().left_out == 1
+
+
+def test_a_row_that_was_never_graded_is_not_left_out() -> None:
+    """A start that was killed had stored two rows, which are gone before they got an outcome."""
+    write_rows()
+    graded()
+    log = OUT / "results.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-2]))
+    write_rows(ROWS - 2)
+
+    assert graded().summary().left_out == 0
+    assert load_run(OUT).summary().left_out == 0
+
+
 def test_positions_in_a_file_that_changed_meanwhile_are_not_trusted() -> None:
     """Rows of two states of the file may be among those that ended."""
     write_rows()

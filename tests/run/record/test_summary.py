@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
-from rag_evals.core import phrases
+from rag_evals.core import Finding, phrases
 from rag_evals.run import Outcome, Progress, Summary
 from rag_evals.run.plan.progress import reporting
 from rag_evals.run.record.outcome import ErrorRecord
+from rag_evals.run.record.summary import measure_shifts
 from tests.conftest import EIFFEL
 
 
@@ -182,3 +183,18 @@ def test_the_outcomes_of_one_grader_can_be_taken() -> None:
 
     assert [outcome.grader for outcome in run.of(TwoStepFaithfulness)] == ["faithfulness_two_step"]
     assert run.of(Faithfulness) == [run.outcomes[0]]
+
+
+def test_a_row_without_a_statement_has_no_weakest_one() -> None:
+    """Labels of rows are compared with one support per row that has any, never with a made-up 0."""
+    spread = [place / 20 for place in range(20)]
+    stage = {"name": "v", "tuned": {"level": "row", "spread": spread, "worth": 20.0}}
+    said = [Finding("s", True, "supported", support=one / 10, decided_by="v") for one in range(9)]
+    rows = [(f"r{place}", [one]) for place, one in enumerate(said)]
+    silent: list[tuple[str, list[Finding]]] = [(f"s{place}", []) for place in range(30)]
+    found = measure_shifts("g", [stage], [*rows, *silent])
+
+    assert found == measure_shifts("g", [stage], rows)
+    shift = found["g", "v"]
+    assert shift is not None
+    assert shift.count == 9
