@@ -6,7 +6,7 @@ const keepFocus = new MutationObserver((changes) => changes.forEach(({ target })
 document$.subscribe(() => {
   document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
   document.querySelectorAll(".md-code__nav").forEach((nav, n) => nav.setAttribute("aria-label", `Code block ${n + 1}`));
-  document.querySelectorAll("pre > code, .md-typeset__scrollwrap").forEach((box) => {
+  document.querySelectorAll("pre > code, .md-typeset__scrollwrap, .notebook-output").forEach((box) => {
     box.tabIndex = 0;
     keepFocus.observe(box, { attributeFilter: ["tabindex"] });
   });
