@@ -57,11 +57,11 @@ def bedrock(url: str) -> Any:
     return instructor.from_bedrock(sdk, model="m")
 
 
-def litellm(url: str) -> Any:
+def litellm(url: str, model: str = "openai/m") -> Any:
     """Make a client as LiteLLM's pages do: it is a function."""
     import litellm
 
-    return instructor.from_litellm(partial(litellm.completion, api_base=url), model="openai/m")
+    return instructor.from_litellm(partial(litellm.completion, api_base=url), model=model)
 
 
 @pytest.mark.parametrize("way", ["grade", "evaluate"])
@@ -162,7 +162,7 @@ def test_settings_reach_every_provider(asked: Asked, monkeypatch: pytest.MonkeyP
     ("judge", "settings", "says"),
     [
         (
-            "litellm/openai/m",
+            "litellm/openai/gpt-4o",
             {"reasoning_effort": "low"},
             "does not pass the setting 'reasoning_effort' to",
         ),
@@ -195,8 +195,8 @@ def test_a_setting_that_is_not_taken_is_named_before_a_row(
 
 def test_an_own_function_of_litellm_is_asked_what_it_takes() -> None:
     """A client that the user made names its model, and so its settings are known."""
-    client = litellm("http://127.0.0.1:1")
-    with pytest.raises(errors.ConfigurationError, match="'reasoning_effort' to 'openai/m'"):
+    client = litellm("http://127.0.0.1:1", "openai/gpt-4o")
+    with pytest.raises(errors.ConfigurationError, match="'reasoning_effort' to 'openai/gpt-4o'"):
         Faithfulness.grade(**ROW, client=client, settings={"reasoning_effort": "low"})
 
 

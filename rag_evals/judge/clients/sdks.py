@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache, partial
 from importlib import import_module
@@ -256,8 +257,9 @@ def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
     missing = litellm.validate_environment(endpoint.model)
     if not missing["keys_in_environment"] and missing["missing_keys"]:
         raise no_key(" and ".join(missing["missing_keys"]))
-    # Otherwise, LiteLLM prints advice on every error.
+    # Otherwise, LiteLLM prints advice on every error, and pydantic a warning for each of its types.
     litellm.suppress_debug_info = True
+    warnings.filterwarnings("ignore", "Items? .* on TypedDict class .* `ReadOnly`", UserWarning)
 
     def send(body: dict[str, Any]) -> Any:
         return litellm.acompletion(**body, timeout=use.one_try(), num_retries=0, max_retries=0)

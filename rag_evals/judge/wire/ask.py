@@ -8,7 +8,7 @@ start.
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from inspect import getclosurevars, isfunction
@@ -178,7 +178,11 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
     # LiteLLM is a function, so there is no SDK client.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
     litellm: Any = sys.modules.get("litellm") if is_litellm and settings else None
-    known = None if litellm is None or model is None else litellm.get_supported_openai_params(model)
+    known = None
+    if litellm is not None and model is not None:
+        # A name without a known provider fails at the first request, with LiteLLM's own words.
+        with suppress(litellm.BadRequestError):
+            known = litellm.get_supported_openai_params(*litellm.get_llm_provider(model)[:2])
     for name in settings.keys() - {"window"}:
         if name in _NOT_TAKEN.get(provider, ()):
             raise ConfigurationError(
