@@ -264,7 +264,7 @@ def paired(draws: int, rng: random.Random) -> Iterable[str]:
     """Paired differences of quarters: coverage, false alarms, and the power at `detectable`."""
     yield "`compare_paired`: quarters, a fifth of the samples graded again"
     yield ""
-    yield "| samples | true difference | interval covers | says better or worse |"
+    yield "| samples | true difference | interval covers | reports better or worse |"
     yield "|---|---|---|---|"
     for count in (10, 30, 100, 300):
         for lift in (0.0, 0.08):

@@ -114,17 +114,17 @@ def _plot(points: Sequence[tuple[float, float, float]]) -> str:
 # The statements of a sample, and whether its context supports them.
 _KINDS = {"copy": True, "number": False, "negation": False, "paraphrase": True, "invented": False}
 _ABLATION = """\
-Change of mean balanced accuracy and AUROC if one feature is removed and the rest is fitted again,
-with each source left out in turn (at most 1,500 statements per source):
+Mean balanced accuracy and AUROC change as follows if one feature is removed and the others are
+fitted again, with each source left out in turn (at most 1,500 statements per source):
 
 | without | BA | AUROC |
 | --- | --- | --- |
 {rows}
 
-Each row shows the engine with one part switched off, without a new fit. "ms" is the CPU time that
+Each row shows the judge with one part switched off, without a new fit. "ms" is the CPU time that
 the part takes for an answer of five statements and five chunks, accurate to about 0.1 ms. The other
 columns show what is lost without the part: points of balanced accuracy with each source left out in
-turn (samples of statements, answers and RAG answers), and how many of 200 fresh cases and 120
+turn (samples of statements, answers and RAG answers), and cases out of 200 fresh cases and 120
 minimal pairs. A part stays if removing it loses at least 0.3 points, any cases or any pairs, or
 lets an answer about something else pass.
 
@@ -134,7 +134,7 @@ lets an answer about something else pass.
 | --- | --- | --- | --- | --- | --- | --- | --- |
 {parts}"""
 _DROPPED = """\
-Parts that were removed because they gain less: source numbers and lists of names in claims about
+These parts were removed because they gain less: source numbers and lists of names in claims about
 what the sources omit, clauses after a negation, superlatives, and titles."""
 _PAGE = """---
 tags: [offline, no API key, without a key, model card]
@@ -144,16 +144,16 @@ tags: [offline, no API key, without a key, model card]
 
 The judge behind `client="embedded"` decides whether chunks support a statement. It needs no key, no
 network and no download, and it explains each verdict. It is a logistic regression over
-{count} word features, with a fixed table of background word counts; pure Python, {size} kB of
-weights, hash `{digest}`.
+{count} word features, with a fixed table of background word counts, written in pure Python.
+Its weights take {size} kB; their hash is `{digest}`.
 
 ## In short
 
-The figures for each source come from weights and limits fitted without it. The features and two
-constants for contradictions were chosen on all sources, from about 30 variants, so expect slightly
-lower figures on new data. On whole RAG answers (RAGTruth QA, development rows, 6 models), balanced
-accuracy, AUROC and F1 of the unsupported class are {rag}. Development rows are rows
-that people read while they built the judge;
+The figures for each source come from weights and limits fitted without that source. The features
+and two constants for contradictions were chosen on all sources, from about 30 variants, so expect
+slightly lower figures on new data. On whole RAG answers (RAGTruth QA, development rows, 6 models),
+balanced accuracy, AUROC and F1 of the unsupported class are {rag}. Development rows
+are rows that people read while they built the judge;
 held-out rows are rows that nobody read. On held-out rows of the same source, the first version had
 a balanced accuracy of 71.8 and an AUROC of 78.4, and the previous version 67.2 and 77.4. This
 version has not been measured on them; expect lower figures than on development rows.
@@ -193,8 +193,8 @@ the fitted sources.
 200 short cases were written without looking at the code of this version
 (`tests/data/fresh_cases.jsonl`): natural answers, and adversarial ones (converses, swapped numbers,
 table cells, units, sums, scope of negation, quantifiers, hedges, shared surnames, other
-languages). The hash of an id determines its half. The developers read half A; they only counted
-errors in half B.
+languages). The hash of a case's id decides which half it is in. The developers read half A; they
+only counted errors in half B.
 
 {fresh}
 
@@ -203,7 +203,7 @@ errors in half B.
 Before the comparison, the judge skips small talk, headings of lists and steps, references, and
 sentences that are only about the sources, and removes leads such as "Based on the context,". This
 step is measured separately, on English and Russian answers written and labelled by hand
-(`tests/data/answer_sentences.tsv`). The rules were derived from the first part. When the held-out
+(`tests/data/answer_sentences.tsv`). The rules were derived from its first part. When the held-out
 part was first measured, precision and recall were 0.92 and 1.00 for claims, and 1.00 and 0.92 for
 skipped sentences. Real answers contain more kinds of small talk: in the half of the development
 rows that no rule was derived from, about 15 of 1,016 sentences kept as claims claimed nothing, and
@@ -218,13 +218,13 @@ too: it is unsupported if the sources do contain it, by the strict threshold. In
 ## Whole answers
 
 A statement's verdict does not depend on other statements in the answer. An answer counts as
-supported if its weakest statement reaches the limit for answers ({limit} now, next to {balanced}
-for a single statement). With the higher limit, long faithful answers would fail because of one
-doubtful sentence. `answer_support` is at least 0.5 if and only if the answer counts as supported.
-On either side of 0.5, it ranks answers by all their statements: every additional statement lowers
-it, well supported ones only slightly, so padding cannot make an answer pass. In the table, the
-limit for each source is chosen on the other sources. Answers without claims get no score and are
-left out.
+supported if its weakest statement reaches the limit for answers (now {limit}, lower than the
+{balanced} for a single statement). With the higher limit, long faithful answers would fail because
+of one doubtful sentence. `answer_support` is at least 0.5 if and only if the answer counts as
+supported. On either side of 0.5, it ranks answers by all their statements: every additional
+statement lowers it, even if a well-supported one does so only slightly, so padding cannot make an
+answer pass. In the table, the limit for each source is chosen on the other sources. Answers without
+claims get no score and are left out.
 
 {answers}
 
@@ -235,14 +235,14 @@ These four numbers minimise the mean error over all sources. If they are chosen 
 source, the error is 0.164 on average and 0.281 at worst. Numbers that minimise the error of the
 worst source, fitted on all sources, leave an error of 0.23 there. A logistic regression over an
 answer's lowest, mean and highest support and its number of statements did no better: 0.18 on
-average and 0.34 at worst without the measured source, 0.14 and 0.26 fitted on all. For the last
+average and 0.34 at worst without the measured source, 0.14 and 0.26 if fitted on all. For the last
 column, `answer_support` is shifted in log odds until its mean equals the source's share of
 supported answers, which you can estimate from your own labels.
 
 ## Next to other judges
 
-Published balanced accuracies on datasets of the same name. Their rows differ, and some evaluate
-whole responses, so use these figures only as a rough comparison.
+The table shows published balanced accuracies on data sets of the same name. Their rows differ, and
+some evaluate whole responses, so use these figures only as a rough comparison.
 
 | set | GPT-3.5 | GPT-4 or GPT-4o | a small model |
 | --- | --- | --- | --- |
@@ -259,8 +259,8 @@ Sources: the LLM-AggreFact leaderboard, the SummEdits paper, and the model card 
 
 Each pair, written by hand, has a context, a statement that it supports, and the same statement made
 false by a small change. No weight is fitted on the pairs, but they influenced the weight of
-contradictions. A pair counts if both verdicts are correct. On pairs that
-influenced nothing, the judge does worse: see [Judge quality](judge-quality.md).
+contradictions. A pair counts as right if both verdicts are correct. On pairs that
+influenced nothing, the judge does worse: see the [judge exam](judge-exam.md).
 
 {pairs}
 
@@ -270,23 +270,24 @@ The judge was built for English and Russian. In other languages it has no synony
 few word forms. In German, French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese it
 recognises numbers, negations and function words. Each result contains the language of the answer,
 detected from the question and chunks if the answer is short: `und` if it is not recognised, None if
-all texts are too short. In any language other than English and Russian, and if it is not detected,
+all texts are too short. Unless the language is detected and is English or Russian,
 a verdict has a warning and **no score counts**: the row is `not_scorable` with the reason
 `unread_language`, so it fails every gate, `assert_faithful` and `guard`. To let verdicts count,
 name the language: `--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of
 `EmbeddedVerifier`, `guard` and `assert_faithful`. A row's own `language` replaces the detected one.
-If you name a language, as in `languages=["en"]`, verdicts on texts that are too short count as
-well. In a cascade such answers go to the second judge. Words are compared as written: "Moscow" does
-not match "Москва". A result has a warning if the question or the answer is in a different script
-than a chunk. The table is based on short sentences written by hand, four samples per language. The
-rules were written with these sentences in view, so expect worse results on real answers:
+If you name a language, as in `languages=["en"]`, verdicts on texts too short to detect count as
+well. In a cascade, answers in languages it cannot read go to the second judge. Words are compared
+as written: "Moscow" does not match "Москва". A result has a warning if the question or the answer
+is in a different script from a chunk. The table is based on short sentences written by hand, four
+samples per language. The rules were written with these sentences in view, so expect worse results
+on real answers:
 
 {languages}
 
 ## Calibration
 
-Mean support and the share of supported statements, all sources pooled. The size of a dot is its
-share of the rows.
+Mean support is compared with the share of supported statements, over all sources. The size of a dot
+shows its share of the rows.
 
 {plot}
 
@@ -295,7 +296,7 @@ share of the rows.
 Weights are per unit of the feature. Shares are fractions of the statement's weight; rare words have
 more weight than common ones.
 
-| feature | weight | what it says |
+| feature | weight | meaning |
 | --- | --- | --- |
 {features}
 
