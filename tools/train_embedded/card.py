@@ -276,7 +276,7 @@ a verdict has a warning and **no score counts**: the row is `not_scorable` with 
 name the language: `--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of
 `EmbeddedVerifier`, `guard` and `assert_faithful`. A row's own `language` replaces the detected one.
 If you name a language, as in `languages=["en"]`, verdicts on texts too short to detect count as
-well. In a cascade, answers in languages it cannot read go to the second judge. Words are compared
+well. In a cascade, answers in unsupported languages go to the second judge. Words are compared
 as written: "Moscow" does not match "Москва". A result has a warning if the question or the answer
 is in a different script from a chunk. The table is based on short sentences written by hand, four
 samples per language. The rules were written with these sentences in view, so expect worse results
@@ -321,8 +321,8 @@ and an unrelated chunk hardly changes it.
 - Free paraphrase: "He kicked the habit" does not match "He no longer smokes".
 - The same words about another person: "She won a prize" if her sister did.
 - List items are read without the line above them: "The Pro plan includes:".
-- It cannot combine several sentences. The only arithmetic is the sum or difference of two numbers
-  in one sentence.
+- It cannot combine several sentences. The only arithmetic it does is the sum or difference of two
+  numbers in one sentence.
 - Edited summaries of long texts (SummEdits): even with weights fitted on SummEdits itself, these
   features reach only an AUROC of 67 to 69 in cross-validation; on the Russian pairs, 64.
 
