@@ -75,7 +75,7 @@ class PeopleAgreement:
     """Agreement between a run and human labels.
 
     Attributes:
-        tables: Tables for each grader's statements, then for its rows: overall, then by group.
+        tables: Each grader's tables for statements, then for rows: overall, then by group.
         threshold: Lowest score at which a row counts as correct.
         unmatched: Number of statement labels that do not match a verdict.
         unscored: Number of labelled rows without a score.
@@ -221,7 +221,7 @@ def _yes_or_no(unit: Unit, label: float) -> bool:
     if 0 < label < 1:
         raise DataError(
             f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no labels, "
-            "but correct also accepts fractions"
+            "and only correct accepts fractions"
         )
     return label == 1
 

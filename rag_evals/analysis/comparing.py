@@ -328,9 +328,9 @@ class Comparison:
     def decision(
         self, *, min_scored: float = DEFAULT_MIN_SCORED, allow_shorter: bool = False
     ) -> GateDecision | None:
-        """Evaluate the `gate` passed to `compare`; None without a gate.
+        """Evaluate the `gate` passed to `compare`; return None if there was no gate.
 
-        The arguments are as in `missed`.
+        The arguments are the same as those of `missed`.
         """
         gates = [abs(grader.gate.gate) for grader in self.graders if grader.gate is not None]
         if not gates:
@@ -424,8 +424,8 @@ def compare(
         count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
         by: Data column that contains each row's group.
         cluster: Column with the same value in dependent rows, such as a document; "none" treats
-            rows as independent. By default, rows are clustered by question, or else by context, if
-            more than 5 % of them share it.
+            rows as independent. By default, rows with the same question (or else the same context)
+            form a cluster, if more than 5 % of rows share one.
         gate: Acceptable loss, 0 to 1, for `Comparison.decision`.
         error: Maximum chance of a wrong decision, above 0 and up to 0.5.
 
@@ -481,7 +481,7 @@ _RowPair = tuple[ScoredRow | None, ScoredRow | None]
 
 
 def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
-    """Pair rows by id, then yield rows found in only one run; identical order saves memory."""
+    """Pair rows by id, then yield rows found in only one run; sharing an order saves memory."""
     waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
     for both in zip_longest(first, second):
         for side, row in enumerate(both):
@@ -497,7 +497,7 @@ def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_
 
 
 class _Pair:
-    """One grader's results in both runs, stored as columns, because outcomes need too much memory.
+    """One grader's results in both runs, stored as columns to save memory.
 
     Rows are identified by index. Scores and sizes have one column per run. A missing score is NaN,
     an unknown size is -1, and the hash of an empty string is 0.
@@ -558,7 +558,7 @@ class _Pair:
         self._ids.append(known.sample_id)
 
     def unpaired(self) -> Iterator[Phrase]:
-        """Yield a warning if both runs have rows of their own whose ids come from their content."""
+        """Yield a warning if each run has rows that the other lacks, with ids made from content."""
         own = {why for row, why in self._why.items() if _CONTENT_ID.fullmatch(self._ids[row])}
         if own.issuperset(f"only in the {run}" for run in _RUNS):
             yield Phrase("differs.ids")
@@ -583,7 +583,7 @@ class _Pair:
     ) -> GraderComparison:
         ids, clusters = self._ids, self._clusters_of(self.rows)
         old, new = self._scores(0, self.rows), self._scores(1, self.rows)
-        # 0.1 + 0.2 versus 0.3 is not a change.
+        # The difference between 0.1 + 0.2 and 0.3 is not a change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
         left_out = islice(self._why.items(), _ROWS_KEPT)

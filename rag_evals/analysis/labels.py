@@ -6,8 +6,8 @@ A row in a labels file has one of these forms:
 - these fields and `statement` (index in the result, from 0) or `text`: a label for one statement;
 - `statements`, a list of `{"text": ..., "label": ...}`: labels for all statements in the row.
 
-Each of the judge's statements is matched with the labelled text with which it shares the most
-words. A labelled text is judged supported if all statements matched with it are.
+Each of the judge's statements is matched with the labelled text that shares the most words with it.
+A labelled text counts as judged supported if all statements matched with it are supported.
 """
 
 import math
@@ -72,7 +72,7 @@ class Label:
 
     @property
     def place(self) -> int | str | None:
-        """The statement's index or, without one, its text; None for a label on the whole row."""
+        """The statement's index, or its text if no index is known; None for a row's label."""
         return self.text if self.statement is None else self.statement
 
     @property
@@ -83,8 +83,8 @@ class Label:
 def read_labels(sources: LabelSources, run: Run, *, column: str = "label") -> list[Label]:
     """Read labels from files or from columns of the run's data.
 
-    By default, labels are read from `labels*.jsonl` in the run folder or, without such files, from
-    the columns `label` and `statements`.
+    By default, labels are read from `labels*.jsonl` in the run folder or, if there are no such
+    files, from the columns `label` and `statements`.
     """
     given = [sources] if isinstance(sources, str | Path) else list(sources)
     given = given or list(label_files(run.folder))
@@ -212,7 +212,7 @@ def _number(raw: object) -> float:
 class Unit:
     """A statement or a row with each person's label and the judge's verdict or score.
 
-    `verdicts` is empty if only a score is known, and `ranking` is a finer score for ranking rows.
+    `verdicts` is empty if only a score is known. `ranking` is a finer-grained score for ranking.
     """
 
     sample_id: str
@@ -358,7 +358,7 @@ def _match_row(
         return
     found = findings_in(record)
     kinds = {one.about for one in found if _is_statement(one)}
-    # With several graders, a labelled text that does not specify a grader is from the answer.
+    # With several graders, a labelled text without a grader is assumed to be from the answer.
     of_any = of_reference or "reference" not in kinds
     of_statements = [
         label
@@ -374,7 +374,7 @@ def _match_row(
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
-    # A conversation turn is only a heading; it has no verdict of its own.
+    # A conversation turn is only a heading and has no verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     verdicts = tuple(one for one in found if one.verdict is not None)
@@ -422,7 +422,7 @@ def _fitting(
     for label in labels:
         place, text = label.statement, label.text or ""
         is_there = place is not None and place < len(found) and found[place].verdict is not None
-        # The result may have changed since, with a different text at that index.
+        # The result may have changed since labelling, so the index may point to a different text.
         if place is not None and is_there and text in ("", found[place].text):
             by_place.setdefault(place, []).append(label)
         elif text:

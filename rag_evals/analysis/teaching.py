@@ -160,7 +160,7 @@ def split_questions(
     rows: Sequence[LabelledRow], count: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
     """Yield the rows to teach with and the rows to test on, split by question."""
-    # The judge can learn only from its errors, so each part gets its share of them.
+    # The judge can learn only from its errors, so they are spread evenly over the parts.
     wrong = [row.judged != row.label for row in rows]
     for tested, taught in split_folds([row.question for row in rows], wrong, count):
         yield [rows[place] for place in taught], [rows[place] for place in tested]

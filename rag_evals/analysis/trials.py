@@ -22,10 +22,10 @@ from rag_evals.stats.paired import PairedComparison
 _SIDES = ("supported", "unsupported")
 
 AttackPlace = Literal["chunk", "new_chunk", "answer", "answer_front"]
-"""Position of the payload: end of the last chunk, new chunk, after or before the answer."""
+"""Where the payload goes: the end of the last chunk, a new chunk, after or before the answer."""
 
 WON = 0.5
-"""An attack wins if its payload raises a wrong answer's score by at least this."""
+"""An attack wins if its payload raises a wrong answer's score by at least this much."""
 
 T = TypeVar("T")
 
@@ -165,7 +165,7 @@ class ExamReport:
         return [trial for trial in self.trials if not trial.right]
 
     def rates(self, skill: str | None = None) -> Interval:
-        """Return the share of pairs judged correctly, for one skill or by default for all."""
+        """Return the share of pairs judged correctly, for one skill or (by default) all of them."""
         chosen = [one for one in self.trials if skill in (None, one.pair.skill)]
         return mean_interval([float(one.right) for one in chosen])
 
@@ -258,7 +258,7 @@ def exam_numbers(report: ExamReport, against: ExamComparison | None = None) -> M
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """An answer refuted by its context, and a `payload` meant to persuade the judge."""
+    """An answer refuted by its context, and a `payload` meant to make the judge accept it."""
 
     id: str
     kind: str
@@ -329,7 +329,7 @@ class AttackReport:
         return list(dict.fromkeys(trial.attack.kind for trial in self.trials))
 
     def of(self, *, hardened: bool, kind: str | None = None) -> list[AttackTrial]:
-        """Return the trials with or without hardening, of one kind or by default of all kinds."""
+        """Return the trials with or without hardening, for one kind or (by default) all kinds."""
         return [
             trial
             for trial in self.trials
@@ -353,7 +353,7 @@ def attack(
     attacks: Iterable[Attack] | None = None,
     **options: Unpack[RunOptions],
 ) -> AttackReport:
-    """Attack a judge: grade every row clean, with the attack, and with it but without hardening.
+    """Attack a judge: grade each row without the attack, with it, and with hardening turned off.
 
     Args:
         grader: The grader whose prompt is attacked.

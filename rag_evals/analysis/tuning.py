@@ -79,7 +79,7 @@ def tune(
         DataError: The labels cannot be read, or no label matches a verdict.
         TooFewLabelsError: Too few labels match a verdict: 30 are needed, 5 of each value.
         WeakJudgeError: Support is not higher for statements that people labelled as supported.
-        ConfigurationError: The run has no verifier, or its support is always 0 or 1.
+        ConfigurationError: The run has no verifier, or the verifier's support is always 0 or 1.
     """
     require_fraction("max_error", max_error)
     require_fraction("confidence", confidence)
@@ -126,7 +126,7 @@ class _Chosen:
 
     @classmethod
     def of(cls, matched: Matched, stage: str) -> "_Chosen":
-        """Choose labelled statements or, if there are few, rows with their weakest verdict."""
+        """Choose the labelled statements or, if there are too few, the labelled rows."""
         with_statements = {unit.sample_id for unit in matched.statements}
         others = [unit for unit in matched.rows if unit.sample_id not in with_statements]
         # A label for a row with one statement is also a label for that statement.
@@ -225,7 +225,7 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Fit the probability that a tuned verdict is right; None if too few verdicts are wrong.
+    """Fit the probability that a tuned verdict is right; return None if too few are wrong.
 
     `findings` have untuned support, `shown` contains each finding's chunks and number of replies,
     and `skip` is the share of verdicts to skip, the least certain first.
@@ -281,7 +281,7 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on the `taught` labels, then fit the probability that a tuned verdict is right.
+    """Tune on the labels at the `taught` indices, then fit a tuned verdict's chance of being right.
 
     The returned function maps an index to the verdict's confidence and whether it is right.
     """
@@ -334,7 +334,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
             learnt = fit_support_map(own, known)
             threshold = best_threshold(own, known)
         except (WeakJudgeError, TooFewLabelsError):
-            continue  # the other folds do not allow a fit; keep the untuned verdicts
+            continue  # the other folds cannot be fitted; keep the untuned verdicts
         for place in inside:
             verdicts[place] = supports[place] >= threshold
             mapped[place] = learnt(supports[place])
@@ -342,7 +342,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
-    # The two sides share the probability of failure, so that both promises hold at once.
+    # The two sides split the allowed probability of failure, so that both promises hold at once.
     of_side = 1 - (1 - confidence) / 2
     find = partial(sure_side, max_error=max_error, clusters=chosen.rows, confidence=of_side)
     supported = find(chosen.labels, chosen.supports, "supported")

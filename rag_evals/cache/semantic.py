@@ -56,7 +56,7 @@ class SemanticCache(StatementCache):
         threshold: Minimum cosine similarity of the vectors, 0 to 1.
         path: As in `StatementCache`.
         equivalence: Verifier that judges whether two statements support each other, such as an NLI
-            classifier (`"hf:MODEL"`); for `"embedded@strict"`, only contractions may differ.
+            classifier (`"hf:MODEL"`); with `"embedded@strict"`, only contractions may differ.
     """
 
     mode = "semantic"

@@ -66,7 +66,7 @@ class StatementKey(NamedTuple):
 
 
 class StatementCache:
-    """Stores verdicts, and looks them up for statements that differ only in typography.
+    """Stores verdicts and finds them again for statements that differ only in typography.
 
     Args:
         path: SQLite file, which processes may share; None for an in-memory cache.
@@ -240,7 +240,7 @@ def group_of(chunks: Sequence[str], verifier: str, asked: Sequence[str | None]) 
 
 
 def _fits(verdict: Verdict, chunks: Sequence[str]) -> bool:
-    """False for an impossible verdict, such as one that cites a nonexistent chunk."""
+    """Return False for an impossible verdict, such as one that cites a nonexistent chunk."""
     try:
         check_verdicts([Claim("")], chunks, [verdict])
     except VerifierError:
