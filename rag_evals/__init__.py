@@ -13,7 +13,7 @@ print(result.score)
 #> 1.0
 ```
 
-Names load on first use, so importing the package is fast.
+Names are loaded on first use, so importing the package is fast.
 """
 
 import re
@@ -29,7 +29,7 @@ __version__ = "0.2.0"
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Create `__getattr__`, `__dir__` and `__all__` for a lazily loaded package (PEP 562).
 
-    The package's `__init__.pyi` lists the names, and type checkers read it.
+    The names are listed in the package's `__init__.pyi`, which type checkers read as well.
     """
     stub = Path(sys.modules[package].__path__[0], "__init__.pyi").read_text(encoding="utf-8")
     homes = {
@@ -40,7 +40,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        # `from rag_evals import testing as testing`: a module of the package itself
+        # `from rag_evals import testing as testing`: the name is a submodule of the package.
         value = (
             import_module(f"{home}.{name}")
             if home == package

@@ -1,9 +1,9 @@
-"""Entry point of the command line and of `python -m rag_evals`."""
+"""Entry point for the command line and for `python -m rag_evals`."""
 
 import os
 import sys
 
-# The shell convention: 128 plus the signal number.
+# By shell convention, the exit code is 128 plus the signal number.
 _INTERRUPTED = 130
 
 

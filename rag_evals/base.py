@@ -100,7 +100,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         result_model: type[R],
         **options: Unpack[PromptOptions],
     ) -> None:
-        """Check the prompt, the criteria and the examples; nothing is sent.
+        """Check the prompt, the criteria and the examples, without calling the judge.
 
         Args:
             prompt: Instructions, or a template that includes the data.
@@ -110,7 +110,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         Raises:
             PromptError: The prompt does not parse, an example does not match the response model,
-                or criteria are missing or not shown.
+                or the criteria are missing or not shown in the prompt.
             ConfigurationError: A setting is not recognised, or its value is out of range.
         """
         require_known(type(self).__name__, options, list(PromptOptions.__annotations__))
@@ -167,7 +167,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
     @property
     def template(self) -> Prompt:
-        """The prompt with its header, its variables and the name of its file."""
+        """The prompt, including its header, variables and file name."""
         return self._prompt
 
     @property
@@ -175,7 +175,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return None if self._prompt.places_data else self._block
 
     def with_verifier(self, verifier: Verifier) -> Grader[R]:
-        """Return the variant of this grader that uses a verifier; only shipped prompts have it."""
+        """Return a variant of this grader that uses a verifier; only shipped prompts have one."""
         if not self._hardened:
             verifier = verifier.adapt(VerifierChanges(hardened=False))
         form = self._verified_form(verifier)
@@ -191,7 +191,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return None
 
     def with_language(self, language: str) -> Self:
-        """Return a copy with a default language; a shipped prompt uses its translation, if any."""
+        """Return a copy with a default language; shipped prompts use a translation if they can."""
         check_language(language)
         return self._copy_with(language=language)
 
@@ -272,7 +272,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         *,
         sentences: Sequence[str] | None = None,
         statements: Sequence[str] = (),
-        # A reply model built for the row is not a subclass of the response model.
+        # `Any`: a reply model built for one row is not a subclass of the response model.
         reply_model: type[Any] | None = None,
     ) -> JudgeCall[M]:
         """Create the judge call for one sample.
@@ -326,7 +326,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         if cut := missing_ends(texts, "\n".join(message["content"] for message in messages)):
             raise JudgeRequestError(
                 f"{self._prompt.origin}: the end of {', '.join(cut[:3])} is not shown to the "
-                "judge, and nothing was sent; show it in full, or shorten the data"
+                "judge, so nothing was sent; show it in full, or shorten the data"
             )
 
     def _check_shown(self) -> None:
@@ -360,7 +360,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         response_model: type[R],
         **options: Unpack[PromptOptions],
     ) -> None:
-        """Check the prompt, the criteria and the examples; nothing is sent.
+        """Check the prompt, the criteria and the examples, without calling the judge.
 
         Args:
             prompt: Instructions, or a template that includes the data, as text or a `Path`.
@@ -370,7 +370,7 @@ class ContextEvaluation(JudgedGrader[R, R]):
         super().__init__(prompt, response_model, response_model, **options)
 
     def flow(self, sample: Sample) -> Flow[R]:
-        """Make one call, or several calls if the answer is long."""
+        """Make one call, or several if the answer is long."""
         require_fields(sample, self.requires)
         if self.unit is not None:
             return (yield from self._by_sentence(sample))

@@ -1,4 +1,4 @@
-"""A table of claims: compares the answer and the reference with the chunks and each other.
+"""A table of claims that compares the answer and the reference with the chunks and each other.
 
 Each row is a claim from the answer or the reference. The columns are the chunks and the other text:
 the reference for the answer's claims, and the answer for the reference's claims. The table is
@@ -283,7 +283,7 @@ def _share_in_other(rows: Iterable[MatrixClaim]) -> float | None:
 
 
 class MatrixGrader(JudgedGrader[R, ComparedText]):
-    """Asks about the answer in one call and, if there is a reference, about that in a second call.
+    """Judges the answer in one call and the reference, if there is one, in a second call.
 
     Each call passes the other text as the last source, so replies look like those of Faithfulness.
 
@@ -294,8 +294,8 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
 
     Attributes:
         shipped: Stem of the shipped prompt.
-        reads_chunks: True if claims are also compared with the chunks. Samples without a reference
-            are then graded as in `Faithfulness`.
+        reads_chunks: True if claims are also compared with the chunks. In that case, samples
+            without a reference are graded as in `Faithfulness`.
     """
 
     shapes: ClassVar[tuple[str, ...]] = (*JudgedGrader.shapes, "beta", "reads_chunks", "_alone")
@@ -491,7 +491,7 @@ def _verified(
 
 
 def _find_contradicted(rows: Sequence[list[MatrixClaim]]) -> None:
-    """Mark claims as contradicted if they share a subject but are not in each other's text."""
+    """Mark two claims as contradicted if they share a subject and neither text supports both."""
     if len(rows) < 2:
         return
     unsaid = [[one for one in side if not one.is_in_other] for side in rows]

@@ -324,7 +324,7 @@ def _table(rows: Sequence[tuple[str, GradedRow]]) -> Iterator[str]:
 
 
 class GradedFixture:
-    """The fixture `graded`, a callable that grades a row.
+    """The value of the fixture `graded`: a callable that grades a row.
 
     The judge and graders come from the test's marker or else from the options, which default to the
     embedded judge and faithfulness.
@@ -358,7 +358,7 @@ class GradedFixture:
 
     # `Any`: as above.
     def outcome(self, row: object = None, /, grader: str | None = None, **fields: Any) -> "Outcome":
-        """Grade one row as `graded()` does, but return its outcome even without a score."""
+        """Grade one row like `graded()`, but return the outcome even if it has no score."""
         __tracebackhide__ = True
         return _grading(row, grader, fields).outcome
 

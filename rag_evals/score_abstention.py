@@ -17,7 +17,7 @@ Cell = Literal[
     "needless_abstention",
     "right_abstention",
 ]
-"""The outcome, given whether the question was answerable and whether it was answered."""
+"""The four outcomes: the question was answerable or not, and was answered or not."""
 
 _Degree = Literal["no", "partly", "yes"]
 
@@ -61,7 +61,7 @@ class AbstentionResult(Result):
 
     @property
     def score(self) -> float:
-        """1.0 if it was right to answer or to decline, else 0.0."""
+        """1.0 if answering or declining was the right decision, else 0.0."""
         return float(self.cell in _RIGHT)
 
     @property
@@ -78,7 +78,7 @@ class AbstentionResult(Result):
 
     @property
     def tallies(self) -> Tallies:
-        """Errors by type, out of the rows in which they can occur."""
+        """Number of errors of each type, out of the rows in which that type can occur."""
         if self.answerable.label == "yes":
             return {"needless abstentions": (int(self.cell == "needless_abstention"), 1)}
         return {"unfounded answers": (int(self.cell == "unfounded_answer"), 1)}

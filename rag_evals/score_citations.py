@@ -139,7 +139,7 @@ class CitationGrader(JudgedGrader[CitationFaithfulnessResult, CitationsReply]):
         return self._copy_with(first_number=first_number)
 
     def flow(self, sample: Sample) -> Flow[CitationFaithfulnessResult]:
-        """Ask about citations of existing chunks; if there are none, make no call."""
+        """Ask the judge about citations of existing chunks; make no call if there are none."""
         require_fields(sample, self.requires)
         citing = citing_sentences(sample.answer or "")
         sentences = [sentence.text for sentence in citing]

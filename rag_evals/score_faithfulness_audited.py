@@ -59,12 +59,12 @@ VerdictOfThree = Literal["supported", "contradicted", "not_in_context"]
 AuditedVerdict = VerdictOfThree | Literal["unverified"]
 """A verdict in a result; `unverified` if no valid quote supports the judge's verdict."""
 
-# A reply quotes few chunks, and each one is searched several times.
+# A reply quotes only a few chunks, but each of them is searched several times.
 _quotable = lru_cache(maxsize=32)(Quotable)
 _WISHES = {
     "absent": "copy the chunk's own words, whole words only",
-    "denial": "quote the words between as well",
-    "short": f"quote at least {MIN_QUOTE_LETTERS} letters with a word that says something, or the "
+    "denial": "also quote the words in between",
+    "short": f"quote at least {MIN_QUOTE_LETTERS} letters, including a meaningful word, or the "
     "whole chunk",
 }
 
@@ -87,7 +87,7 @@ class ClaimedQuote(JudgeModel):
         if fault is not None:
             others = [n for n, text in enumerate(chunks) if _quotable(text).find(self.quote)]
             elsewhere = fault.kind == "absent" and others
-            hint = f"; it stands in chunk {others[0]}" if elsewhere else ""
+            hint = f"; it occurs in chunk {others[0]}" if elsewhere else ""
             raise ValueError(f"{fault.told(phrases())}{hint}; {_WISHES[fault.kind]}")
         return self
 
@@ -270,7 +270,7 @@ def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quo
 
 
 def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
-    """Return why the verdict lacks evidence, in the statement's language; None if it does not."""
+    """Explain in the statement's language why the verdict has no evidence; None if it has some."""
     if claim.verdict == "not_in_context":
         return None
     say = phrases("ru" if has_russian(claim.statement) else "en")
@@ -288,7 +288,7 @@ class AuditedGrader(JudgedGrader[AuditedFaithfulnessResult, AuditReply]):
         super().__init__(prompt, AuditReply, AuditedFaithfulnessResult, name=name)
 
     def flow(self, sample: Sample) -> Flow[AuditedFaithfulnessResult]:
-        """Ask for statements and verdicts in one call; if there are no sentences, make no call."""
+        """Ask for statements and verdicts in one call; make no call if there are no sentences."""
         require_fields(sample, self.requires)
         spans = split_sentences(sample.answer or "")
         if not spans:

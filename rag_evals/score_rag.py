@@ -1,4 +1,4 @@
-"""All metrics for a RAG row from one table, and a diagnosis of retrieval and the answer."""
+"""Computes all metrics for a RAG row from one table, and diagnoses retrieval and the answer."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ class RagResult(MatrixResult):
     @property
     def findings(self) -> tuple[Finding, ...]:
         fault = self.diagnosis
-        # The diagnosis summarises the claims, so it has no verdict.
+        # The diagnosis summarises the claims, so it has no separate verdict.
         first = Finding("first fault", None, fault or "as it should be")
         return first, *self._claim_findings()
 

@@ -15,7 +15,7 @@ __all__ = ["RanksGrader", "RetrievalRanks", "RetrievalRanksResult"]
 
 
 class RetrievalRanksResult(Result):
-    """The retrieved chunk ids, best first, and the relevant ids; `k` limits the metrics at k."""
+    """The retrieved chunk ids, best first, and the relevant ids; `k` is the cutoff rank."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("context",)
 

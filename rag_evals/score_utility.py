@@ -1,4 +1,4 @@
-"""Whether the answer uses each retrieved chunk."""
+"""Chunk utility: labels each retrieved chunk as used or not used by the answer."""
 
 from typing import ClassVar
 

@@ -118,7 +118,7 @@ FAULTS = {
     ),
     "a quote of another chunk": (
         changed("statements.0.evidence.0.chunk_id", 1),
-        "does not occur in chunk 1; it stands in chunk 0",
+        "does not occur in chunk 1; it occurs in chunk 0",
     ),
     "a chunk that does not exist": (
         changed("statements.0.evidence.0.chunk_id", 99),

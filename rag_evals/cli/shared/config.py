@@ -1,6 +1,6 @@
 """The config file of a command: `rag-evals.toml`, or `[tool.rag-evals]` in `pyproject.toml`.
 
-The file is looked up in the working directory and then in its parents. Its keys are the option
+The file is searched for in the working directory and then in its parents. Its keys are the option
 names of `grade`; the command line overrides them.
 """
 

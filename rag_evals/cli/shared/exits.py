@@ -16,7 +16,7 @@ TOO_MANY_FAILURES = 3
 NOT_DECIDED = 4
 # EX_SOFTWARE in sysexits.h: an internal error.
 CRASH = 70
-# The shell convention: 128 plus the signal number.
+# By shell convention, the exit code is 128 plus the signal number.
 INTERRUPTED = 130
 
 _DEBUG = "--debug"

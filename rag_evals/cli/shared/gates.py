@@ -186,7 +186,7 @@ class Gates:
         return Gate(self.fail_under, self.at or "mean", self.least_scored, self.counts)
 
     def decision(self, run: Run, cluster: str | None) -> GateDecision | None:
-        """Return the decision of `--gate`; None without it or while rows are pending."""
+        """Return the decision of `--gate`; None if it is not set or rows are still pending."""
         if self.gate is None or run.summary().pending:
             return None
         return run.gate(

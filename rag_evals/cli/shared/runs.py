@@ -50,7 +50,7 @@ def run_or_exit(work: Coroutine[Any, Any, Run], folder: Path) -> Run:
             f"{error}; finished rows are stored in {folder}. Run the same command to continue.",
             err=True,
         )
-        # The shell convention: 128 plus the signal number.
+        # By shell convention, the exit code is 128 plus the signal number.
         raise typer.Exit(128 + error.signal_number) from None
 
 
@@ -80,7 +80,7 @@ _JUNIT_HEAD = '<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="rag-eva
 
 
 def _remove_earlier(junit: Path | None) -> Path | None:
-    """Remove the file of an earlier build, so that it is not taken for this build's if this fails.
+    """Remove an earlier build's file, which would be misleading if this build failed.
 
     Only a file written by `--junit` is removed, in case the option points to the data by mistake.
     """
@@ -184,7 +184,7 @@ class Outputs(Output):
 
     def _leave_for_build(self, run: Run, say: Phrases, count: Mapping[str, float]) -> None:
         if run.summary().pending:
-            # A build would present the finished rows as the complete run.
+            # Otherwise, a build would present the finished rows as the complete run.
             echo(say("terminal.build_waits"), err=True)
             return
         under = _ANYTHING_WRONG if self.row_under is None else self.row_under
