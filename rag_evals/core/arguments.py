@@ -29,14 +29,14 @@ def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> 
 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
-    """Return a number from 0 to 1; reject text, True and NaN. `otherwise` ends the message."""
+    """Return a number from 0 to 1; reject text, True and NaN. Errors end with `otherwise`."""
     if not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
 
 
 def require_positive(name: str, value: object, *, otherwise: str = "") -> float:
-    """Return a finite number above 0; reject text, True and NaN. `otherwise` ends the message."""
+    """Return a finite number above 0; reject text, True and NaN. Errors end with `otherwise`."""
     if not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf:
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number above 0{otherwise}")
@@ -138,7 +138,7 @@ class CacheVariables(NamedTuple):
 
 
 def cache_variables() -> CacheVariables:
-    """Read the caches' environment variables; raise `ConfigurationError` for invalid values."""
+    """Read the environment variables for caches; raise `ConfigurationError` for invalid values."""
     mode, written = (os.environ.get(name) or "" for name in _CACHE_VARIABLES)
     try:
         megabytes = float(written or _DEFAULT_MAX_MB)

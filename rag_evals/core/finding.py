@@ -111,7 +111,7 @@ class Finding:
 
     @property
     def counts_against(self) -> bool:
-        """True if it lowers the score: a negative verdict, or a rating below the best."""
+        """True if it lowers the score: a negative verdict, or a rating below the maximum."""
         if self.verdict is not None:
             return not self.verdict
         return self.support is not None and self.support < 1
@@ -151,8 +151,8 @@ def default_findings(result: BaseModel) -> tuple[Finding, ...]:
     """Derive findings from the fields of a result that does not define any.
 
     The model must have exactly one list of labelled items: models with one boolean field, and a
-    text or a chunk id. To find out whether True raises the score, it compares the score with all
-    labels True to that with all False. If both are equal, the findings do not have a verdict.
+    text or a chunk id. To find out whether True raises the score, the score is computed twice, with
+    all labels True and with all labels False. If both are equal, the findings have no verdict.
 
     In a model without such a list, each field that is a label (a boolean, a `Literal`, or a
     model with a field `label`) becomes a finding without a verdict.
@@ -180,7 +180,7 @@ def statements_in(result: BaseModel) -> list[tuple[str, bool]]:
 
 
 def with_statements(result: M, kept: Collection[int], denied: Collection[int]) -> M:
-    """Return a copy with only the `kept` statements, the `denied` ones labelled unsupported."""
+    """Return a copy with only the `kept` statements, with those in `denied` set to unsupported."""
     shape = _shape(type(result))
     assert shape is not None, "the model has no statements"
     things: Sequence[BaseModel] = getattr(result, shape.list_name)

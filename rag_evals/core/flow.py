@@ -46,7 +46,7 @@ class Claim:
 
     @property
     def setting(self) -> tuple[str | None, str | None, str | None]:
-        """The sentence, preceding text and question that the claim depends on; None if it does not.
+        """The sentence, preceding text and question that the claim depends on, each text or None.
 
         Claims with the same text and setting can share a verdict.
         """
@@ -103,7 +103,7 @@ class Verdict:
         similarity: Cosine similarity of the two statements, -1 to 1; None without `taken_from`.
         doubt: Why the verifier could not judge the claim: how it depends on other text, or
             `declined`. A cascade then calls its second verifier. None if there is no doubt.
-        is_sure: True if a cascade may stop with this verdict; None lets the support determine it.
+        is_sure: True if a cascade may stop with this verdict; if None, the support decides.
     """
 
     support: float
@@ -184,7 +184,7 @@ class JudgeCall(Generic[M]):
         reply_model: The model that the reply must match.
         facts: Context for the reply's validators, passed as `info.context`; not sent to the judge.
         settings: Sampling settings to send, such as `temperature`.
-        model: Model requested by the grader; None uses the client's.
+        model: Model requested by the grader; None uses the client's model.
         sample_index: Index of this call among intentionally identical calls, from 0; a cache
             stores their replies separately.
         endpoint: Judge for this call, such as `"openai/gpt-4o"`; None uses the run's judge.
@@ -244,7 +244,7 @@ class LocalCall(Generic[T]):
     reply_when_skipped: T
 
     def run(self, judge: str | None) -> T:
-        """Do the work; drivers use a thread because the work may wait for a file or a server."""
+        """Do the work; drivers call this in a thread because it may wait for a file or a server."""
         return self.work(judge)
 
     def read(self, reply: Any) -> T:
@@ -407,8 +407,8 @@ class VerifierTraits:
             all of them are supported; None if the verifier cannot compute it.
         warn: Returns reasons not to trust verdicts on the given texts, one line each.
         check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
-        languages: Codes of the languages in which its verdicts count; contains None if they also
-            count for texts too short to detect their language. None instead of a set means all.
+        languages: Codes of the languages in which its verdicts count. If the set contains None,
+            they also count for texts whose language is unknown. None instead of a set means all.
     """
 
     asks_judge: bool = False

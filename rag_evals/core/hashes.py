@@ -40,7 +40,7 @@ def parts_fingerprint(thing: object, names: Iterable[str]) -> str:
 
 
 def fingerprint_of_texts(*parts: Any) -> str:
-    """Like `fingerprint`, but three times faster, and only for strings, None and lists of these."""
+    """Like `fingerprint`, but three times faster, and only for strings, None and lists of them."""
     return hashlib.sha256(to_json(parts)).hexdigest()
 
 

@@ -53,7 +53,7 @@ _LAST_ATTEMPT = "is_last_attempt"
 
 
 def is_last_attempt(info: ValidationInfo) -> bool:
-    """True for the last attempt and for stored replies, whose faults are marked, not rejected."""
+    """True for the last attempt and for stored replies: their faults are marked, not rejected."""
     facts = facts_of(info)
     return facts is not None and bool(facts.get(_LAST_ATTEMPT))
 
@@ -177,8 +177,8 @@ SampleField = Literal["question", "answer", "context", "reference"]
 def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
     """Return the fields of a sample that a response model requires.
 
-    These are its `requires` if declared; otherwise answer and context for models with statements
-    or chunk ids, and only the answer for other models.
+    They are listed in its `requires`, if declared. By default, models with statements or chunk ids
+    require the answer and the context; other models require only the answer.
     """
     if any("requires" in vars(each) for each in model.__mro__ if each is not Result):
         return model.requires  # type: ignore[attr-defined, no-any-return]  # checked above
@@ -400,7 +400,7 @@ class Result(JudgeModel):
             return super().__repr__()
 
     def _repr_html_(self) -> str | None:
-        """Coloured findings for a notebook; None if they cannot be computed."""
+        """Show coloured findings in a notebook; None if they cannot be computed."""
         try:
             say = notebook_phrases()
             counted = findings_line(self.findings, say)

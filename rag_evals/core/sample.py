@@ -39,7 +39,7 @@ def text_of(value: object, place: str) -> str:
 
     It may be a string, a message (`AIMessage`, `ChatMessage`, or a mapping with `content` or a list
     of parts), LlamaIndex's `Response`, OpenAI's `ChatCompletion` or `Response`, pydantic-ai's
-    `AgentRunResult`, Haystack's `GeneratedAnswer`, or a list with one of these. A question may be a
+    `AgentRunResult`, Haystack's `GeneratedAnswer`, or a list with one of them. A question may be a
     string, a message, or a list of messages with a single user message.
 
     Raises:
@@ -537,7 +537,7 @@ def transcript(turns: Sequence[Turn]) -> tuple[str, list[int]]:
 
 
 def _numbered(turns: Sequence[Turn]) -> tuple[Chunk, ...]:
-    """Return each distinct source, or statement by the user, with the turns that contain it."""
+    """Return each distinct source or user statement, with the turns that contain it."""
     found: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
     for number, turn in enumerate(turns, 1):
         said = [Chunk(0, turn.said, {"said_by": "user"})] if turn.said else []
@@ -621,7 +621,7 @@ class Sample:
         return f"Sample({', '.join(parts)})"
 
     def turn_sample(self, number: int, earlier: Sequence[str]) -> "Sample":
-        """Return a turn as a sample; `number` counts from 0, and `earlier` lists more sources."""
+        """Return a turn as a sample; `number` starts at 0, and `earlier` contains extra sources."""
         turn = self.turns[number]
         said = [one.said for one in self.turns[: number + 1]]
         return Sample(

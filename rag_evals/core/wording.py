@@ -84,7 +84,7 @@ class Phrases:
         return str(self._table[section].get(name, name))
 
     def reason(self, reason: str) -> str:
-        """Translate why a score is missing, such as "empty_context in both" in a comparison."""
+        """Translate the reason for a missing score, such as "empty_context in both"."""
         name, _, where = reason.partition(" in ")
         key = f"in_{where.replace(' ', '_')}"
         if name == "only":

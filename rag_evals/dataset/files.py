@@ -202,7 +202,7 @@ def _split_off_delimiter(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
     """Return the delimiter that splits the header into the most columns, and the lines to read."""
     first = next((line for line in lines if line.strip()), "")
     if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
-        return first.strip()[-1], lines  # a line for Excel
+        return first.strip()[-1], lines  # the line "sep=;" is meant for Excel
     return max(_DELIMITERS, key=lambda sign: _columns(first, sign)), chain([first], lines)
 
 
@@ -287,7 +287,7 @@ def _report_guess(path: Path, encoding: str) -> None:
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
-    # A newline has several bytes, so the file must be decoded before it is split into lines.
+    # A newline takes several bytes, so the file must be decoded before it is split into lines.
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:

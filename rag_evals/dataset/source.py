@@ -120,7 +120,7 @@ class FileData:
         return CheckedFile(rows, digest.hexdigest(), named, frozenset(columns))
 
     def _reading(self) -> str | None:
-        """Hash how the file is read; return None if a column is a function, which may change."""
+        """Hash the reading options; None if a column is a function, whose code may change."""
         if self._columns.has_functions:
             return None
         return fingerprint(
