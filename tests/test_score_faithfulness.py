@@ -126,7 +126,7 @@ def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
 
     assert said.count("Warning") == 1
     assert said.startswith("<string>:11: UserWarning: no judge given: using the embedded judge")
-    assert "pass client='openai/gpt-4o-mini' to ask a model" in said
+    assert "pass client='openai/gpt-4o-mini' to use a model" in said
 
 
 @pytest.mark.parametrize("judge", ["embedded", "openai/m", "embedded>openai/m"])

@@ -105,7 +105,7 @@ _LONGEST_DATA = 200_000
 _ROW = re.compile(r"^[ \t]*\|?[^|\n]*\|[^\n]*$", re.MULTILINE)
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
-# JSON keys for the answer's confidence and citations, whose values claim nothing.
+# JSON keys for the answer's confidence and citations, whose values are not claims.
 _BY_PRODUCTS = frozenset("confidence source sources citations references".split())
 # "City: Paris"; a longer value would be a sentence that follows a title.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")

@@ -33,7 +33,7 @@ class Clash(NamedTuple):
             "quantifier", "order" or "hedge".
         ours: The word in the statement; empty if there is none to show.
         theirs: The word in the sentence that contradicts it.
-        keys: The contradicted words of the statement; a clash counts in full if all others agree.
+        keys: The statement's contradicted words; a clash counts fully if all other words agree.
     """
 
     kind: str
@@ -101,7 +101,7 @@ class StatementComparison:
             self._find_same_amounts(theirs)
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
-        """Treat "3.4 km" as equal to "3,400 metres", and a total of 25 to "14 and 11"."""
+        """Treat "3.4 km" and "3,400 metres" as equal, and also a total of 25 and "14 and 11"."""
         ours = self.statement
         is_sum = not _ALTOGETHER.isdisjoint([word.low for word in ours.sequence])
         if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
@@ -388,7 +388,7 @@ def _turned(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
 def _is_plain_relation(
     compared: StatementComparison, theirs: Sentence, i: int, j: int, names: Iterable[str]
 ) -> bool:
-    """True if both texts express a relation between its names in the same way."""
+    """True if both texts express the relation between the names in the same way."""
     ours, found = compared.statement, set(names)
     told: list[tuple[set[str], set[str]]] = []
     for sentence, at in ((ours, i), (theirs, j)):

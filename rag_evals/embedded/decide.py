@@ -83,7 +83,7 @@ def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
-    """Drop sentences about other subjects if a sentence differs from the statement in one point.
+    """Drop sentences about other subjects if one sentence differs from the statement in one point.
 
     "The car is red." | "The house is red. The car is blue." → only the second
     """
@@ -227,7 +227,7 @@ class _Decision:
         return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
-        """Judge a "no": supported if a sentence contradicts the question but otherwise agrees.
+        """Judge a "no": it is supported by a sentence that contradicts one part of the question.
 
         "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
         """
@@ -237,7 +237,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # The agreement on the other words replaces the first three features.
+                # The agreement of the other words replaces the first three features.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -314,8 +314,8 @@ class _Decision:
             keys = {word.key for word in named}
             is_mentioned = any(keys <= one.masks.keys() for one in self.chunks)
             support = _MENTIONED if is_mentioned else 1 - _MENTIONED
-        # Chunks may contain the words of a topic without covering it, so the claim reaches the
-        # balanced threshold when the topic falls below the strict one.
+        # Chunks may contain the words of a topic without covering it. The claim that it is missing
+        # therefore reaches the balanced threshold when the topic falls below the strict one.
         limits = [log_odds(thresholds[name]) for name in ("balanced", _SURELY_SAID)]
         support = probability(sum(limits) - log_odds(support))
         is_supported = support >= self.threshold
@@ -332,7 +332,7 @@ class _Decision:
         support = silence = model.support(())
         for one in compare_with(model, text, self.chunks):
             shared = shared_features(one)
-            # Clashes only lower the support, so skip sentences that are too weak without them.
+            # Clashes only lower the support, so skip sentences that are too weak even without them.
             if found and model.support(shared) < _LEAST_EQUAL * max(support, threshold):
                 continue
             found.append(one)

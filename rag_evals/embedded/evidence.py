@@ -1,4 +1,4 @@
-"""Passages against which a reader can check a finding; looked up only for display."""
+"""Passages against which a reader can check a finding; they are looked up only for display."""
 
 from collections import Counter
 from collections.abc import Sequence

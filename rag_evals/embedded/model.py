@@ -128,7 +128,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Return the log odds; without the last value, whose weight is negative, an upper bound."""
+        """Return the log odds, or an upper bound if the last value (weighted < 0) is omitted."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value
@@ -212,7 +212,7 @@ def read_idf(background: Mapping[str, Any]) -> tuple[dict[str, float], dict[str,
 # either side of the limit, answers are ranked by all their statements.
 
 LEAST_ANSWER_SUPPORT = 0.5
-"""Minimum support at which an answer counts as supported, whatever its number of statements."""
+"""Minimum support at which an answer counts as supported, regardless of its length."""
 
 # Tuned on LFQA, ExpertQA and dialogue replies.
 _SLOPE, _OFFSET = 2.0, 1.0

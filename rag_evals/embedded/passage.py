@@ -187,7 +187,7 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """Evidence for a statement."""
 
-    # The sentences that share the most words with it, best first, omitting those far behind.
+    # The sentences that share the most words with it, best first, without much weaker ones.
     best: list[Place]
     # The keys found in the chunk that contains the most of them, or in chunks with nearly as many.
     wide: set[str]

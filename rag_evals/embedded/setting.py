@@ -284,7 +284,7 @@ def _yes_or_no(text: str, asked: Asked | None, question: str) -> Reading:
 
 
 def _filled(claim: Claim, asked: Asked, question: str) -> str:
-    """Fill the answer into the statement made from the question, or return "" if impossible."""
+    """Insert the answer into the statement made from the question; return "" if impossible."""
     text = claim.text
     gap = text.strip().rstrip(".!")
     content, said = content_keys(gap), content_keys(asked.before)

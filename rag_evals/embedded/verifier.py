@@ -54,8 +54,8 @@ class EmbeddedVerifier:
             and `"strict"` one in thirty. None means `"balanced"`.
         weights: A file written by the training command; None means the shipped file.
         languages: Codes of languages besides English and Russian in which verdicts count, such as
-            `["de"]`; `["any"]` means every language. If any is named, verdicts also count if the
-            texts are too short to detect their language.
+            `["de"]`; `["any"]` means every language. If a code is given, verdicts also count when
+            the texts are too short to detect their language.
 
     Raises:
         ConfigurationError: The threshold, the weights file or a language is invalid.
@@ -78,7 +78,7 @@ class EmbeddedVerifier:
         self._weights = None if weights is None else Path(weights)
         self.name = "embedded" if self._weights is None else f"embedded:{self._weights}"
         if self._weights is not None or not isinstance(self._threshold, str):
-            # A verbatim copy has the highest possible features.
+            # A verbatim copy has the highest possible feature values.
             most = floor(1000 * self._model().support((1.0, 1.0, 1.0))) / 1000
             if self.threshold > most:
                 raise ConfigurationError(
@@ -242,7 +242,7 @@ _ANY = "any"
 def require_languages(languages: Iterable[str]) -> frozenset[str | None] | None:
     """Return the codes of the languages in which verdicts count, or None for every language.
 
-    If the user names languages, the set contains None, so texts that are too short count, too.
+    If the user names languages, the set contains None, so that very short texts count as well.
     """
     given = [languages] if isinstance(languages, str) else list(languages)
     for code in given:

@@ -83,7 +83,7 @@ class GradeOptions(TypedDict, total=False):
     """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
-        model: Model to call; None uses the grader's, or the client's.
+        model: Model to call; None uses the grader's model, or else the client's.
         timeout: Total seconds for all calls, including waits requested by the endpoint.
         settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
             grader's. The default temperature is 0.
@@ -189,7 +189,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         if self.name in EMBEDDED_GRADERS:
             other = "because a custom prompt needs an LLM judge"
         raise ConfigurationError(
-            f"grader {self.name!r} asks a judge model and cannot use {verifier.name!r}, which "
+            f"grader {self.name!r} calls a judge model and cannot use {verifier.name!r}, which "
             "judges statements without a prompt; pass a client such as 'openai/gpt-4o-mini', "
             f"{other}"
         )
@@ -300,7 +300,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         language: str | None = None,
         **options: Unpack[GradeOptions],
     ) -> R:
-        """Grade one answer with an async client; otherwise like `grade`."""
+        """Grade one answer with an async client; otherwise the same as `grade`."""
         fields = (question, answer, context, reference, language)
         work = _prepare(self, "agrade", fields, client, options)
         named = partial(async_judge_for, options=work.asked)
@@ -444,7 +444,7 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
     _WARNED.set()
     _warn_caller(
         "no judge given: using the embedded judge, which runs locally without a model; "
-        "pass client='openai/gpt-4o-mini' to ask a model, or client='embedded' to hide this warning"
+        "pass client='openai/gpt-4o-mini' to use a model, or client='embedded' to hide this warning"
     )
 
 
@@ -619,4 +619,4 @@ def _identity(judge: Judge | AsyncJudge | None) -> str | None:
 
 
 def _no_judge() -> ConfigurationError:
-    return ConfigurationError("this grader asks a judge, but none was given; pass client=")
+    return ConfigurationError("this grader calls a judge, but none was given; pass client=")

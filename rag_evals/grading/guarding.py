@@ -117,7 +117,7 @@ class Guard:
         """Compare statements with the sentences and return the differences.
 
         `passed_over` lists the sentences that contain no claim according to the judge. It is
-        ignored if a statement has no sentence ids; uncovered sentences are then found by words.
+        ignored if a statement has no sentence ids; sentences are then matched by their words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -228,13 +228,13 @@ class Guard:
         if own and not shared:
             yield "other words", f"{this} shares no word with {whose}"
         elif len(own) >= _FEW_WORDS and len(own) - missing < _LEAST_SHARED * len(own):
-            yield "other words", f"{this} says hardly anything of what {whose} says"
+            yield "other words", f"{this} says hardly any of what {whose} says"
         elif (
             shared < _LEAST_OF_TRANSLATED * len(own)
             and _stops(one.text) < _FEW_STOPS
             and _stops(named) >= _MANY_STOPS
         ):
-            yield "other language", f"{this} has no small words of {whose}; keep its language"
+            yield "other language", f"{this} has no function words of {whose}; keep its language"
         elif self._is_of_context(own, missing, shared):
             told = f"{this} says what a chunk says, and not what {whose} says"
             yield "of the context", f"{told}; give the answer's own claims"

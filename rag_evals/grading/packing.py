@@ -19,7 +19,7 @@ from rag_evals.text import leaning_of, split_sentences
 # Lower than in most texts, so that a pack fits on the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# A pack has this many parts: each sentence gets at least one, and a passage fills at most one.
+# A pack is divided into this many parts: each sentence gets one or more; a passage fits into one.
 _PARTS = 4
 
 

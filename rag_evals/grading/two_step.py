@@ -190,7 +190,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         changed = self._changed(extractor=extractor, verifier=self._parts["verifier"] or verifier)
         if changed.asks_judge and not verifier.traits.asks_judge:
             raise ConfigurationError(
-                f"grader {self.name!r} asks a judge model, and {verifier.name!r} is not one; pass "
+                f"grader {self.name!r} calls a judge model, and {verifier.name!r} is not one; pass "
                 "a client such as 'openai/gpt-4o-mini', or use SentenceExtractor and a verifier "
                 "that does not call a model"
             )
@@ -301,7 +301,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
 def language_warning(
     verifier: Verifier, sample: Sample, language: str | None, chunks: Sequence[str]
 ) -> str | None:
-    """Return why verdicts in the sample's language cannot be trusted, or None if they can."""
+    """Return the reason not to trust verdicts in the sample's language, or None."""
     warn = verifier.traits.warn
     if warn is None:
         return None

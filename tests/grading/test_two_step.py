@@ -76,7 +76,7 @@ def test_a_given_verifier_stays_whatever_the_judge() -> None:
 )
 def test_a_part_that_asks_a_judge_needs_one(grader: VerifiedFaithfulness) -> None:
     """The embedded judge cannot stand in for a model that was asked for."""
-    with pytest.raises(ConfigurationError, match="asks a judge model, and 'embedded' is not one"):
+    with pytest.raises(ConfigurationError, match="calls a judge model, and 'embedded' is not one"):
         grader.grade(**EIFFEL, client="embedded")
 
 

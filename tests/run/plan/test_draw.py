@@ -451,7 +451,7 @@ def test_of_two_graders_each_has_half_the_error_to_stop_a_run() -> None:
         ({"budget": 5}, "the budget cannot be enforced, because the price"),
         (
             {"sample": 20, "graders": "answer_relevance"},
-            "grades every row; grader 'answer_relevance' asks a judge model and cannot use",
+            "grades every row; grader 'answer_relevance' calls a judge model and cannot use",
         ),
         ({"sample": 20, "client": "embedded"}, "is free, so grade all rows"),
         ({"budget": 5, "client": "embedded"}, "is free, so grade all rows"),
