@@ -126,7 +126,7 @@ def _shown_data(
     numbered: str | None,
     sentences: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """Escape fields; `sentences` are those of the field `numbered`, which is split if None."""
+    """Escape fields; if `sentences` is None, the field `numbered` is split into sentences."""
     shown = {name: getattr(sample, name) for name in fields}
     chunks = escape.chunks(shown.get("context", ()))
     text = shown.get(numbered) if numbered else None
@@ -285,8 +285,8 @@ def check_shown(
 
     A made-up sample is rendered twice, with all fields and with only the required ones. A field
     that is used only in a condition or an unused macro does not count as shown, nor do chunks if
-    only the first is shown. The error message identifies `reader`, which needs the fields, and
-    suggests a fix and `way_out`.
+    only the first is shown. The error message names `reader`, which needs the fields, and suggests
+    a fix, followed by `way_out`.
     """
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
@@ -340,7 +340,7 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
 
 
 def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
-    """Return the names of texts that were cut off, so that the prompt does not contain their ends.
+    """Return the names of texts that were cut off: their ends are missing from the prompt.
 
     Only letters are compared, ignoring case, so filters may change everything else.
     """

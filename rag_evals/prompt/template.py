@@ -273,7 +273,7 @@ class Prompt:
         if stem is None:
             return cls(prompt)
         # The text of a shipped prompt selects that prompt, in all its languages, but without its
-        # name, because it may be used with another response model.
+        # name, because it may be used with a different response model.
         known = copy.copy(cls.shipped(stem))
         known.header = known.header.model_copy(update={"name": None})
         return known

@@ -20,7 +20,7 @@ from rag_evals.verify import Confidence
 
 _SECONDS_A_DECISION = 15
 _CLIPS = 20
-# A minimum, because labels on correct verdicts also affect a corrected score; it bounds weights.
+# Added to each row's error rate, so that every row can be drawn and no weight gets too large.
 _SPREAD = 0.02
 
 

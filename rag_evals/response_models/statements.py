@@ -35,7 +35,7 @@ class StatementEvaluation(JudgeModel):
         sentence_id: Index of the sentence in the answer; None if unknown.
         start: Start offset of the sentence in the answer, in characters.
         end: End offset of the sentence.
-        fault: Why the statement could not be verified, if so.
+        fault: Why the statement could not be verified; None if it could.
     """
 
     statement: StatementText = Field(description="One claim.")

@@ -123,7 +123,7 @@ class DecisionJudge(InstructorJudge):
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Send a request's questions and re-ask those with bad answers; return remaining faults."""
+        """Send a request's questions, re-ask those with invalid answers, and return any faults."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.options.reasks + 1):
             listed = [_as_sent(question) for question in asked]
@@ -180,7 +180,7 @@ def _read_answers(
 def _read_answer(
     question: Question, answers: Sequence[Mapping[str, Any]], key: str | None
 ) -> DecisionAnswer:
-    """Parse the only answer to a question; the message of a `ValueError` continues "the answer"."""
+    """Parse the only answer to a question; `ValueError` messages continue "the answer ..."."""
     if len(answers) != 1:
         raise ValueError(f"was given {len(answers)} times" if answers else "is missing")
     (given,) = answers

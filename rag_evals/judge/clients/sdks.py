@@ -257,7 +257,7 @@ def _litellm(endpoint: Endpoint, use: ClientUse) -> Made:
     missing = litellm.validate_environment(endpoint.model)
     if not missing["keys_in_environment"] and missing["missing_keys"]:
         raise no_key(" and ".join(missing["missing_keys"]))
-    # Otherwise, LiteLLM prints advice on every error, and pydantic a warning for each of its types.
+    # Otherwise, LiteLLM prints advice on every error, and pydantic warns about LiteLLM's types.
     litellm.suppress_debug_info = True
     warnings.filterwarnings("ignore", "Items? .* on TypedDict class .* `ReadOnly`", UserWarning)
 
@@ -448,7 +448,7 @@ _WRAPPINGS = {
     "google": ("from_genai", "TOOLS", "Client"),
 }
 
-# Wrapped clients are reused, because lessons about models are stored by client.
+# Wrapped clients are reused, because what was learned about a model is stored by client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 

@@ -1,8 +1,8 @@
 """Judges that use an instructor client, and the settings of their calls.
 
-The default temperature is 0. Some models reject it, or use another name for `max_tokens`. The call
-is then retried with different settings, and later calls through the same client use them from the
-start.
+The default temperature is 0. Some models reject it, or use another name for `max_tokens`. In that
+case, the call is retried with different settings, and later calls through the same client use them
+from the start.
 """
 
 import json
@@ -123,7 +123,7 @@ class CallSettings:
         provider = provider_of(self._client)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         settings = wanted_settings(self._asked, {}, self._own)
-        # It only affects the prompt.
+        # The window only affects the prompt.
         settings.pop("window", None)
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
@@ -180,7 +180,7 @@ def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = No
     litellm: Any = sys.modules.get("litellm") if is_litellm and settings else None
     known = None
     if litellm is not None and model is not None:
-        # A name without a known provider fails at the first request, with LiteLLM's own words.
+        # A name without a known provider fails at the first request, with LiteLLM's own message.
         with suppress(litellm.BadRequestError):
             known = litellm.get_supported_openai_params(*litellm.get_llm_provider(model)[:2])
     for name in settings.keys() - {"window"}:
@@ -254,7 +254,7 @@ def _public(values: object) -> dict[str, Any]:
 
 
 DEFAULT_REASKS = 3
-"""Number of further attempts after an invalid reply, which makes four attempts in total."""
+"""Number of additional attempts after an invalid reply, for a total of four attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +470,7 @@ def exchanged(
         )
 
 
-# Context windows that errors stated, in tokens, by client and model.
+# Context windows in tokens, as stated in error messages, by client and model.
 _windows: "WeakKeyDictionary[Any, dict[str | None, int]]" = WeakKeyDictionary()
 # An upper bound, because a prompt that might fit must still be sent.
 _MOST_CHARACTERS_PER_TOKEN = 8

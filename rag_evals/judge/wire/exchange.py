@@ -1,4 +1,4 @@
-"""Reading of replies: faults, token counts and JSON.
+"""Reads replies, and finds their faults, token counts and JSON.
 
 Local models put JSON in a code fence, after their reasoning or between sentences, or send "0"
 instead of 0. These replies are accepted if they are unambiguous; anything else is a fault.
@@ -44,7 +44,7 @@ class Exchange:
 
     Attributes:
         mode: The client's mode, in instructor's terms.
-        reasks: Number of further attempts after an invalid reply.
+        reasks: Number of additional attempts after an invalid reply.
         key: The endpoint's key, which must not appear in messages.
         has_other_form: True if the call can also be made with another response format.
         fault: A fault in the last reply that a re-ask cannot fix.

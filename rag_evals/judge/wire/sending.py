@@ -204,7 +204,7 @@ async def _check_async(response: Any) -> None:
 
 @contextmanager
 def _policed(response: Any, exchange: Exchange) -> Iterator[bytearray]:
-    """Yield the body to read into, and turn a reply that is refused into an empty status 400."""
+    """Yield a buffer for the body, and replace a rejected reply with an empty one of status 400."""
     body = bytearray()
     try:
         yield body
