@@ -186,7 +186,7 @@ class BatchTable:
             self.release(part)
         words = _lost_words(unreadable, part.requests - results)
         replied = f"{replies} of {part.requests} requests have a reply"
-        return f"taken: batch {state.name}, {state.status}, {replied}{words}"
+        return f"collected: batch {state.name}, {state.status}, {replied}{words}"
 
     @contextmanager
     def round(self) -> Iterator[None]:

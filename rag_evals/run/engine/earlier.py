@@ -49,11 +49,11 @@ class EarlierOutcomes:
         self._flags = self._positions()
         self._doubted = frozenset() if self._flags is None else store.index.doubted()
         if self._flags is None:
-            # Until every row has been looked up, positions in the log mix old and new data.
+            # Until every row has been looked up, positions in the log refer to old and new data.
             self.forget_positions()
 
     def forget_positions(self) -> None:
-        """Make the next start look up every row; called if the data has changed."""
+        """Make the next run look up every row; called if the data has changed."""
         self._store.index.trust_positions(None)
 
     def find(self, outcome: Outcome) -> Outcome | None:
@@ -139,7 +139,7 @@ class EarlierOutcomes:
                 index.trust_positions(self._key)
                 index.note(_LEFT_OUT, str(gone))
         if self._doubted and not self._has_moved:
-            # Each doubted row was looked up, so the next start can skip it.
+            # Every row in doubt was looked up, so the next run need not do that again.
             index.trust_positions(self._key)
         return gone or int(index.noted(_LEFT_OUT) or 0)
 
@@ -156,7 +156,7 @@ class EarlierOutcomes:
         index, rows = self._store.index, self._plan.rows
         if self._key is None or rows is None or index.noted(POSITIONS) != self._key:
             return None
-        # Excluding changed and removed rows is slower, so try without first.
+        # Excluding changed and removed rows is slower, so first try without excluding them.
         for only_current in (False, True):
             self._ended = Ended(self._fingerprints, only_current)
             if (flags := self._flagged(rows)) is not None:

@@ -450,8 +450,8 @@ def evaluate(
         client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, or an instructor, OpenAI,
             Anthropic or Google client; by default `RAG_EVALS_JUDGE` or `"embedded"`.
         out: Run folder; an existing run is resumed. If None, no files are written.
-        on_outcome: Called with each outcome after it is stored, including outcomes from earlier
-            starts; an exception stops the run.
+        on_outcome: Called with each outcome after it is stored, including those that an earlier
+            process stored; an exception stops the run.
         options: See `RunOptions`.
 
     Raises:
@@ -475,7 +475,7 @@ async def aevaluate(
     on_outcome: OnOutcome | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """Grade a data set in the running event loop; otherwise like `evaluate`."""
+    """Grade a data set in the running event loop; otherwise the same as `evaluate`."""
     return await aexecute(_planned("aevaluate", data, graders, client, out, options), on_outcome)
 
 
@@ -511,7 +511,7 @@ def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
 async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
     run = await _carried_out(plan, on_outcome)
     if plan.free is not None:
-        # Run this second, so that no folder is created if the main judge cannot be opened.
+        # This runs second, so that no folder is created if the main judge cannot be opened.
         run.beside(await _carried_out(plan.free, None))
     return run
 
@@ -532,7 +532,7 @@ def stream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> Generator[Outcome]:
-    """Grade a data set and yield outcomes as they arrive; otherwise like `evaluate`.
+    """Grade a data set and yield outcomes as they arrive; otherwise the same as `evaluate`.
 
     Outcomes arrive in any order; `index` is the row's position. They are not kept in memory, and a
     slow consumer slows down grading. Grading starts with the first `next` and stops when you leave
@@ -550,7 +550,7 @@ def astream(
     out: str | Path | None = None,
     **options: Unpack[RunOptions],
 ) -> AsyncGenerator[Outcome]:
-    """Grade a data set in the running event loop; otherwise like `stream`.
+    """Grade a data set in the running event loop; otherwise the same as `stream`.
 
     Use `contextlib.aclosing` to stop all grading as soon as you leave the loop.
     """

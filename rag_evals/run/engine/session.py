@@ -46,7 +46,7 @@ class RunJudges:
     stack: AsyncExitStack
     answers: ArrivedReplies | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # By endpoint; the key is None for a judge that calls cannot specify by name.
+    # Keyed by endpoint; the key is None for a judge that calls cannot specify by name.
     _opened: dict[str | None, JudgePipeline] = field(default_factory=dict)
 
     @property
@@ -321,7 +321,7 @@ class GradingSession:
     ) -> "Future[list[dict[str, Any]]]":
         """Start grading a row; the future returns the `Outcome.to_row` of each grader.
 
-        The row's columns in `keep` are added to each of them.
+        The columns in `keep` are copied from the row into each of them.
         """
 
         async def graded() -> list[dict[str, Any]]:

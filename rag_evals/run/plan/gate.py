@@ -72,7 +72,7 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Return the failed rule that a run must not have pending gradings."""
+        """Return the failure of the rule that a run must not have pending gradings."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     def line(self, say: Phrases) -> str:
@@ -153,7 +153,7 @@ _MOST_ROWS_TOLD = 1_000_000
 class GraderDecision:
     """The gate decision for one grader; `subject` is "mean" or "change".
 
-    If `is_sampled` is true, the test uses the interval of a sample, which is valid for one look.
+    If `is_sampled` is true, the test uses a sample's interval, which is valid for a single test.
     """
 
     grader: str

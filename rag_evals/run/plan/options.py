@@ -21,7 +21,7 @@ from rag_evals.judge.session import SessionSettings
 from rag_evals.run.plan.progress import Report
 from rag_evals.verify import Tuned
 
-# Each grading in flight uses memory, and no endpoint serves more requests to one client at once.
+# Each grading in flight uses memory, and no endpoint serves more requests per client at once.
 MAX_CONCURRENCY = 4096
 DEFAULT_ERROR = 0.05
 _FEWEST_FOR_A_SHARE = 20

@@ -473,7 +473,7 @@ def _first_calls(grader: Grader[Any], sample: object) -> list[JudgeCall[Any]]:
     if not isinstance(sample, Sample) or not grader.judge_rounds:
         return []
     if sample.turns and grades_turns(grader):
-        # Assume that all earlier replies are supported.
+        # Assume that every statement in an earlier reply was supported.
         replies = [turn.answer for turn in sample.turns]
         turns = (sample.turn_sample(place, replies[:place]) for place in range(len(replies)))
         return [call for turn in turns for call in _first_calls(grader, turn)]

@@ -25,7 +25,7 @@ class Progress:
         failed: Number of failed gradings.
         seconds: Seconds since the run was started or resumed.
         graded: Number of gradings finished in that time.
-        tokens: Number of tokens sent and received, including earlier processes.
+        tokens: Number of tokens sent and received, including those of earlier processes.
         cost_usd: List price of the tokens; None if unknown.
         waiting_seconds: Seconds until the endpoint accepts requests again.
     """
@@ -116,7 +116,7 @@ def reporting(
 
 @contextmanager
 def _notebook_bar(say: Phrases) -> Iterator[Report]:
-    """Update a bar in the notebook cell a few times a second; not shown for very short runs."""
+    """Update a bar in the notebook cell a few times a second; very short runs do not show it."""
     display: Any = import_module("IPython.display")
     handle: Any = None
     shown_at = time.monotonic()

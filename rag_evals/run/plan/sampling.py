@@ -40,7 +40,7 @@ Admission = Literal["begin", "wait", "stop"]
 class RunPolicy:
     """Decides which rows of a run are graded; by default, every row.
 
-    `summary` contains the run's totals so far, including earlier processes.
+    `summary` contains the run's totals so far, including those of earlier processes.
     """
 
     summary: Summary
@@ -87,7 +87,7 @@ class DrawnRows:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return an interval for the mean over all rows; it is valid wherever the draw stopped."""
+        """Return an interval for the mean over all rows, valid no matter when the run stopped."""
         return drawn_interval(self.scores(count_as), self.population, confidence=confidence)
 
     def words(self, say: Phrases) -> str:

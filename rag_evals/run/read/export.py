@@ -256,7 +256,7 @@ _NOT_IN_EXCEL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 class Layout:
     """The decimal separator and the cell separator of a CSV file.
 
-    Russian and German Excel use `","` and `";"`, which is the default delimiter for that decimal.
+    Russian and German versions of Excel use `","` and `";"`; with `","`, `";"` is the default.
 
     Raises:
         ConfigurationError: A separator is invalid, or the two are identical.

@@ -257,8 +257,8 @@ def _count_overlaps(parts: Sequence[_Part]) -> int:
             key, row = hash(record["sample_id"]), hash(record.get("sample_fingerprint", ""))
             if rows.get(key, row) != row:
                 raise DataError(
-                    f"{str(part.path)!r} has another row {record['sample_id']!r} than a part "
-                    "before it; give each row a unique id"
+                    f"{str(part.path)!r} and an earlier part have different rows with the id "
+                    f"{record['sample_id']!r}; give each row a unique id"
                 )
             here_rows[key] = row
             grading = hash((key, record["grader"]))

@@ -133,7 +133,7 @@ class Run(ScoreNumbers):
 
     Attributes:
         folder: The run's folder; None for a run in memory.
-        graded: Number of gradings made by this call of `evaluate`; 0 for a loaded run.
+        graded: Number of gradings made by this call to `evaluate`; 0 for a loaded run.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Run(ScoreNumbers):
         return self._records
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit what can be recreated."""
+        """Omit attributes that can be recreated."""
         return self.__dict__ | {"_records": None, "_filled": None}
 
     @property

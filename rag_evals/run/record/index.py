@@ -152,9 +152,9 @@ class ScoredRow(NamedTuple):
 
 
 class Spent(NamedTuple):
-    """Usage and cost of a run, including outcomes that were graded again.
+    """Usage and cost of a run, including those of outcomes that were later graded again.
 
-    `is_answered` is true if a judge answered for a row that did not fail.
+    `is_answered` is true if a judge replied for at least one row that did not fail.
     """
 
     usage: Usage
@@ -163,7 +163,7 @@ class Spent(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Selects lines of graders that did not fail, except those whose samples are doubted."""
+    """Selects lines of finished gradings by certain graders, except those of samples in doubt."""
 
     fingerprints: Mapping[str, str]
     # Whether to exclude rows that changed or are no longer in the data.
@@ -262,7 +262,7 @@ class RunIndex:
 
     @classmethod
     def open_unchecked(cls, folder: Path) -> Self | None:
-        """Open a settled index without hashing the log; takes a second for a million rows.
+        """Open a settled index without hashing the log, which saves a second per million rows.
 
         Return None if there is no index, or if the size of a log has changed since.
         """
@@ -656,7 +656,7 @@ class RunIndex:
             self.commit(results, samples)
 
     def _doubt(self, covered: Mapping[str, int]) -> None:
-        """Mark the samples of new lines as doubted; if there are too many, doubt all positions."""
+        """Mark the samples of new lines as in doubt; if there are too many, doubt all positions."""
         if self.noted(POSITIONS) is None:
             return
         new = self._rows(
@@ -761,7 +761,7 @@ class RunIndex:
         return map(itemgetter(0), self._database.execute(query))
 
     def _first(self, query: str, *values: object) -> Any:
-        """Return the first column of the first row; None without a row."""
+        """Return the first column of the first row; None if there are no rows."""
         self._flush()
         found = self._database.execute(query, values).fetchone()
         return None if found is None else found[0]

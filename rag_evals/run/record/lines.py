@@ -1,4 +1,4 @@
-"""JSON Lines files that are appended to line by line and repaired after a kill."""
+"""JSON Lines files that are written line by line and repaired after a process was killed."""
 
 import hashlib
 import os
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
 
 class LineLog:
-    """A file to which a single process appends lines; a kill tears at most the last line."""
+    """A file to which one process appends lines; if it is killed, only the last can be torn."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -18,7 +18,7 @@ from pydantic import (
     ValidationError,
 )
 from pydantic_core import from_json, to_json
-from typing_extensions import TypedDict, TypeVar  # pydantic takes Python's TypedDict from 3.12 on
+from typing_extensions import TypedDict, TypeVar  # before 3.12, pydantic rejects Python's TypedDict
 
 from rag_evals.core import (
     Finding,
@@ -381,8 +381,8 @@ class Outcome(Generic[R_co]):
 
         Args:
             record: The line, parsed from JSON.
-            known: Result classes by `result_type`; other classes are looked up. None omits results
-                and findings, and does not import any class.
+            known: Result classes by `result_type`; other classes are looked up. If None, results
+                and findings are omitted, and no class is imported.
 
         Raises:
             DataError: The stored result or its findings cannot be read.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NotRequired
 
 from pydantic import TypeAdapter
-from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
+from typing_extensions import TypedDict  # before 3.12, pydantic rejects Python's own
 
 from rag_evals.core import Sample
 from rag_evals.dataset import NumberedSample

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NotRequired, Self
 
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
-from typing_extensions import TypedDict  # pydantic takes Python's own from 3.12 on
+from typing_extensions import TypedDict  # before 3.12, pydantic rejects Python's own
 
 from rag_evals.dataset import KeptCheck
 from rag_evals.errors import ConfigurationError, DataError
@@ -137,7 +137,7 @@ class RunStore:
             self._held.enter_context(FileLock(self.folder / LOCK, timeout=0))
         except Timeout:
             raise ConfigurationError(
-                f"{str(self.folder)!r} is in use by another run; wait for it, or name another"
+                f"{str(self.folder)!r} is in use by another run; wait for it, or use another folder"
             ) from None
         except OSError as error:
             raise ConfigurationError(
@@ -299,8 +299,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise DataError(f"{str(path)!r} is not the manifest of a run: {fault_of(error)}") from error
     if manifest["format"] > FORMAT:
         raise DataError(
-            f"{str(path)!r} has format {manifest['format']}, of a newer rag_evals; "
-            f"this one reads formats up to {FORMAT}"
+            f"{str(path)!r} has format {manifest['format']}, written by a newer rag_evals; "
+            f"this version reads formats up to {FORMAT}"
         )
     return manifest
 

@@ -651,7 +651,7 @@ class Summary:
         return list(dict.fromkeys(lines))
 
     def _swapped(self, say: Phrases) -> Iterator[str]:
-        """Report graders for which more models answered than a single row calls."""
+        """Report graders that got replies from more models than a single row calls."""
         for grader, rows in self.answered.items():
             counts: Counter[str] = Counter()
             asked: Counter[int] = Counter()

@@ -122,7 +122,7 @@ def test_parts_of_different_runs_are_refused() -> None:
         ([], ConfigurationError, "no parts to merge"),
         (["a", "other"], ConfigurationError, "'a' and 'other' have different graders: faithful"),
         (["a", "strict"], ConfigurationError, "in judge: 'embedded' and 'embedded@strict'"),
-        (["a", "row"], DataError, "'row' has another row 'row-0' than a part before it"),
+        (["a", "row"], DataError, "'row' and an earlier part have different rows with the id"),
         (["a", "missing"], DataError, "'missing' does not exist"),
     ]
     for number, (parts, kind, message) in enumerate(cases):

@@ -188,7 +188,7 @@ def test_another_address_is_another_judge(scripted: Start) -> None:
 
 @pytest.mark.parametrize(
     ("written", "message"),
-    [(1, "its format is 1, this version writes 2"), (9, "has format 9, of a newer rag_evals")],
+    [(1, "its format is 1, this version writes 2"), (9, "has format 9, written by a newer")],
 )
 def test_another_format_is_not_gone_on_with(written: int, message: str) -> None:
     """An older folder can be read, a newer one cannot; neither is written to."""
