@@ -2,7 +2,7 @@
 
 A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
 probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
-0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops if it does.
+0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops at that point.
 
 The wealth is split equally among eight fixed fractions of the largest bet. It does not depend on
 the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
@@ -77,10 +77,10 @@ def gate_test(
     fail_error: float | None = None,
     clusters: Keys = None,
 ) -> GateTest:
-    """Test whether the mean over all similar rows reaches a gate, at any stopping time.
+    """Test whether the mean over all similar rows reaches a gate; valid at any stopping time.
 
     A gate below 1e-9 is treated as 0 and always passes. `error` is the probability of a wrong
-    verdict; a smaller `fail_error` applies to a wrong "failed", as for one of several graders.
+    verdict; for one of several graders, the smaller `fail_error` applies to a wrong "failed".
     """
     require_scores("scores", scores)
     fail_error = error if fail_error is None else fail_error
@@ -120,7 +120,7 @@ class _Independent:
     def __init__(self, totals: "array[float]", sizes: "array[int]") -> None:
         values: Iterable[float] = totals
         if len(set(islice(totals, _COUNTED))) > _MOST_DISTINCT:
-            # Rounding down makes a million distinct scores fast, and never increases the wealth.
+            # Rounding down speeds up a million distinct scores, and never increases the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
         self._units = Counter(zip(values, sizes, strict=True))
         # Each cluster is one bet, scaled so that no cluster can lose more than the fraction.
@@ -230,7 +230,7 @@ class _Drawn:
         expected = self._owed / self._left
         self._owed -= value
         self._left -= 1
-        # Rounding must not make a sum that is exactly reached look exceeded.
+        # Because of rounding, a sum that is reached exactly could seem to be exceeded.
         if self._owed < -1e-9 or (expected <= 0 and value > 0):
             self._logs = [math.inf] * len(_FRACTIONS)
         elif expected > 0:
@@ -273,7 +273,7 @@ def _drawn_bounds(
 def drawn_interval(
     scores: Sequence[float | None], population: int, *, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate a data set's mean from drawn rows, at any stopping time; None without scores."""
+    """Estimate a data set's mean from drawn rows, at any stopping time; None if there are none."""
     require_fraction("confidence", confidence)
     mean, low, high = _drawn_bounds(scores, population, (1 - confidence) / 2)
     method = "betting, without replacement"

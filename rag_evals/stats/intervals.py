@@ -88,7 +88,7 @@ class Interval:
         return self.high - self.low
 
     def contains(self, value: float) -> bool:
-        """True if `value` is inside the interval, including its ends."""
+        """True if `value` is inside the interval, including its endpoints."""
         return self.low <= value <= self.high
 
 
@@ -148,7 +148,7 @@ def mean_interval(
     weights: Weights = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the mean score in the population of rows; even identical scores get an interval."""
+    """Estimate the population's mean score; even for identical scores, the interval has a width."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     if clusters is not None:
@@ -212,7 +212,7 @@ def no_spread_interval(
     (the "rule of three").
     """
     share = ((1 - confidence) / 2) ** (1 / units)
-    # Rounding must not move an end past the estimate.
+    # Rounding must not move a limit past the estimate.
     low = min(estimate, share * estimate + (1 - share) * bounds[0])
     high = max(estimate, share * estimate + (1 - share) * bounds[1])
     return Interval(estimate, low, high, confidence, "exact limit for equal values")
@@ -224,7 +224,7 @@ def wilson_limits(rate: float, rows: float, quantile: float) -> tuple[float, flo
     squared = quantile * quantile
     centre = (rate * rows + squared / 2) / (rows + squared)
     half = quantile / (rows + squared) * math.sqrt(rate * (1 - rate) * rows + squared / 4)
-    # At 0 and 1, rounding could move an end past the rate.
+    # At 0 and 1, rounding could move a limit past the rate.
     return min(rate, max(0.0, centre - half)), max(rate, min(1.0, centre + half))
 
 

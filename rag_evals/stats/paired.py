@@ -1,6 +1,6 @@
 """Comparison of a candidate with a baseline on the same samples.
 
-Pairing removes the difficulty of each sample, so the interval is much narrower than for two
+Pairing cancels out the difficulty of each sample, so the interval is much narrower than for two
 separate means (Miller 2024, arXiv:2411.00640). A difference is significant only if both the
 sign-flip test and the interval's t test agree; verdict, p-value and interval combine the two.
 """

@@ -1,4 +1,4 @@
-"""Calibration of a judge's support with labels, and limits for verdicts by the judge alone.
+"""Calibration of a judge's support with labels, and limits beyond which it can decide alone.
 
 Platt's map has only two parameters, so a few labels are enough. It preserves the order of supports.
 
@@ -36,7 +36,7 @@ _SMALL_STEP = 1e-3
 _RIDGE = 5.0
 
 Side = Literal["supported", "unsupported"]
-"""The verdict that a judge can give alone beyond a limit."""
+"""The verdict that a judge can return on its own beyond a limit."""
 
 _MOST_LIMITS = 60
 

@@ -116,7 +116,7 @@ def _lower_words(text: str) -> list[str]:
 
 
 def _has_only_english(found: set[str]) -> bool:
-    """True if every function word is English and one is shared with at most one other language."""
+    """True if all function words are English, and one occurs in at most one other language."""
     languages = _languages_of_words()
     codes = [languages[word] for word in found & languages.keys()]
     return all("en" in each for each in codes) and any(len(each) <= 2 for each in codes)
@@ -238,7 +238,7 @@ def _keys_of() -> dict[str, frozenset[str]]:
 # Invisible characters: soft hyphen, zero-width space, word joiner and byte-order mark.
 UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 _WIDE = re.compile("[\uff01-\uff5e]+")
-# Most texts contain none of these, and searching is ten times as fast as translating.
+# Most texts contain none of these, and searching is ten times as fast as `str.translate`.
 _UNTYPED = re.compile(f"[{''.join(map(chr, UNSEEN))}\uff01-\uff5e]")
 
 

@@ -133,7 +133,7 @@ class LLMVerifier(PromptedPart):
 
     Args:
         batch_size: Statements per call, at least 1.
-        model: Model to call; None uses the client's.
+        model: Model to call; None uses the client's model.
         endpoint: A separate judge, such as `"openai/gpt-4o"`; None uses the grader's judge.
         name: Name in results; if empty, the endpoint, the model or `judge` is used.
         language: Language of samples that do not specify one, such as `ru`; None means English.

@@ -127,7 +127,7 @@ class Source:
 
 
 def weights_identity(source: Source) -> str:
-    """Return a hash of the folder, the commit on the hub, or, if it cannot be found, the name."""
+    """Return a hash of a local folder, or else the commit on the hub, or else the name."""
     folder = Path(source.model)
     if not folder.is_dir():
         return find_commit(source) or f"{source.model}@{source.revision or 'main'}"

@@ -70,7 +70,7 @@ class Reader:
         self._offsets = [adapter.offsets(text) for text in chunks]
 
     def alone(self, claim: Claim, chunk_ids: Sequence[int] | None = None) -> list[Window]:
-        """Split each chunk into its own windows; if `chunk_ids` is None, do so for all chunks."""
+        """Split the chunks in `chunk_ids`, or all chunks if it is None, into separate windows."""
         numbers = range(len(self._chunks)) if chunk_ids is None else chunk_ids
         return [window for number in numbers for window in self._windows([number], claim)]
 
@@ -148,7 +148,7 @@ class SharedModel:
         self._pool: list[_Item] = []
 
     def score(self, windows: Sequence[Window], batch_size: int) -> list[float]:
-        """Return the support for each window; an error fails the whole batch."""
+        """Return the support for each window; an error makes the whole batch fail."""
         items = [_Item(window, batch_size) for window in windows]
         with self._queue:
             self._pool.extend(items)
@@ -223,8 +223,8 @@ class ClassifierVerifier:
         entailment: The label that means "supported", such as `LABEL_0`; None finds it by its name.
         threshold: Minimum support for a "supported" verdict, 0 to 1.
         join: `always` reads all chunks as one text, `unsupported` does so only if no single chunk
-            supports a statement, and `never` reads each chunk alone; None follows the model's
-            authors.
+            supports a statement, and `never` reads each chunk alone; None does what the model's
+            authors recommend.
         dtype: `float32`, `float16` or `bfloat16`.
         revision: Branch, tag or commit on the hub; None means `main`, or a pinned commit for HHEM.
         local_files_only: If True, never contact the hub; missing files are an error.
@@ -312,7 +312,7 @@ class ClassifierVerifier:
         return shared
 
     def verify(self, claims: Sequence[str | Claim], chunks: Sequence[str]) -> list[Verdict]:
-        """Judge each claim against every window, of single chunks or of joined ones.
+        """Judge each claim against every window, whether it contains one chunk or several.
 
         Raises:
             ConfigurationError: The model cannot be loaded, or its libraries are not installed.
