@@ -80,7 +80,7 @@ class PeopleAgreement:
         unmatched: Number of statement labels that do not match a verdict.
         unscored: Number of labelled rows without a score.
         foreign: Number of labels for rows that are not in the run.
-        clustered_by: Field or column of the clusters; None if rows are independent.
+        clustered_by: Field or column by which rows are clustered; None if they are independent.
     """
 
     tables: tuple[LevelAgreement, ...]
@@ -129,7 +129,7 @@ def agreement(
     Args:
         run: A run folder, or a run in memory.
         labels: Label files or data columns; by default, the columns `label` and `statements`.
-        grader: Grader to measure; None measures every grader.
+        grader: Grader to measure; by default, every grader.
         by: Data column that contains each row's group.
         column: Name of the label column in a labels file.
         threshold: Lowest score at which a row counts as correct; by default, every statement must
@@ -306,9 +306,9 @@ class Corrections:
     """A run's corrected metrics.
 
     Attributes:
-        corrections: For each grader, the mean score, the share of correct rows, and the share of
-            supported statements (or chunks or citations), each only if it has labels.
-        clustered_by: Field or column of the clusters; None if rows are independent.
+        corrections: For each grader, those that have labels: the mean score, the share of correct
+            rows, and the share of supported statements (or chunks or citations).
+        clustered_by: Field or column by which rows are clustered; None if they are independent.
     """
 
     corrections: tuple[Correction, ...]
@@ -337,7 +337,7 @@ def correct(
         run: A run folder, or a run in memory.
         labels: Label files or data columns; by default, the columns `label` and `statements`.
             The labelled rows must be a random sample, such as one drawn by `rag-evals judge label`.
-        grader: Grader to correct; None corrects every grader.
+        grader: Grader to correct; by default, every grader.
         cluster: As in `Run.summary`.
         column: Name of the label column in a labels file.
         threshold: Lowest score at which a row counts as correct.

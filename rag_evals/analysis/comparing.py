@@ -119,7 +119,7 @@ class PairCoverage:
     """The number of rows that a comparison uses.
 
     Attributes:
-        rows: Number of rows in either run.
+        rows: Number of rows found in at least one of the runs.
         scored: Number of rows with a score in both runs.
         missing: Number of excluded rows by reason, such as "empty_context in both".
         same: True if both runs have identical outcomes.
@@ -154,7 +154,7 @@ class GraderComparison:
         changed: The 20 rows whose scores changed most.
         left_out: The first 20 rows without a score in one or both runs, with the reason.
         groups: One comparison per group, in order of first appearance.
-        clustered_by: Field or column of the clusters; None if rows are independent.
+        clustered_by: Field or column by which rows are clustered; None if they are independent.
         gate: Test of whether the loss is acceptable; None without a gate.
     """
 
@@ -281,7 +281,7 @@ class Comparison:
         """Return the gate rules that the candidate fails.
 
         Args:
-            margin: Acceptable loss, 0 to 1; None checks only `min_scored`.
+            margin: Acceptable loss, 0 to 1; if None, only `min_scored` is checked.
             min_scored: Minimum share of rows with a score in both runs, 0 to 1.
             allow_shorter: Accept fewer supported statements per row; otherwise `margin` also
                 limits the share of supported statements that may be lost.
@@ -418,9 +418,9 @@ def compare(
 
     Args:
         baseline: The run to compare against.
-        candidate: The run to compare; None compares `pairs` of graders within `baseline`.
-        pairs: Pairs of a baseline and a candidate grader, such as `{"strict": "mild"}`; None
-            compares every grader found in both runs.
+        candidate: The run to compare; if None, `pairs` of graders in `baseline` are compared.
+        pairs: Pairs of a baseline and a candidate grader, such as `{"strict": "mild"}`; by
+            default, every grader found in both runs is compared.
         count: Scores for unscored rows, by reason, such as `{"empty_context": 0.0}`.
         by: Data column that contains each row's group.
         cluster: Column with the same value in dependent rows, such as a document; "none" treats
@@ -481,7 +481,7 @@ _RowPair = tuple[ScoredRow | None, ScoredRow | None]
 
 
 def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
-    """Pair rows by id, then yield rows found in only one run; sharing an order saves memory."""
+    """Pair rows by id, then yield the unpaired rows; runs in the same order need less memory."""
     waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
     for both in zip_longest(first, second):
         for side, row in enumerate(both):
@@ -558,7 +558,7 @@ class _Pair:
         self._ids.append(known.sample_id)
 
     def unpaired(self) -> Iterator[Phrase]:
-        """Yield a warning if each run has rows that the other lacks, with ids made from content."""
+        """Yield a warning if each run has rows of its own whose ids are hashes of their content."""
         own = {why for row, why in self._why.items() if _CONTENT_ID.fullmatch(self._ids[row])}
         if own.issuperset(f"only in the {run}" for run in _RUNS):
             yield Phrase("differs.ids")

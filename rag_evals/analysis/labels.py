@@ -7,7 +7,7 @@ A row in a labels file has one of these forms:
 - `statements`, a list of `{"text": ..., "label": ...}`: labels for all statements in the row.
 
 Each of the judge's statements is matched with the labelled text that shares the most words with it.
-A labelled text counts as judged supported if all statements matched with it are supported.
+The judge's verdict on a labelled text is "supported" if every statement matched with it is.
 """
 
 import math
@@ -212,7 +212,7 @@ def _number(raw: object) -> float:
 class Unit:
     """A statement or a row with each person's label and the judge's verdict or score.
 
-    `verdicts` is empty if only a score is known. `ranking` is a finer-grained score for ranking.
+    `verdicts` is empty if only a score is known. `ranking` is the result's ranking score.
     """
 
     sample_id: str

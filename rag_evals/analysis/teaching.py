@@ -351,10 +351,10 @@ def prepare_teaching(
     Args:
         run: A run graded with the prompt to teach; `learn` will call its judge.
         labels: Label files or data columns, as in `agreement`.
-        prompt: The run's prompt file; None uses the grader's shipped prompt.
-        grader: The grader to teach; None uses the run's only grader.
+        prompt: The run's prompt file; by default, the grader's shipped prompt.
+        grader: The grader to teach; by default, the run's only grader.
         column: Name of the label column in a labels file.
-        budget: Maximum number of calls; None allows 10 per label.
+        budget: Maximum number of calls; by default, 10 per label.
         options: As in `evaluate`, except `sampling`.
 
     Raises:
@@ -497,7 +497,7 @@ def suspicious_labels(
     """Return all yes/no labels, most suspicious first.
 
     The expected value is the share of yes labels among texts with the same support from the
-    embedded judge. If another judge graded the run, its verdict has equal weight.
+    embedded judge. If another judge graded the run, its verdict is given equal weight.
 
     Args:
         run: A run that contains the labelled rows.

@@ -215,7 +215,7 @@ def exam(
     Args:
         grader: The grader whose prompt is tested; it must not need a reference.
         client: The judge, as in `Grader.grade`.
-        out: Run folder to write, for reports and comparisons; None stores nothing.
+        out: Run folder to write, for reports and comparisons; by default, nothing is stored.
         threshold: Lowest score at which an answer passes.
         options: As in `evaluate`, except `sampling`; progress is off by default.
 
@@ -358,7 +358,7 @@ def attack(
     Args:
         grader: The grader whose prompt is attacked.
         client: The judge, as in `Grader.grade`.
-        attacks: Attacks to try; None tries the shipped attacks.
+        attacks: Attacks to try; by default, the shipped attacks.
         options: As in `evaluate`, except `sampling`; progress is off by default.
 
     Raises:

@@ -66,7 +66,7 @@ def tune(
     Args:
         run: A run graded by this verifier before it was tuned.
         labels: Label files or data columns, as in `agreement`.
-        grader: The grader to tune; None uses the run's only grader.
+        grader: The grader to tune; by default, the run's only grader.
         column: Name of the label column in a labels file.
         max_error: Maximum share of wrong verdicts when a cascade relies on this verifier alone.
         confidence: Probability that `max_error` is not exceeded.
@@ -281,7 +281,7 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on the labels at the `taught` indices, then fit a tuned verdict's chance of being right.
+    """Tune on the labels at the `taught` indices, then fit the chance that a verdict is right.
 
     The returned function maps an index to the verdict's confidence and whether it is right.
     """

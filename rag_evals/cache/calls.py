@@ -22,7 +22,7 @@ class CallCache:
     Args:
         endpoint: Provider and base URL.
         default_model: Model for calls that do not specify one; if None, these calls are not cached.
-        model: Model for all calls; None uses each call's model.
+        model: Model for all calls; by default, each call's own model.
         settings: Settings that override those of each call.
     """
 

@@ -146,7 +146,7 @@ class Database:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Turn on WAL so that readers never wait; SQLite does not retry this while locked, so we do."""
+    """Turn on WAL, so that readers never wait; retry if locked, because SQLite does not retry."""
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

@@ -48,7 +48,7 @@ class _Candidate(NamedTuple):
 
 
 class SemanticCache(StatementCache):
-    """Stores verdicts, and also finds them for reworded statements that are self-contained.
+    """Stores verdicts, and also reuses them for reworded statements that are self-contained.
 
     Args:
         embed: A function that maps texts to vectors, such as LangChain's

@@ -66,7 +66,7 @@ class StatementKey(NamedTuple):
 
 
 class StatementCache:
-    """Stores verdicts and finds them again for statements that differ only in typography.
+    """Stores verdicts, and reuses them for statements that differ only in typography.
 
     Args:
         path: SQLite file, which processes may share; None for an in-memory cache.

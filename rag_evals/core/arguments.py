@@ -55,12 +55,12 @@ class JudgeSettings(TypedDict, total=False):
     """Settings for requests to a judge model.
 
     Attributes:
-        temperature: 0 to 2, default 0; None uses the model's own default.
+        temperature: 0 to 2, default 0; None means the model's own default.
         max_tokens: Maximum number of tokens in a reply.
         seed: The same seed gives the same reply, if the provider supports it.
         top_p: Probability mass for nucleus sampling, 0 to 1.
         window: The model's context window in tokens, for prompt and reply together; longer contexts
-            are graded in several packs. Not sent to the provider.
+            are graded in several packs. This setting is not sent to the provider.
         reasoning_effort: `low`, `medium`, `high`, or another value that your provider supports.
     """
 
@@ -159,7 +159,7 @@ _PRIVATE = 0o600
 
 
 def fault_of(path: Path) -> str | None:
-    """Return why a path cannot be read as a file, or None for a regular file."""
+    """Return the reason why a path cannot be read as a file, or None for a regular file."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -187,7 +187,7 @@ def private_file(path: Path) -> Iterator[IO[bytes]]:
                 f"{str(path.resolve())!r}"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        # With O_NONBLOCK, opening a pipe without a reader fails instead of blocking for ever.
+        # With O_NONBLOCK, opening a pipe without a reader fails instead of blocking forever.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
         number = os.open(path, flags, _PRIVATE)
         os.set_blocking(number, True)

@@ -246,7 +246,7 @@ def _shape_of_list(name: str, annotation: Any) -> _Shape | None:
 
 
 def _towards(result: BaseModel, shape: _Shape, things: Sequence[BaseModel]) -> bool | None:
-    """Return True if a True label raises the score, False if it lowers it, None for neither."""
+    """Return True if a True label raises the score, False if it lowers it, or None if neither."""
     scores = []
     for value in (True, False):
         changed = [thing.model_copy(update={shape.label: value}) for thing in things]

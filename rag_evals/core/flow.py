@@ -46,7 +46,7 @@ class Claim:
 
     @property
     def setting(self) -> tuple[str | None, str | None, str | None]:
-        """The sentence, preceding text and question that the claim depends on, each text or None.
+        """The sentence, preceding text and question that the claim depends on; any can be None.
 
         Claims with the same text and setting can share a verdict.
         """
@@ -184,10 +184,10 @@ class JudgeCall(Generic[M]):
         reply_model: The model that the reply must match.
         facts: Context for the reply's validators, passed as `info.context`; not sent to the judge.
         settings: Sampling settings to send, such as `temperature`.
-        model: Model requested by the grader; None uses the client's model.
+        model: Model requested by the grader; by default, the client's model.
         sample_index: Index of this call among intentionally identical calls, from 0; a cache
             stores their replies separately.
-        endpoint: Judge for this call, such as `"openai/gpt-4o"`; None uses the run's judge.
+        endpoint: Judge for this call, such as `"openai/gpt-4o"`; by default, the run's judge.
         is_shared: True if several graders may make this call for a row; a run makes it only once.
     """
 
@@ -447,7 +447,7 @@ class VerifierChanges:
     """Changes for `adapt`; a verifier ignores those that do not apply to it.
 
     Attributes:
-        language: Prompt language, such as `ru`; None keeps the current language.
+        language: Prompt language, such as `ru`; by default, the current language is kept.
         settings: Judge settings to override, such as `{"temperature": 0}`.
         hardened: False turns off escaping, to measure its effect.
         may_decline: True for the first stage of a cascade: if the verifier declines to judge a

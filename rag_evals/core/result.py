@@ -400,7 +400,7 @@ class Result(JudgeModel):
             return super().__repr__()
 
     def _repr_html_(self) -> str | None:
-        """Show coloured findings in a notebook; None if they cannot be computed."""
+        """Return coloured findings for a notebook; None if they cannot be computed."""
         try:
             say = notebook_phrases()
             counted = findings_line(self.findings, say)

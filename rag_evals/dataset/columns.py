@@ -81,7 +81,7 @@ def check_header(header: Sequence[object], where: str = "the table") -> None:
 
 
 ColumnSource = str | Callable[[Mapping[str, Any]], Any] | None
-"""A column, a dotted path into one, or a function of the row; None uses the usual names."""
+"""A column, a dotted path into one, or a function of the row; None means the usual names."""
 
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "input", "вопрос"),
@@ -125,12 +125,12 @@ _OF_TURNS = frozenset({"question", "answer", "context"})
 class ColumnMap:
     """Maps the fields of a sample to their sources in a row.
 
-    `"a.b"` refers to the key `"a.b"` if the row has one, else to a path. None uses the usual names.
+    `"a.b"` refers to the key `"a.b"` if the row has one, else to a path. None means the usual name.
 
     Attributes:
         context: Source of the chunks; a single string becomes one chunk.
-        turns: Source of a conversation's messages; None looks for them only in rows without an
-            answer.
+        turns: Source of a conversation's messages; by default, they are only looked for in rows
+            without an answer.
     """
 
     question: ColumnSource = None

@@ -42,9 +42,9 @@ class DataFile:
     Attributes:
         path: A file, a folder of Parquet files, a pattern such as `"parts/*.parquet"`, `"-"` for
             standard input, or a URL such as `"hf://datasets/NAME/FILE.parquet"`.
-        sheet: Name of an Excel sheet; None uses the only sheet.
-        encoding: Encoding of a CSV or TSV file; None detects it.
-        delimiter: Delimiter of a CSV file; None detects it from the header.
+        sheet: Name of an Excel sheet; by default, the only sheet.
+        encoding: Encoding of a CSV or TSV file; detected by default.
+        delimiter: Delimiter of a CSV file; by default, it is detected from the header.
     """
 
     path: str | Path
