@@ -47,15 +47,15 @@ class PromptOptions(TypedDict, total=False):
     """Keyword arguments of graders that have a prompt.
 
     Attributes:
-        examples: Few-shot examples; None uses those in the prompt file.
-        criteria: Checklist criteria, keyed by name; None uses those in the prompt file.
-        chunk_template: Template for the data block that follows the instructions; None uses the
+        examples: Few-shot examples; by default, those in the prompt file.
+        criteria: Checklist criteria, keyed by name; by default, those in the prompt file.
+        chunk_template: Template for the data block that follows the instructions; by default, the
             shipped one.
         model: Default for the `model` argument of `grade`.
         name: Name in results.
         settings: Judge settings; they override those in the prompt file.
         unit: Scope of each verdict: one claim (`"claims"`), one sentence (`"sentence"`) or the
-            whole answer (`"answer"`). None uses the unit set in the prompt file, else `"claims"`.
+            whole answer (`"answer"`). By default, the unit set in the prompt file, or `"claims"`.
     """
 
     examples: Sequence[ExampleInput] | None
@@ -191,7 +191,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         return None
 
     def with_language(self, language: str) -> Self:
-        """Return a copy with a default language; shipped prompts use a translation if they can."""
+        """Return a copy with a default language; shipped prompts use their translation, if any."""
         check_language(language)
         return self._copy_with(language=language)
 
@@ -279,9 +279,9 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         Args:
             sample: The sample to grade.
-            sentences: The sentences to number; None uses the answer's sentences.
+            sentences: The sentences to number; by default, the answer's sentences.
             statements: The statements to number, if the prompt shows any.
-            reply_model: The model that the judge fills in; None uses the response model.
+            reply_model: The model that the judge fills in; by default, the response model.
         """
         if sentences is None:
             sentences = sentences_of(sample.answer)

@@ -111,8 +111,8 @@ def grader_from_file(
     Args:
         path: A Jinja file whose front matter specifies the response model.
         fallback: The response model if the front matter does not specify one.
-        folders: Folders with prompts that the file may extend; None uses `RAG_EVALS_PROMPTS`.
-        name: Name in results; None uses the name in the front matter, or the file name.
+        folders: Folders with prompts that the file may extend; by default, `RAG_EVALS_PROMPTS`.
+        name: Name in results; by default, the name in the front matter, or the file name.
     """
     prompt = Prompt.from_file(path, folders)
     model = prompt.header.response_model or fallback

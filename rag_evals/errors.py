@@ -20,7 +20,7 @@ RagEvalsError
 ├── InvalidScoresError            a number cannot be a score, or there are no scores
 ├── UnpairedScoresError           two lists do not describe the same samples
 ├── TooFewLabelsError             label more rows, then try again
-├── WeakJudgeError                statements labelled as supported have no higher support
+├── WeakJudgeError                support is not higher for statements labelled as supported
 └── GradingError                  one sample could not be graded; the run continues
     ├── VerifierError             a verifier failed: invalid verdicts, a long statement, the device
     ├── JudgeOutputError          the reply stayed invalid after the last attempt
@@ -167,7 +167,7 @@ class TooFewLabelsError(RagEvalsError):
 
 
 class WeakJudgeError(RagEvalsError):
-    """Statements labelled as supported have no higher support than others; tuning is impossible."""
+    """Support is not higher for statements labelled as supported, so tuning is impossible."""
 
 
 class GradingError(RagEvalsError):

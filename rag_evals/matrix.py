@@ -288,7 +288,7 @@ class MatrixGrader(JudgedGrader[R, ComparedText]):
     Each call passes the other text as the last source, so replies look like those of Faithfulness.
 
     Args:
-        prompt: Instructions for samples that have a reference; None uses the shipped prompt.
+        prompt: Instructions for samples that have a reference; by default, the shipped prompt.
         beta: Weight of recall relative to precision in the score; greater than 0.
         options: See `PromptOptions`.
 

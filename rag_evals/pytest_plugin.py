@@ -376,7 +376,7 @@ def assert_faithful(
 
     Args:
         case: A row, as in `graded`, or an `Outcome`.
-        at_least: Minimum share of supported statements, 0 to 1; None uses the marker's value, or
+        at_least: Minimum share of supported statements, 0 to 1; by default, the marker's value, or
             else 0.9.
         languages: Languages other than English and Russian for which to accept verdicts from the
             embedded judge, such as `["de"]`; `["any"]` for all.

@@ -132,7 +132,7 @@ class AuditedClaim(JudgeModel):
 
 
 class AuditReply(JudgeModel):
-    """Every sentence of the answer, with its claims or marked as having none."""
+    """Every sentence of the answer, either with its claims or marked as having none."""
 
     requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
     accepts: ClassVar[tuple[SampleField, ...]] = ("question",)

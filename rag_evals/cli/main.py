@@ -51,7 +51,7 @@ FILES = {
     "batch": "grade",
     "graders": "prompts",
 }
-"""Modules of the commands that are not named after their module."""
+"""Modules of the commands whose names differ from the module's name."""
 
 
 class _Commands(UserDict[str, Any]):

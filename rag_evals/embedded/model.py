@@ -128,7 +128,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Return the log odds, or an upper bound if the last value (weighted < 0) is omitted."""
+        """Return the log odds; without the last value, which only lowers them, an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value

@@ -129,12 +129,12 @@ class StatementExtractor(PromptedPart, Extractor):
     """Asks a judge to break each numbered sentence of the answer into statements.
 
     Args:
-        model: Model to call; None uses the client's model.
+        model: Model to call; by default, the client's model.
         language: Language of samples that do not specify one, such as `ru`; None means English.
         prompt: A template that renders `sentences`, a list of strings, and optionally `question`, a
-            string or None; None uses the shipped prompt.
-        examples: Few-shot examples, each with `answer`, `result` and optionally `question`; None
-            uses those in the prompt. The shipped prompt already has two, which come first.
+            string or None; by default, the shipped prompt.
+        examples: Few-shot examples, each with `answer`, `result` and optionally `question`; by
+            default, those in the prompt. The shipped prompt already has two, which come first.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:

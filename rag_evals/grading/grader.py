@@ -83,7 +83,7 @@ class GradeOptions(TypedDict, total=False):
     """Keyword arguments of `grade` and `agrade`.
 
     Attributes:
-        model: Model to call; None uses the grader's model, or else the client's.
+        model: Model to call; by default, the grader's model, or else the client's.
         timeout: Total seconds for all calls, including waits requested by the endpoint.
         settings: Judge settings, such as `{"temperature": 0, "seed": 7}`; they override the
             grader's. The default temperature is 0.
@@ -268,8 +268,8 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
             context: The retrieved chunks: strings, or objects with a `text`, `page_content` or
                 `content` field.
             client: A string such as `"openai/gpt-4o-mini"` or `"embedded"`, a sync instructor
-                client, or a client of OpenAI, Anthropic or Google; None uses `RAG_EVALS_JUDGE`,
-                else `"embedded"`.
+                client, or a client of OpenAI, Anthropic or Google; by default, the judge set in
+                `RAG_EVALS_JUDGE`, or else `"embedded"`.
             reference: The correct answer, if known.
             language: Two-letter code of the answer's language.
             options: `model`, `timeout`, `settings`, `reasks` and `tuned`; see `GradeOptions`.

@@ -215,7 +215,7 @@ class Guard:
             yield "changed number", f"{told}; keep the answer's numbers, right or wrong"
         script, expected = script_of(one.text), script_of(named)
         if script and expected and script != expected:
-            yield "other language", f"{this} is in another script than {whose}; keep its language"
+            yield "other language", f"{this} is not in the script of {whose}; keep its language"
             return
         if names := self._added_names(one.text):
             told = f"{this} has {', '.join(names)}, which the answer does not say"
@@ -287,7 +287,7 @@ def _of_sentence(
     if missing:
         yield "lost name", f"no statement of sentence {number} has {', '.join(missing[:3])}"
     if _denies(sentence) and not _denies(said):
-        told = f"sentence {number} denies something, and no statement of it does"
+        told = f"sentence {number} denies something, but none of its statements does"
         yield "lost negation", told
 
 

@@ -19,7 +19,7 @@ from rag_evals.text import leaning_of, split_sentences
 # Lower than in most texts, so that a pack fits on the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# A pack is divided into this many parts: each sentence gets one or more; a passage fits into one.
+# Each sentence is guaranteed one of this many equal parts of a pack; no passage is longer.
 _PARTS = 4
 
 

@@ -130,10 +130,10 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
     """Breaks an answer into statements and verifies each one; both steps can be replaced.
 
     Args:
-        extractor: Extracts the statements; None uses the judge if there is one, or else the
-            answer's sentences.
-        verifier: Judges each statement; None uses the judge, or the verifier that replaces it.
-        cache: Stores and reuses verdicts; None disables caching.
+        extractor: Extracts the statements; by default, the judge does so if there is one, and
+            otherwise the answer's sentences are used.
+        verifier: Judges each statement; by default, the judge, or the verifier that replaces it.
+        cache: Stores and reuses verdicts; by default, there is no cache.
         name: Name in results; must be unique within a run.
         description: One line that describes what the grader measures.
         language: Language of samples that do not specify one, such as `ru`; None means English.
@@ -218,7 +218,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         name: str | None = None,
         prompts: Mapping[str, Prompt] | None = None,
     ) -> Self:
-        """Return a copy with different parts; None keeps the current one."""
+        """Return a copy with different parts; a part that is None stays as it is."""
         if verifier is not None and self.language is not None:
             verifier = verifier.adapt(VerifierChanges(language=self.language))
         parts = {"extractor": extractor, "verifier": verifier, "name": name, "prompts": prompts}

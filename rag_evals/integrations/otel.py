@@ -32,9 +32,9 @@ def instrument(
 
     Args:
         explanations: True to include statements and reasons, which quote the answer, in events;
-            None uses the environment variable `CONTENT_VARIABLE`, or else False.
-        tracer_provider: Provider for spans; None uses the global one.
-        logger_provider: Provider for events; None uses the global one.
+            by default, the value of the environment variable `CONTENT_VARIABLE`, or else False.
+        tracer_provider: Provider for spans; by default, the global one.
+        logger_provider: Provider for events; by default, the global one.
 
     Returns:
         A function that stops the instrumentation.

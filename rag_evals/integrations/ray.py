@@ -52,7 +52,7 @@ def grade_dataset(
         client: A judge string, as in `evaluate`; client objects cannot be sent to the actors.
         actors: Number of grading processes, each with one session.
         id_column: Column with unique ids, which become the outcomes' `sample_id`; the column is
-            also kept. None tries the usual names, then uses a hash of the row.
+            also kept. By default, a column with one of the usual names, or else a hash of the row.
         checkpoint: Folder on a shared disk or store where Ray stores the ids of written rows. If
             the same script is run again, it resumes after these rows; a different judge, detected
             by the file `FOLDER.judge.json` next to the folder, is rejected. Requires `id_column`,

@@ -419,7 +419,7 @@ def test_a_statement_that_drops_the_denial_of_its_sentence_is_unverified(scripte
 
     assert len(judge.requests) == 2
     assert result.drift == [
-        "lost negation: sentence 0 denies something, and no statement of it does"
+        "lost negation: sentence 0 denies something, but none of its statements does"
     ]
     assert (found.is_supported, found.supporting_chunk_ids, result.score) == (False, [], 0.0)
     assert "denies something" in str(found.fault)
