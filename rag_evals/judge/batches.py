@@ -159,7 +159,7 @@ _MEGABYTE = 10**6
 class BatchHost(NamedTuple):
     """A provider's batch limits, and the price of batches as a share of the list price.
 
-    `url` is the path stated in each line; empty for Anthropic. With `is_local`, the user processes
+    `url` is the path stated in each line; empty for Anthropic. If `is_local`, the user processes
     the files with a program such as vLLM.
     """
 
@@ -223,11 +223,11 @@ class BatchApi(ABC):
 
     @abstractmethod
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Upload a file of requests and return its id; with `again`, it may already exist."""
+        """Upload a file of requests and return its id; if `again`, the file may already exist."""
 
     @abstractmethod
     def create(self, path: Path, file_id: str, name: str, *, again: bool) -> BatchState:
-        """Create a batch from an uploaded file; with `again`, the batch may already exist."""
+        """Create a batch from an uploaded file; if `again`, the batch may already exist."""
 
     def state(self, batch: str) -> BatchState:
         """Return a batch's state; raise `UnknownBatchError` if the key cannot access it."""

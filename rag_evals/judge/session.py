@@ -36,7 +36,7 @@ class SessionSettings:
 
     Attributes:
         timeout_seconds: Timeout for all of a row's calls, excluding waits for the limiter.
-        requests_per_minute: None uses the limit in the endpoint's headers; the same applies to
+        requests_per_minute: By default, the limit in the endpoint's headers; the same applies to
             `tokens_per_minute`.
     """
 

@@ -233,7 +233,7 @@ class Prompt:
         draws = False
         tags: set[str] = set()
         tasks = [self.header.description]
-        # Each template with its descendants, which cannot be its parents.
+        # Each template with the templates that extend it, which it must not extend.
         pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
         while pending:
             key, chain = pending.pop()
@@ -336,7 +336,7 @@ class Prompt:
 
     @contextmanager
     def _errors_in(self, name: str) -> Iterator[None]:
-        """Convert an error in the body to a `PromptError` with the template's line."""
+        """Convert an error in the body to a `PromptError` with the line number in the template."""
         try:
             yield
         except jinja2.TemplateSyntaxError as error:

@@ -62,8 +62,8 @@ def report_html(
 
     Args:
         run: A run folder, or a run in memory.
-        view: Groups, clusters and bands; None uses the default view.
-        only: Ids of the rows to show; None shows the `MOST_ROWS` lowest-scoring outcomes. The
+        view: Groups, clusters and bands.
+        only: Ids of the rows to show; by default, the `MOST_ROWS` lowest-scoring outcomes. The
             metrics at the top always cover the whole run.
         links: Texts and URLs of links to other pages.
         note: A sentence that states which rows the page shows.
@@ -98,7 +98,7 @@ def comparison_html(
         comparison: The result of `compare`.
         baseline: The first run.
         candidate: The second run.
-        view: Bands; None uses the default view.
+        view: Bands and language.
         links: As in `report_html`.
     """
     runs, view = [load_run(baseline), load_run(candidate)], view or View()
@@ -137,10 +137,10 @@ def write_report(
 
     Args:
         run: A run folder, or a run in memory.
-        path: File to write; None writes `report.html` in the run folder.
+        path: File to write; by default, `report.html` in the run folder.
         by: Data column to group rows by.
         cluster: Column shared by rows that are not independent.
-        bands: Names and limits of the bands; None uses high, good, medium and low.
+        bands: Names and limits of the bands; by default, high, good, medium and low.
         language: Language of the page: "en" or "ru".
 
     Returns:

@@ -30,7 +30,7 @@ class Reply:
         content: A mapping is sent as JSON; a string is sent unchanged.
         finish_reason: `length` means that the reply was cut off.
         refusal: The model's message if it refuses to answer; `content` is then ignored.
-        model: Model stated in the reply; None uses the request's model.
+        model: Model stated in the reply; by default, the request's model.
     """
 
     content: Mapping[str, Any] | str = ""

@@ -115,7 +115,7 @@ def judge_for(
 
     Args:
         client: A sync instructor client, or a string such as `"openai/gpt-4o-mini"`.
-        model: None uses the client's default.
+        model: The model to call; None means the client's default.
         options: Settings for its calls, and the number of re-asks.
 
     Raises:

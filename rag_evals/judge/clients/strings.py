@@ -259,7 +259,7 @@ def _found(name: str, own: str | None) -> Price | None:
 
 @cache
 def _prices(name: str | None) -> dict[str, Price]:
-    """Return the prices in a user's file; None reads the shipped file."""
+    """Return the prices in a user's file, or in the shipped file if `name` is None."""
     shipped = resources.files("rag_evals") / "_data" / "prices.json"
     try:
         loaded = json.loads((Path(name) if name else shipped).read_text(encoding="utf-8"))

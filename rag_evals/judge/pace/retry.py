@@ -202,7 +202,7 @@ class Waits:
     """The number of retries, and the waits between them in seconds.
 
     Attributes:
-        first: Wait before the second try; each later wait is twice as long.
+        first: Wait before the second try; each later wait is twice as long as the one before.
         least_share: Each wait is a random share of its full length; this is the smallest share.
         pause: How long the whole run pauses after a 429 without `Retry-After`.
         first_poll: Wait before a batch's status is requested a second time.

@@ -76,7 +76,7 @@ NO_TEMPERATURE = "without_temperature"
 IN_WORDS = "in_words"
 OTHER_MAX_TOKENS = "max_completion_tokens"
 
-# What earlier calls showed about the endpoint, by client; a user's own client outlives a run.
+# What earlier calls revealed about endpoints, by client; a user's own client outlives a run.
 _learned: "WeakKeyDictionary[Any, set[tuple[str, str | None]]]" = WeakKeyDictionary()
 
 
@@ -225,7 +225,7 @@ def own_model(client: Any) -> str | None:
 
 
 def settings_of(client: Any) -> str:
-    """Return a hash of the data in all of a client's calls, except model, address and keys."""
+    """Return a hash of what a client adds to every call, except the model, address and keys."""
     sdk = getattr(client, "client", None)
     transport = getattr(sdk, "_client", None)
     arguments = client_settings(client)
@@ -305,8 +305,8 @@ class AskSettings:
     """Settings of a judge.
 
     Attributes:
-        model: Model for all calls; None uses the call's model.
-        default_model: Model for calls that do not specify one; None uses the client's default.
+        model: Model for all calls; by default, each call's own model.
+        default_model: Model for calls that do not specify one; by default, the client's.
         strict: Send the strict form of the schema; only for hosts known to accept it.
         schema_only: See `prepared`.
         address_name: The setting that determines the address, for messages.

@@ -62,7 +62,7 @@ class ClientUse:
 
     def one_try(self) -> float:
         left = seconds_left()
-        # One extra second, so that the row's timeout fires first; its message is better.
+        # One extra second, so that the row's timeout, whose message is more helpful, fires first.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
