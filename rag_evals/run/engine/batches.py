@@ -285,7 +285,7 @@ async def aexecute_batches(
 ) -> Run:
     """Grade in batches and return the run so far.
 
-    `command` contains the options of the starting command as JSON; None keeps the stored options.
+    `command` contains the options of the starting command as JSON; by default, those stored.
     """
     check_batch_judges(plan)
     out = plan.out
@@ -374,7 +374,7 @@ def send_parts(table: BatchTable, tell: Tell) -> None:
             tell(f"to do: vllm run-batch -i {path} -o {results} --model {part.model}")
             continue
         again = part.status == SENDING
-        # If the process is killed now, the next start asks the provider whether it got the part.
+        # If the process is killed now, the next run asks the provider whether it received the part.
         table.update(part, status=SENDING)
         with closing(BatchApi.open(part.endpoint)) as api:
             file = part.file or api.upload(path, part.name, again=again)

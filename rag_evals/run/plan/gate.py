@@ -53,7 +53,7 @@ class Missed:
         why: Mapping[str, int],
         of_both: bool = False,
     ) -> "list[Missed]":
-        """Return a list with the rule if the share of rows with a score is below `least`.
+        """Return this rule in a list if the share of rows with a score is below `least`, else [].
 
         If `of_both` is true, rows must have a score in both runs of a comparison.
         """

@@ -403,7 +403,7 @@ def _chosen(graders: Any, times: int) -> list[Grader[Any]]:
 class Estimate:
     """The number, tokens and list price of a run's first calls.
 
-    If `at_least` is true, the replies lead to further calls.
+    If `at_least` is true, more calls will follow, depending on the replies.
     """
 
     rows: int

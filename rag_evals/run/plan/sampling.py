@@ -121,7 +121,7 @@ class EarlyStop(RunPolicy):
             grader: SequentialGate(rule.gate, population, error=error, fail_error=fail_error)
             for grader in graders
         }
-        # Scores of rows that finished before a row preceding them in draw order.
+        # Scores of rows that finished before a row that comes earlier in draw order.
         self._early: dict[str, dict[int, float | None]] = {grader: {} for grader in graders}
         self._counted = dict.fromkeys(graders, 0)
 

@@ -67,11 +67,11 @@ class ScoreNumbers(ABC):
         return self._numbers().scored
 
     def mean(self) -> float | None:
-        """Return the mean score; None if there is none."""
+        """Return the mean score; None if there are no scores."""
         return self._numbers().mean()
 
     def median(self) -> float | None:
-        """Return the median score; None if there is none."""
+        """Return the median score; None if there are no scores."""
         return self._numbers().spread()["median"]
 
     def std(self) -> float | None:
@@ -79,15 +79,15 @@ class ScoreNumbers(ABC):
         return self._numbers().spread()["std"]
 
     def min(self) -> float | None:
-        """Return the lowest score; None if there is none."""
+        """Return the lowest score; None if there are no scores."""
         return self._numbers().spread()["min"]
 
     def max(self) -> float | None:
-        """Return the highest score; None if there is none."""
+        """Return the highest score; None if there are no scores."""
         return self._numbers().spread()["max"]
 
     def interval(self, confidence: float = 0.95) -> Interval | None:
-        """Return the mean with its interval; None if there is none.
+        """Return the mean with its interval; None if there are no scores.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a
@@ -385,7 +385,7 @@ class Run(ScoreNumbers):
         return self.words()
 
     def words(self, *, cluster: str | None = None) -> str:
-        """Return the summary and the run folder as text; arguments as for `summary`."""
+        """Return the summary and the run folder as text; see `summary` for the arguments."""
         kept = "" if self.folder is None else f"\nrun folder: {self.folder}"
         return f"{self.summary(cluster=cluster)}{kept}"
 
@@ -413,15 +413,15 @@ class Run(ScoreNumbers):
         return {grader: of_stages for grader, of_stages in found.items() if of_stages}
 
     def to_pandas(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `pandas.DataFrame`; arguments as for `rows`."""
+        """Return the run as a `pandas.DataFrame`; see `rows` for the arguments."""
         return frame_of(self.rows(shape, language=language), "pandas")
 
     def to_polars(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `polars.DataFrame`; arguments as for `rows`."""
+        """Return the run as a `polars.DataFrame`; see `rows` for the arguments."""
         return frame_of(self.rows(shape, language=language), "polars")
 
     def to_arrow(self, shape: Shape = "wide", *, language: str = "en") -> Any:
-        """Return the run as a `pyarrow.Table`; arguments as for `rows`."""
+        """Return the run as a `pyarrow.Table`; see `rows` for the arguments."""
         return frame_of(self.rows(shape, language=language), "pyarrow")
 
     def write(
@@ -456,8 +456,8 @@ class Run(ScoreNumbers):
 
         Args:
             cluster: Column by which to cluster rows in intervals and gates, such as a document's
-                id; "none" treats rows as independent. None clusters by question, or else by
-                context, if more than 5 % of the rows share it with another row.
+                id; "none" treats rows as independent. By default, rows are clustered by question,
+                or else by context, if more than 5 % of the rows share it with another row.
 
         Raises:
             DataError: The column is not in the data.

@@ -188,7 +188,7 @@ class RowTable:
     def sizes(self, *, drawn: bool = False) -> dict[str, Interval]:
         """Return the mean of each of `SIZES` over the rows where it is known; may be empty.
 
-        Rows drawn at random are not clustered, because their mean estimates that of all the data.
+        Rows drawn at random are not clustered, because the estimate is only for this data set.
         """
         whole = None if drawn else self.whole()
         if self._stored is not None:

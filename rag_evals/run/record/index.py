@@ -365,7 +365,7 @@ class RunIndex:
         )
 
     def fill(self, summary: Summary, chosen: Ended | None = None) -> None:
-        """Add each grader's selected lines to the summary; None selects the current lines."""
+        """Add each grader's selected lines to the summary; by default, the current lines."""
         self._is_lent = True
         # Row metadata is read later, when the index may already contain lines of this process.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
@@ -789,7 +789,7 @@ def remove_index(folder: Path) -> None:
 
 
 def _fits_seal(folder: Path) -> bool:
-    """True if the index matches its seal, or is unsealed (for example, after a kill)."""
+    """True if the index matches its seal, or is unsealed (for example, after a crash)."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()

@@ -346,7 +346,7 @@ class GraderSummary:
         """Return the scores, including those assigned to unscored rows by reason.
 
         Args:
-            count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+            count_as: Scores for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
         """
         if not count_as:
             return self.scores
@@ -356,7 +356,7 @@ class GraderSummary:
         return values
 
     def mean(self, count_as: Mapping[str, float] | None = None) -> float | None:
-        """Return the mean score, 0 to 1; None if there is none; `count_as` is as for `values`."""
+        """Return the mean score, 0 to 1, or None without scores; `count_as` is as for `values`."""
         if self.design is not None:
             interval = self.design.interval(count_as=count_as)
             return None if interval is None else interval.estimate
@@ -371,7 +371,7 @@ class GraderSummary:
     def interval(
         self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
     ) -> Interval | None:
-        """Return the mean score with its interval; None if there is none.
+        """Return the mean score with its interval; None if there are no scores.
 
         Args:
             confidence: Coverage of the interval, as a fraction; rows that share a question or a
@@ -467,7 +467,7 @@ class GraderSummary:
     def lines(
         self, count_as: Mapping[str, float] | None = None, *, say: Phrases | None = None
     ) -> list[str]:
-        """Return the mean, interval, bands, spread and sizes as lines; arguments as for `line`."""
+        """Return the mean, interval, bands, spread and sizes as lines; see `line` for arguments."""
         say = say or phrases()
         lines = [self.line(count_as, say=say), *self._spread_lines(count_as, say)]
         if sizes := [size_words(*size, say) for size in self.sizes().items()]:
@@ -668,7 +668,7 @@ class Summary:
         """Describe usage and cost in one line; empty if no judge was called.
 
         Args:
-            say: Phrases of the language; None is English.
+            say: Phrases in the reader's language; None means English.
             timed: Whether to include the duration, which is not available for a stored run.
         """
         usage, say = self.usage, say or phrases()
@@ -700,8 +700,8 @@ class Summary:
         """Return the judge, followed by each grader's mean, interval, bands and spread.
 
         Args:
-            count_as: Numbers for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
-            say: Phrases of the language; None is English.
+            count_as: Scores for reasons of `not_scorable`, such as `{"no_statements": 1.0}`.
+            say: Phrases in the reader's language; None means English.
         """
         say = say or phrases()
         lines = (line for each in self.graders.values() for line in each.lines(count_as, say=say))
