@@ -148,7 +148,7 @@ def _kappa_interval(counts: _Counts, share: float) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
     With complete agreement, the plain bootstrap interval has zero width and 24 % coverage, so one
-    more row is spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
+    extra row is spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
     """
     estimate = _kappa(*counts)
     if estimate is None:

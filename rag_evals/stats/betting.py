@@ -2,7 +2,7 @@
 
 A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
 probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
-0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops at that point.
+0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops if it happens.
 
 The wealth is split equally among eight fixed fractions of the largest bet. It does not depend on
 the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
@@ -273,7 +273,7 @@ def _drawn_bounds(
 def drawn_interval(
     scores: Sequence[float | None], population: int, *, confidence: float = 0.95
 ) -> Interval | None:
-    """Estimate a data set's mean from drawn rows, at any stopping time; None if there are none."""
+    """Estimate a data set's mean from drawn rows, at any stopping time; None without scores."""
     require_fraction("confidence", confidence)
     mean, low, high = _drawn_bounds(scores, population, (1 - confidence) / 2)
     method = "betting, without replacement"

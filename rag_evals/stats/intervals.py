@@ -120,7 +120,7 @@ class Clusters:
 
 
 def are_clustered(rows: int, within: int, repeated: int) -> bool:
-    """True if enough rows share a value to cluster them, but would not form a single cluster.
+    """True if enough rows share a value to cluster them, unless they would form a single cluster.
 
     `within` rows share one of the `repeated` values.
     """
@@ -148,7 +148,7 @@ def mean_interval(
     weights: Weights = None,
     confidence: float = 0.95,
 ) -> Interval:
-    """Estimate the population's mean score; even for identical scores, the interval has a width."""
+    """Estimate the population's mean score; even for identical scores, the width is not 0."""
     require_scores("scores", scores)
     require_fraction("confidence", confidence)
     if clusters is not None:

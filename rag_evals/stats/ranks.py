@@ -1,7 +1,7 @@
 """Quality of a search ranking, from the relevance at each rank.
 
 `relevant` states for each rank, best first, whether the item is relevant. `total` is the number of
-relevant items, found or not; None uses the number found. All results are between 0 and 1:
+relevant items, found or not; by default, the number found. All results are between 0 and 1:
 0 if nothing relevant was found, and None if nothing relevant exists. `k` must be at least 1, but
 can exceed the length of the list.
 """

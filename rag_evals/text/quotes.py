@@ -142,7 +142,7 @@ def _denial(text: str, places: Sequence[int], parts: Sequence[str]) -> str | Non
         end = start + len(part)
         gap = text[end:following]
         pieces = [span.text for span in split_sentences(gap)]
-        # Whole sentences between the parts are independent of them.
+        # A negation in a separate sentence between the parts does not affect them.
         goes_on = not (text[:end].endswith(_STOPS) or gap.lstrip().startswith(_STOPS))
         leads_in = not gap.rstrip().endswith(_STOPS)
         left_out = " ".join(pieces[:1] * goes_on + pieces[-1:] * leads_in)

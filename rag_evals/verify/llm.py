@@ -133,14 +133,14 @@ class LLMVerifier(PromptedPart):
 
     Args:
         batch_size: Statements per call, at least 1.
-        model: Model to call; None uses the client's model.
-        endpoint: A separate judge, such as `"openai/gpt-4o"`; None uses the grader's judge.
+        model: Model to call; by default, the client's model.
+        endpoint: A separate judge, such as `"openai/gpt-4o"`; by default, the grader's judge.
         name: Name in results; if empty, the endpoint, the model or `judge` is used.
         language: Language of samples that do not specify one, such as `ru`; None means English.
         prompt: A template that shows the lists `statements` and `chunks`, and may show
             `statement_settings`: for each statement, the `question`, the text `before` it and its
-            `sentence`, or None if it does not depend on them. None uses the shipped prompt.
-        examples: Few-shot examples; None uses those in the prompt.
+            `sentence`, or None if it does not depend on them. By default, the shipped prompt.
+        examples: Few-shot examples; by default, those in the prompt.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:

@@ -113,7 +113,7 @@ class Confidence(_TunedPart):
         limit: Confidence below which a verdict is among the least certain.
         skipped: Share of the labelled verdicts below the limit.
         error: Share of wrong verdicts, on held-out rows.
-        error_kept: The same, excluding the least certain verdicts.
+        error_kept: The same share, excluding the least certain verdicts.
         bound: Upper bound of `error_kept`, with 95 % confidence.
     """
 

@@ -89,7 +89,7 @@ class Reader:
         return window if len(taken) > 1 else []
 
     def _windows(self, numbers: Sequence[int], claim: Claim) -> list[Window]:
-        """Split chunks into windows; retry with smaller ones if a piece alone has more tokens."""
+        """Split chunks into windows; use smaller ones if a piece on its own has more tokens."""
         pieces = [(number, *span) for number in numbers for span in self._offsets[number]]
         room = self._limit - len(self._adapter.encode("", claim.text)["input_ids"])
         if room < LEAST_WINDOW:
@@ -219,12 +219,12 @@ class ClassifierVerifier:
         device: `cpu`, `cuda:0`, `mps`, or `auto` for the first GPU, if any.
         batch_size: Maximum number of windows per batch, at least 1. Batches of long windows contain
             fewer. Does not affect verdicts.
-        max_length: Tokens per window, at least 32; None uses the model's limit.
-        entailment: The label that means "supported", such as `LABEL_0`; None finds it by its name.
+        max_length: Tokens per window, at least 32; by default, the model's limit.
+        entailment: The label that means "supported", such as `LABEL_0`; None looks for its name.
         threshold: Minimum support for a "supported" verdict, 0 to 1.
         join: `always` reads all chunks as one text, `unsupported` does so only if no single chunk
-            supports a statement, and `never` reads each chunk alone; None does what the model's
-            authors recommend.
+            supports a statement, and `never` reads each chunk alone. The default is what the
+            model's authors recommend.
         dtype: `float32`, `float16` or `bfloat16`.
         revision: Branch, tag or commit on the hub; None means `main`, or a pinned commit for HHEM.
         local_files_only: If True, never contact the hub; missing files are an error.
