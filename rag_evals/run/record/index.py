@@ -262,7 +262,7 @@ class RunIndex:
 
     @classmethod
     def open_unchecked(cls, folder: Path) -> Self | None:
-        """Open a settled index without hashing the log, which saves a second per million rows.
+        """Open a settled index without hashing the log; takes one second for a million rows.
 
         Return None if there is no index, or if the size of a log has changed since.
         """
