@@ -1,6 +1,6 @@
 """Faithfulness: checks whether the context supports each statement, and cites the chunks."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Never
 
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import Verifier
@@ -19,6 +19,10 @@ class _Faithfulness(ContextEvaluation[FaithfulnessResult]):
         from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness  # noqa: PLC0415
 
         return VerifiedFaithfulness(extractor=SentenceExtractor(), verifier=verifier)
+
+    def __call__(self, *_: object, **__: object) -> Never:
+        usage = "Faithfulness.grade(question, answer, context, client)"
+        raise TypeError(f"Faithfulness is ready to use: call {usage}")
 
 
 Faithfulness = _Faithfulness(

@@ -41,6 +41,12 @@ def test_the_owners_call_works(scripted: Start, client_of: ClientOf) -> None:
     ).statements[0].supporting_chunk_ids == [0]
 
 
+def test_calling_it_names_the_method() -> None:
+    """Other tools create an object first."""
+    with pytest.raises(TypeError, match="ready to use: call Faithfulness.grade"):
+        Faithfulness()
+
+
 def test_sync_and_async_are_the_same(scripted: Start) -> None:
     """`agrade` sends what `grade` sends and returns what it returns."""
     judge = scripted(None)

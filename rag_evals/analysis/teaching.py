@@ -58,7 +58,7 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The gain from a taught prompt, cross-validated by question.
+    """The gain from a prompt with lessons, cross-validated by question.
 
     Attributes:
         before: Share of rows on which the judge agrees with people, using the run's prompt.
@@ -298,7 +298,7 @@ class Teaching:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The text of a taught prompt, and its measured gain."""
+    """The text of a prompt with lessons, and its measured gain."""
 
     receipt: Receipt
     text: str

@@ -40,8 +40,8 @@ _LEAST_SHARED = 0.3
 # Names and numbers stay the same in a translation; other words change.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement was copied from the context if a chunk contains at least the first share of its words
-# and the answer lacks at least the second.
+# A statement counts as copied from the context if a chunk contains at least this share of its
+# words, and the answer lacks at least the share below.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
 # The same limits for a statement that is a whole sentence from a chunk.

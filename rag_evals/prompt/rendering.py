@@ -21,6 +21,8 @@ verifiers, `statements`. If `same_question: true`, it is used only for rows with
 """
 
 _DATA = ("question", "answer", "context", "reference")
+# A field as `str.format` would write it.
+_PLAIN_FIELD = re.compile(r"(?<!\{)\{(question|answer|context|chunks|reference)\}(?!\})")
 _STATEMENTS = "statements"
 _SAME_QUESTION = "same_question"
 
@@ -288,6 +290,10 @@ def check_shown(
     only the first is shown. The error message names `reader`, which needs the fields, and suggests
     a fix, followed by `way_out`.
     """
+    if plain := _PLAIN_FIELD.search(prompt.text):
+        raise PromptError(
+            f"{prompt.origin}: {plain[0]} is not filled in; write {{{{ {plain[1]} }}}}"
+        )
     faults: dict[str, str] = {}
     opening = f"{prompt.origin}: "
     for fields in (dict.fromkeys([*needs, *_DATA]), needs):

@@ -1,4 +1,4 @@
-"""Reports of runs: a self-contained HTML page, and the same metrics as Markdown and JSON."""
+"""Run reports: a self-contained HTML page, and the same metrics as Markdown and JSON."""
 
 from rag_evals import lazy_names
 

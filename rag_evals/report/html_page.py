@@ -268,7 +268,7 @@ class _PageData:
 
 
 def _records(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    """Yield the outcomes of the given rows; a compared run may lack some of them."""
+    """Yield the outcomes of the given rows; in a comparison, a run may lack some of them."""
     for sample_id in ids:
         with suppress(NotInRunError):
             yield from run.row_records(sample_id)

@@ -173,7 +173,7 @@ async def guard_stream(
         options: See `GuardOptions`.
 
     Yields:
-        The sentences, in order. If a limit is reached, the last one is undecided.
+        The sentences, in order. If a limit is reached, the last sentence has no verdict.
     """
     require_known("guard_stream", options, ["tokens", "context", *GuardOptions.__annotations__])
     guarding = _Guarding(context, **options)

@@ -121,6 +121,14 @@ def test_words_of_similar_tools_lead_to_ours(command: Command, words: str, meant
     assert ended.err.endswith(f"Did you mean {meant!r}?\n")
 
 
+def test_resume_names_the_command_that_resumes(command: Command) -> None:
+    """There is no option for it."""
+    ended = command("grade", "d.jsonl", "--resume")
+
+    assert ended.code == 2
+    assert ended.err.endswith("--resume. To resume a run, run the same command again\n")
+
+
 @pytest.mark.parametrize("words", ["judge run", "report run --model openai/m", "grade --limt 3"])
 def test_a_command_that_cannot_do_it_suggests_nothing_of_the_kind(
     command: Command, words: str

@@ -114,6 +114,7 @@ def test_a_build_gets_a_summary(graded: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     call("grade", "rows.jsonl", "--judge", "embedded", "--out", "run", "-q", "--by", "topic")
     call("report", graded)
+    call("report", graded, "--json", "--out", "x.html")  # refused, so it adds nothing
     call("compare", graded, graded)
     text = Path("summary.md").read_text(encoding="utf-8")
 

@@ -145,6 +145,12 @@ LACKING = {
 }
 
 
+def test_a_field_in_single_braces_is_refused() -> None:
+    """Jinja would send it as it is, and the judge would see no question."""
+    with pytest.raises(PromptError, match=r"\{question\} is not filled in; write \{\{ question"):
+        base.ContextEvaluation("{question} {{ answer }}{{ context }}", FaithfulnessResult)
+
+
 @pytest.mark.parametrize("text", LACKING)
 def test_a_template_shows_every_field_that_its_reply_needs(text: str, tmp_path: Path) -> None:
     """Else it is refused before anything is sent, with the field and both ways out."""
@@ -201,7 +207,7 @@ def test_a_row_that_a_template_cuts_off_is_not_sent(
     assert len(judge.requests) == (2 if cut is None else 1)
     if cut is not None:
         assert (error := run.outcomes[1].error) is not None
-        assert f"the end of {cut} is not shown to the judge, and nothing" in error.message
+        assert f"the end of {cut} is not shown to the judge, so nothing" in error.message
 
 
 @pytest.mark.parametrize("block", ["{{ answer }}", "{{ context[0] }}{{ answer }}", "Now go."])

@@ -74,13 +74,13 @@ def report(
       rag-evals report runs/first --format md
       rag-evals report runs/first --language ru
     """
+    is_page = output_format == "html"
+    if output.json_output and (out is not None or not is_page):
+        raise ConfigurationError("--json prints to the terminal; drop --out and --format")
     stored = open_run(run)
     view = View(by, cluster, language=language)
     append_step_summary(stored, view)
-    is_page = output_format == "html"
     if output.json_output:
-        if out is not None or not is_page:
-            raise ConfigurationError("--json prints to the terminal; drop --out and --format")
         show_json(stored, view=view)
         return
     require_suffix(out, *(HTML if is_page else (".md", ".markdown", ".txt")))

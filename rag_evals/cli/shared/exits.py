@@ -99,4 +99,6 @@ def _usage_words(error: Any) -> str:
         offered = {option for one in error.cmd.params for option in one.opts}
         if meant.split()[0] in offered.union(getattr(error.cmd, "commands", ())):
             return f"{said}. Did you mean {meant!r}?"
+    if said.endswith((" --resume", " --continue")):
+        return f"{said}. To resume a run, run the same command again"
     return str(error.format_message())

@@ -57,7 +57,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
 
     Returns:
         The merged run. If a row has several outcomes from one grader, the last non-failed outcome
-        is used. The summary reports how many gradings occur in several parts.
+        is used. The summary reports how many gradings appear in more than one part.
 
     Raises:
         ConfigurationError: There are no parts, `out` is not empty, the parts have different graders
@@ -241,7 +241,7 @@ def _manifest(parts: Sequence[_Part], overlaps: int) -> dict[str, Any]:
 
 
 def _count_overlaps(parts: Sequence[_Part]) -> int:
-    """Count gradings that occur in several parts, or more than once in a file.
+    """Count gradings that appear in more than one part, or more than once in a file.
 
     Raises:
         DataError: Two parts have different rows with the same id.

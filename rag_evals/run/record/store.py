@@ -292,7 +292,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     try:
         text = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{str(folder)!r} has no run: {MANIFEST}: {error.strerror}") from error
+        why = "it is a file" if folder.is_file() else f"{MANIFEST}: {error.strerror}"
+        raise DataError(f"{str(folder)!r} has no run: {why}") from error
     try:
         manifest: dict[str, Any] = {"format": 1, **RUN_MANIFEST.validate_json(text)}
     except ValueError as error:

@@ -158,7 +158,7 @@ LABELS: list[tuple[str, Content, int, str]] = [
 
 FOLDERS: list[tuple[str, dict[str, Content], str]] = [
     ("missing", {}, "has no run"),
-    ("a file", {"r": "x"}, "has no run"),
+    ("a file", {"r": "x"}, "has no run: it is a file"),
     ("empty", {"r": lambda path: path.mkdir()}, "has no run"),
     ("a broken manifest", {"r/manifest.json": "{"}, "is not the manifest of a run"),
     ("an empty manifest", {"r/manifest.json": ""}, "is not the manifest of a run"),
