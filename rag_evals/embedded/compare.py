@@ -112,7 +112,8 @@ class StatementComparison:
         for value, kind, key in _amounts(ours):
             same = [k for v, d, k in others if d == kind and abs(v - value) < 1e-6 * abs(value)]
             if kind and same:
-                self.replaced[key] = same[0]
+                beside = ours.keys[ours.where[key] + 1 : ours.where[key] + 2]
+                self.replaced |= {one: same[0] for one in (key, *beside) if one in self.lost}
             elif is_sum and key not in theirs.where and value in sums:
                 self.replaced[key] = ""
 
@@ -179,7 +180,7 @@ _BASE = {
     "km": ("m", 1000.0), "m": ("m", 1.0), "cm": ("m", 0.01), "mm": ("m", 0.001),
     "t": ("g", 1e6), "kg": ("g", 1000.0), "g": ("g", 1.0), "mg": ("g", 0.001),
     "week": ("s", 604800.0), "day": ("s", 86400.0), "h": ("s", 3600.0), "min": ("s", 60.0),
-    "s": ("s", 1.0), "century": ("y", 100.0), "year": ("y", 1.0),
+    "s": ("s", 1.0), "century": ("y", 100.0), "year": ("y", 1.0), "month": ("y", 1 / 12),
 }  # fmt: skip
 
 
@@ -221,7 +222,7 @@ def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[
         near = _around(ours.sequence, i, _NUMBER_REACH)
         # "It is 500 m tall." | "Built in 1889, it is 330 m tall." → 500, 330
         for j in dict.fromkeys([*(j for j in free if others[j] == mine[i]), *free]):
-            same_kind = (mine[i] == "month") == (others[j] == "month")
+            same_kind = (mine[i] == "month name") == (others[j] == "month name")
             if same_kind and near & _around(theirs.sequence, j, 2 * _NUMBER_REACH):
                 shown = ours.sequence[i].surface, theirs.sequence[j].surface
                 yield Clash("number", *shown, frozenset((key,)))
@@ -234,7 +235,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
     ours = compared.statement
     for i, unit in figures_in(ours).items():
         key = ours.keys[i]
-        if unit in ("", "month") or key not in theirs.where or key in compared.replaced:
+        if unit in ("", "month name") or key not in theirs.where or key in compared.replaced:
             continue
         units = {other for j, other in figures_in(theirs).items() if theirs.keys[j] == key}
         if units and unit not in units and "" not in units:
@@ -418,8 +419,8 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
     """Find a value that the sentence assigns to something else.
 
-    In the sentence, the words that surround the value in the statement are in another clause, next
-    to another value of the same type: a number, a name or an opposite.
+    In the sentence, the words around the value appear in a different clause, next to another value
+    of the same type: a number, a name, or the opposite word.
     """
     ours = compared.statement
     values = _values(ours, theirs)

@@ -144,10 +144,10 @@ def names_in(sentence: Sentence) -> dict[str, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def figures_in(sentence: Sentence) -> dict[int, str]:
-    """Map the position of each number to its unit or "", and of each month to "month"."""
+    """Map the position of each number to its unit or "", and of each month to "month name"."""
     sequence = sentence.sequence
     return {
-        position: unit_at(sequence, position) if word.kind == "number" else "month"
+        position: unit_at(sequence, position) if word.kind == "number" else "month name"
         for position, word in enumerate(sequence)
         if word.kind == "number" or word.key in MONTHS
     }

@@ -1,12 +1,13 @@
 """How good is the embedded judge on sources that chose nothing of it?
 
-python -m tests.benchmarks.judge_sources DATA_DIR [--weights FOLDER] [--fresh A|B|AB]
+python -m tests.benchmarks.judge_sources DATA_DIR [--weights FOLDER] [--fresh ABC]
 
 The folder holds labelled rows as for the training command. Every figure of a source comes from a
 limit chosen on all other sources, and with `--weights` from weights fitted without it (the training
 command writes them: `--each FOLDER`). Intervals are of 95 % over questions, not over rows.
 `--fresh` counts the cases of `tests/data/fresh_cases.jsonl` that are decided right, an answer by
-its weakest statement: half A may be looked at while the judge is built, half B is only counted.
+its weakest statement: half A may be looked at while the judge is built, half B is only counted,
+C is the later set.
 """
 
 import argparse
@@ -37,7 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--weights", type=Path, help="folder of weights, a file a left-out source")
-    parser.add_argument("--fresh", choices=("A", "B", "AB"))
+    parser.add_argument("--fresh", choices=("A", "B", "C", "AB", "ABC"))
     options = parser.parse_args()
     if options.data is not None:
         verifiers = defaultdict(EmbeddedVerifier)

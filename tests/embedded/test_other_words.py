@@ -98,3 +98,25 @@ def test_other_letters_are_warned_about(
         [result.language_warning] if says else []
     )
     assert says is None or (result.language_warning or "").startswith(says)
+
+
+def test_years_and_months_are_the_same_amount() -> None:
+    """Neither the number nor its unit counts as missing; another amount does."""
+    text = ["The warranty covers defects for 24 months after purchase."]
+    same, other = EmbeddedVerifier().verify(
+        [f"The warranty covers defects for {years} years after purchase." for years in (2, 3)],
+        text,
+    )
+
+    assert same.is_supported
+    assert same.support > 0.8
+    assert not other.is_supported
+
+
+def test_a_condition_is_no_hedge() -> None:
+    """The statement names the same condition with another word."""
+    (verdict,) = EmbeddedVerifier().verify(
+        ["The lamp blinks when the battery is low."], ["The lamp blinks if the battery is low."]
+    )
+
+    assert verdict.support > 0.8

@@ -83,8 +83,10 @@ def test_training_never_reads_the_exam(labelled: Path, tmp_path: Path) -> None:
     )  # fmt: skip
 
     assert ended.stdout.splitlines()[-1] == "[]"
+    link = "[judge exam](judge-exam.md)"  # the card points to it
     sources = [
         *(root / "tools/train_embedded").glob("*.py"),
         *(root / "rag_evals/embedded").glob("*.py"),
     ]
-    assert not [path for path in sources if re.search(r"\bexam(_pairs)?\b", path.read_text())]
+    texts = [path.read_text().replace(link, "") for path in sources]
+    assert not [text for text in texts if re.search(r"\bexam(_pairs)?\b", text)]

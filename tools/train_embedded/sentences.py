@@ -100,7 +100,7 @@ def table(found: list[Read]) -> str:
     lines = ["| what the sentence does | sentences | read wrong |", "| --- | --- | --- |"]
     for label, total in sorted(Counter(one.label for one in found).items()):
         lines.append(f"| {MEANINGS[label]} | {total} | {len(wrong_of(found, label))} |")
-    lines += ["", "| | precision | recall |", "| --- | --- | --- |"]
+    lines += ["", "| measured on | precision | recall |", "| --- | --- | --- |"]
     for part in PARTS:
         measured = shares([one for one in found if one.part == part])
         for kind in ("claims", "passing over"):
