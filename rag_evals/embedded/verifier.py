@@ -201,14 +201,19 @@ class EmbeddedVerifier:
         told = [] if self.reads(texts.language) else [unread_words(texts.language)]
         return [*told, *_script_warnings(texts)]
 
-    @property
-    def _file(self) -> Path:
-        return self._weights or SHIPPED_WEIGHTS
-
     def _model(self) -> "Model":
+        if self._weights is None:
+            return _shipped_model()
         from rag_evals.embedded.model import load  # noqa: PLC0415 - as above
 
-        return load(self._file)
+        return load(self._weights)
+
+
+@cache
+def _shipped_model() -> "Model":
+    from rag_evals.embedded.model import load  # noqa: PLC0415 - as above
+
+    return load(SHIPPED_WEIGHTS)
 
 
 def _quoting(

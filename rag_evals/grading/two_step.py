@@ -311,12 +311,19 @@ def language_warning(
     return "; ".join(warn(texts)) or None
 
 
+# Checking an object against a protocol is slow, and most objects are of a few classes.
+_CHECKED: set[tuple[type, type]] = set()
+
+
 def _require_kind(name: str, part: object, kind: type, example: str) -> None:
-    if part is not None and not isinstance(part, kind):
+    if part is None or (type(part), kind) in _CHECKED:
+        return
+    if not isinstance(part, kind):
         raise ConfigurationError(
             f"{name} is {part!r}; expected an object such as {example}, or a custom object with "
             f"the members of {kind.__name__}"
         )
+    _CHECKED.add((type(part), kind))
 
 
 def _evaluated(extraction: Extraction, verdicts: Sequence[Verdict], name: str) -> dict[str, Any]:
