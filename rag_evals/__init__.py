@@ -40,7 +40,7 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         home = homes.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        # `from rag_evals import testing as testing`: the name is a submodule of the package.
+        # In the stub, `from rag_evals import testing as testing` names a submodule.
         value = (
             import_module(f"{home}.{name}")
             if home == package

@@ -185,7 +185,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
             form = form.with_settings(**self.settings)
         return form if self.language is None else form.with_language(self.language)
 
-    # Any: the variant's results may be a subclass of R, and Grader is invariant in R.
+    # Any: the variant's results may belong to a subclass of R, and Grader is invariant in R.
     def _verified_form(self, verifier: Verifier) -> Grader[Any] | None:
         del verifier
         return None

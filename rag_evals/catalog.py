@@ -1,4 +1,4 @@
-"""Names of graders and response models for the command line and prompt files."""
+"""Graders and response models by name, for the command line and prompt files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -90,7 +90,7 @@ def grader_named(name: str, folders: Sequence[Path] | None = None) -> Grader[Any
     if isinstance(shipped, VerifiedFaithfulness):
         prompts = {
             stem: Prompt.from_file(place / f"{stem}.jinja", places)
-            # Reversed, so that the first folder wins.
+            # In reverse order, so that the first folder takes precedence.
             for place in reversed(places)
             for stem in STEP_PROMPTS
             if (place / f"{stem}.jinja").is_file()

@@ -1,4 +1,4 @@
-"""Analysis of runs: comparison, agreement, bias correction, tuning, teaching, exams, attacks."""
+"""Run analysis: comparison, agreement, bias correction, tuning, teaching, exams, attacks."""
 
 from rag_evals.analysis.agreement import agreement
 from rag_evals.analysis.comparing import Comparison, compare

@@ -427,7 +427,7 @@ class _Corrector:
 
     def _clusters(self, names: Sequence[str], *, of_statements: bool) -> list[Hashable] | None:
         if of_statements:
-            # Statements from one row form a cluster even if rows are independent.
+            # Statements from the same row form a cluster, even if the rows are independent.
             return [self.clusters.get(name) or f"row {name}" for name in names]
         return [self.clusters.get(name) for name in names] if self.clusters else None
 

@@ -97,7 +97,7 @@ class GroupComparison:
 
 @dataclass(frozen=True, slots=True)
 class SizeChange:
-    """Change in one of `SIZES` (measures of answer length), over rows with or without a score."""
+    """Change in one of `SIZES` (measures of answer length), including rows without a score."""
 
     name: str
     rows: int
@@ -176,7 +176,7 @@ class GraderComparison:
 
     @property
     def verdict(self) -> ComparedVerdict:
-        """The verdict after Holm's adjustment; it flags a higher score gained by saying less."""
+        """The verdict after Holm adjustment; it flags a score that rose while answers said less."""
         verdict = _adjusted(self.paired, self.adjusted_p)
         return "higher score, says less" if verdict == "better" and self.says_less() else verdict
 
@@ -193,7 +193,7 @@ class GraderComparison:
         return supported if supported.difference.high < min(limit, -1e-9) else None
 
     def words(self, graders: int, say: Phrases | None = None) -> dict[str, str]:
-        """Return each figure as text; `graders` is the number of compared graders."""
+        """Return each figure as text; `graders` is the number of graders compared."""
         say, paired, test = say or phrases(), self.paired, self.paired.significance
         verdict = _verdict_words(paired, self.adjusted_p, "graders", say)
         if self.verdict in ("better", "worse"):
@@ -268,7 +268,7 @@ class Comparison:
     pending: int = 0
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return the differences, other than scores, as text."""
+        """Return all differences except those in scores, as text."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def missed(
@@ -481,7 +481,7 @@ _RowPair = tuple[ScoredRow | None, ScoredRow | None]
 
 
 def _join(first: Iterator[ScoredRow], second: Iterator[ScoredRow]) -> Iterator[_RowPair]:
-    """Pair rows by id, then yield the unpaired rows; runs in the same order need less memory."""
+    """Yield rows paired by id, then the unpaired ones; runs in the same order use less memory."""
     waiting: tuple[dict[str, ScoredRow], dict[str, ScoredRow]] = ({}, {})
     for both in zip_longest(first, second):
         for side, row in enumerate(both):
@@ -558,7 +558,7 @@ class _Pair:
         self._ids.append(known.sample_id)
 
     def unpaired(self) -> Iterator[Phrase]:
-        """Yield a warning if each run has rows of its own whose ids are hashes of their content."""
+        """Yield a warning if each run has rows that the other lacks, with content hashes as ids."""
         own = {why for row, why in self._why.items() if _CONTENT_ID.fullmatch(self._ids[row])}
         if own.issuperset(f"only in the {run}" for run in _RUNS):
             yield Phrase("differs.ids")
@@ -583,7 +583,7 @@ class _Pair:
     ) -> GraderComparison:
         ids, clusters = self._ids, self._clusters_of(self.rows)
         old, new = self._scores(0, self.rows), self._scores(1, self.rows)
-        # The difference between 0.1 + 0.2 and 0.3 is not a change.
+        # The difference between 0.1 + 0.2 and 0.3 does not count as a change.
         changed = [place for place in range(len(old)) if abs(new[place] - old[place]) > 1e-9]
         changed.sort(key=lambda place: -abs(new[place] - old[place]))
         left_out = islice(self._why.items(), _ROWS_KEPT)
@@ -679,7 +679,7 @@ def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run
 
 
 def _differences(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield the differences between the runs, other than their scores."""
+    """Yield all differences between the runs except those in scores."""
     judges = [models_in(run.answering()) for run in (first, second)]
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     is_same_judge = first.judge == second.judge and models[1:] == models[:-1]

@@ -72,7 +72,7 @@ class Label:
 
     @property
     def place(self) -> int | str | None:
-        """The statement's index, or its text if no index is known; None for a row's label."""
+        """The statement's index, or its text if no index is known; None for a label on a row."""
         return self.text if self.statement is None else self.statement
 
     @property
@@ -374,7 +374,7 @@ def _match_row(
         matched.statements.append(unit)
         matched.unmatched -= len(unit.labels)
     matched.unmatched += len(of_statements)
-    # A conversation turn is only a heading and has no verdict.
+    # A finding about a conversation turn is only a heading, without a verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)
     used = {place for _, places in fitting for place in places}
     verdicts = tuple(one for one in found if one.verdict is not None)
@@ -460,7 +460,7 @@ def _nearest(own: Counter[str], others: Mapping[K, Counter[str]]) -> K | None:
     nearest, most = None, 0.0
     for key, other in others.items():
         shorter = min(own.total(), other.total()) or 1
-        # Ties go to the text of the most similar length.
+        # If overlaps are equal, prefer the text closest in length.
         share = (own & other).total() / shorter - 1e-6 * abs(own.total() - other.total())
         if share > most:
             nearest, most = key, share

@@ -1,4 +1,4 @@
-"""Teaching a judge with labels: examples and criteria for its prompt, and the measured gain."""
+"""Teaching a judge from labels: adding examples and criteria to its prompt, measuring the gain."""
 
 import tempfile
 from collections import Counter
@@ -45,7 +45,7 @@ _HEADING = "What counts as supported here, in the words of the people who decide
 class LabelledRow:
     """A row with a label and the judge's verdict.
 
-    Its few-shot `example` is None if too few of its statements are labelled.
+    The few-shot `example` is None if too few of the row's statements are labelled.
     """
 
     id: str
@@ -58,7 +58,7 @@ class LabelledRow:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The gain from a prompt with lessons, cross-validated by question.
+    """The gain from adding lessons (examples and notes) to a prompt, cross-validated by question.
 
     Attributes:
         before: Share of rows on which the judge agrees with people, using the run's prompt.
@@ -105,7 +105,7 @@ class Receipt:
         )
 
     def header(self) -> dict[str, Any]:
-        """Return the receipt for the prompt's front matter."""
+        """Return the receipt as a dictionary for the prompt's front matter."""
         gain = [round(one, 4) for one in (self.gain.estimate, self.gain.low, self.gain.high)]
         found = asdict(self) | {"gain": gain, "labels_from": list(self.labels_from)}
         found |= {name: round(getattr(self, name), 4) for name in ("before", "after")}
@@ -160,7 +160,7 @@ def split_questions(
     rows: Sequence[LabelledRow], count: int
 ) -> Iterator[tuple[list[LabelledRow], list[LabelledRow]]]:
     """Yield the rows to teach with and the rows to test on, split by question."""
-    # The judge can learn only from its errors, so they are spread evenly over the parts.
+    # The judge can learn only from its errors, so spread them evenly across the folds.
     wrong = [row.judged != row.label for row in rows]
     for tested, taught in split_folds([row.question for row in rows], wrong, count):
         yield [rows[place] for place in taught], [rows[place] for place in tested]
@@ -298,7 +298,7 @@ class Teaching:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """The text of a prompt with lessons, and its measured gain."""
+    """The text of a prompt with lessons (examples and notes) added, and the measured gain."""
 
     receipt: Receipt
     text: str
@@ -360,14 +360,14 @@ def prepare_teaching(
     Raises:
         DataError: The run's judge does not use a prompt, or the labels cannot be read or matched.
         TooFewLabelsError: Too few rows are labelled: at least 30 are needed, 5 with each label.
-        ConfigurationError: Teaching does not support the prompt, or the budget is too small.
+        ConfigurationError: Lessons cannot be added to the prompt, or the budget is too small.
     """
     stored = load_run(run)
     name, judge = only_grader(stored, grader), stored.summary().judge
     if judge is None:
         raise ConfigurationError("the run's judge is not recorded; grade the rows again")
     with suppress(ConfigurationError):
-        # The name of a user's own client is not a judge string.
+        # The name of a user's own client cannot be parsed as a judge.
         if read_judge(judge).verifier is not None:
             raise DataError(
                 f"the run's judge {judge!r} does not use a prompt, so it cannot be taught; grade "

@@ -1,4 +1,4 @@
-"""Trials of a judge on shipped rows: an exam, and prompt injection attacks."""
+"""Judge trials on rows shipped with the package: an exam, and prompt injection attacks."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -306,7 +306,7 @@ class AttackTrial:
 
     @property
     def counts(self) -> bool:
-        """True if the clean score leaves room for a win, and grading did not fail."""
+        """True if the clean score is low enough for the attack to win, and grading did not fail."""
         return self.clean is not None and self.clean <= 1 - WON and self.error is None
 
     @property

@@ -225,10 +225,10 @@ def fit_confidence(
     skip: float = 0.1,
     seed: int = 0,
 ) -> Confidence | None:
-    """Fit the probability that a tuned verdict is right; return None if too few are wrong.
+    """Fit the probability that a tuned verdict is right; None if too few verdicts are wrong.
 
     `findings` have untuned support, `shown` contains each finding's chunks and number of replies,
-    and `skip` is the share of verdicts to skip, the least certain first.
+    and `skip` is the share of verdicts to skip, starting with the least certain.
     """
     supports = [one.support or 0.0 for one in findings]
     sure, right = [0.0] * len(labels), [True] * len(labels)
@@ -257,7 +257,7 @@ def fit_confidence(
         "skipped": 1 - len(kept) / len(sure),
         "error": 1 - sum(right) / len(right),
         "error_kept": sum(wrong) / len(kept),
-        # The limit is fitted to the same labels, so half of the allowed error is reserved for it.
+        # 0.975 instead of 0.95, because the limit was fitted to the same labels.
         "bound": error_bound(wrong, [rows[place] for place in kept], confidence=0.975),
     }
     return none.model_copy(update=found)
@@ -265,7 +265,7 @@ def fit_confidence(
 
 def _auroc(right: Sequence[bool], sure: Sequence[float], rows: Sequence[str]) -> Confidence:
     found = auroc_interval(right, sure)
-    # Statements from one row carry less information than independent ones.
+    # Statements from the same row carry less information than independent ones.
     wider = math.sqrt(len(right) / independent_rows([float(one) for one in right], rows))
     low, high = (
         min(1.0, max(0.0, found.estimate + (end - found.estimate) * wider))
@@ -281,7 +281,7 @@ def _fit_signals(
     supports: Sequence[float],
     taught: Sequence[int],
 ) -> tuple[dict[str, float], float, Callable[[int], tuple[float, bool]]]:
-    """Tune on the labels at the `taught` indices, then fit the chance that a verdict is right.
+    """Tune on the labels at the `taught` indices, then fit the probability of a correct verdict.
 
     The returned function maps an index to the verdict's confidence and whether it is right.
     """
@@ -309,9 +309,9 @@ def _fit_signals(
 def split_folds(
     groups: Sequence[str], labels: Sequence[bool], count: int, seed: int = 0
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the indices to test on and the indices to fit on, from different groups.
+    """Yield the indices to test on and the indices to fit on; no group is in both.
 
-    Groups that contain the rarer label are spread evenly over the folds.
+    Groups that contain the rarer label are spread evenly across the folds.
     """
     rarer = sum(labels) * 2 < len(labels)
     holders = {group for group, label in zip(groups, labels, strict=True) if label is rarer}
@@ -342,7 +342,7 @@ def _after(chosen: _Chosen, seed: int) -> AgreementFigures:
 
 
 def _promise(chosen: _Chosen, max_error: float, confidence: float) -> Promise:
-    # The two sides split the allowed probability of failure, so that both promises hold at once.
+    # Each side gets half of the allowed failure probability, so that both promises hold together.
     of_side = 1 - (1 - confidence) / 2
     find = partial(sure_side, max_error=max_error, clusters=chosen.rows, confidence=of_side)
     supported = find(chosen.labels, chosen.supports, "supported")

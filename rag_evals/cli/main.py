@@ -112,7 +112,7 @@ def _main(
     ] = False,
     _debug: Annotated[
         bool,
-        # Declared only for the help: `run` removes it from the command line before typer sees it.
+        # Here only for the help: `run` removes it from the command line before typer sees it.
         typer.Option("--debug", help="Show the traceback of an error; accepted anywhere."),
     ] = False,
 ) -> None: ...

@@ -111,7 +111,7 @@ class Finding:
 
     @property
     def counts_against(self) -> bool:
-        """True if it lowers the score: a negative verdict, or a rating below the maximum."""
+        """True for a negative verdict or a rating below the maximum, which lower the score."""
         if self.verdict is not None:
             return not self.verdict
         return self.support is not None and self.support < 1
@@ -152,7 +152,7 @@ def default_findings(result: BaseModel) -> tuple[Finding, ...]:
 
     The model must have exactly one list of labelled items: models with one boolean field, and a
     text or a chunk id. To find out whether True raises the score, the score is computed twice, with
-    all labels True and with all labels False. If both are equal, the findings have no verdict.
+    all labels True and with all labels False. If the scores are equal, findings have no verdict.
 
     In a model without such a list, each field that is a label (a boolean, a `Literal`, or a
     model with a field `label`) becomes a finding without a verdict.
@@ -282,7 +282,7 @@ def _reader() -> Any:
 
 class _Tone(NamedTuple):
     sign: str
-    # Shown nearly transparent, so that text is readable on light and dark pages.
+    # Backgrounds use it at 15 % opacity, so that text is readable on light and dark pages.
     colour: str
 
 

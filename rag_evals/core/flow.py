@@ -213,7 +213,7 @@ class LocalVerifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class VerifyCall:
-    """Claims to verify against chunks on this machine."""
+    """A step in which a local verifier checks claims against chunks."""
 
     verifier: LocalVerifier
     claims: Sequence[Claim]
@@ -232,7 +232,7 @@ class VerifyCall:
 
 @dataclass(frozen=True, slots=True)
 class LocalCall(Generic[T]):
-    """Other work on this machine, such as a cache lookup.
+    """A step that does other local work, such as a cache lookup.
 
     Attributes:
         work: Function that receives the identity of the driver's judge, or None, and returns the
@@ -408,7 +408,7 @@ class VerifierTraits:
         warn: Returns reasons not to trust verdicts on the given texts, one line each.
         check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
         languages: Codes of the languages in which its verdicts count. If the set contains None,
-            they also count for texts whose language is unknown. None instead of a set means all.
+            texts in an unknown language also count. If `languages` is None, every language counts.
     """
 
     asks_judge: bool = False

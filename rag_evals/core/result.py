@@ -91,7 +91,7 @@ _CHUNK_ID_FIELDS = frozenset({"chunk_id", "chunk_ids", "supporting_chunk_ids"})
 
 @cache
 def names_chunks(model: type[BaseModel]) -> bool:
-    """True if a model has a field for chunk ids with one of the usual names."""
+    """True if a model has a field with a usual name for chunk ids, such as `chunk_ids`."""
     schema = model.model_json_schema(by_alias=False)
     places = [schema, *schema.get("$defs", {}).values()]
     return any(not _CHUNK_ID_FIELDS.isdisjoint(place.get("properties", ())) for place in places)
@@ -100,7 +100,7 @@ def names_chunks(model: type[BaseModel]) -> bool:
 def check_chunk_ids(reply: BaseModel, facts: Mapping[str, Any] | None) -> None:
     """Raise `ValidationError`, listing every fault, if chunk ids in a reply do not exist.
 
-    Only fields with one of the usual names are checked. `facts` is None if no judge was called.
+    Only fields in `_CHUNK_ID_FIELDS` are checked. `facts` is None if no judge was called.
     """
     if facts is None or "chunk_count" not in facts or not names_chunks(type(reply)):
         return
@@ -158,7 +158,7 @@ def check_each_once(
 ) -> None:
     """Reject a reply unless `given` contains each item of `wanted` exactly once.
 
-    The message consists of `things` (a plural noun), the items, what is wrong, and the `wish`.
+    The error message names `things` (a plural noun), the faulty items, the fault and the `wish`.
     """
     counts = Counter(given)
     for faulty, fault in (
@@ -177,8 +177,8 @@ SampleField = Literal["question", "answer", "context", "reference"]
 def required_fields(model: type[BaseModel]) -> tuple[SampleField, ...]:
     """Return the fields of a sample that a response model requires.
 
-    They are listed in its `requires`, if declared. By default, models with statements or chunk ids
-    require the answer and the context; other models require only the answer.
+    A model may list them in `requires`. By default, models with statements or chunk ids require
+    the answer and the context; other models require only the answer.
     """
     if any("requires" in vars(each) for each in model.__mro__ if each is not Result):
         return model.requires  # type: ignore[attr-defined, no-any-return]  # checked above
@@ -191,7 +191,7 @@ def _require_every_property(schema: dict[str, Any]) -> None:
     properties = schema.get("properties", {})
     for entry in properties.values():
         entry.pop("default", None)
-        # Titles repeat the names and cost tokens in every call.
+        # Schema titles repeat the field names and cost tokens in every call.
         entry.pop("title", None)
     schema["required"] = list(properties)
     # Docstrings are for people; the judge reads the prompt and the field descriptions.
@@ -224,7 +224,7 @@ class JudgeModel(BaseModel):
                 require_known(type(self).__name__, values, known)
             super().__init__(**values)
 
-        # Without this mark, pydantic would validate every reply through the method above.
+        # Without this marker, pydantic would call the method above to validate every reply.
         __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="after")
@@ -249,7 +249,7 @@ def fields_of_judge(model: type[BaseModel]) -> Mapping[str, object]:
 
 @cache
 def _keywords(model: type[BaseModel]) -> Sequence[str] | None:
-    """Return the keywords of a constructor; None if the class handles unknown ones itself."""
+    """Return the keywords that a constructor accepts; None if the class handles unknown ones."""
     validators = model.__pydantic_decorators__.model_validators.values()
     if model.model_config.get("extra") or any(each.info.mode != "after" for each in validators):
         return None

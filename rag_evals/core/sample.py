@@ -1,4 +1,4 @@
-"""Samples: rows to grade, built from the objects of many libraries."""
+"""Samples: rows to grade, built from objects that many libraries return."""
 
 import math
 import re
@@ -25,7 +25,7 @@ def required_text(value: object, place: str) -> str:
     """Return a string unchanged; raise `DataError` for other types and for lone surrogates."""
     if not isinstance(value, str):
         raise DataError(f"{place} is {shown(value)}; expected text")
-    # Half of a UTF-16 pair, which `json.loads` accepts.
+    # A lone surrogate is half of a UTF-16 pair; `json.loads` accepts it.
     if not value.isascii() and (lone := _SURROGATE.search(value)):
         raise DataError(
             f"{place} has a lone surrogate {lone.group()!a} at character {lone.start()}; "
@@ -55,7 +55,7 @@ def text_of(value: object, place: str) -> str:
     found = _inner_text(value, names, levels=6)
     if found is None:
         raise DataError(f"{place} is {shown(value)}; expected {expected}")
-    # A row that also has a passage in `content` is not a message.
+    # An object with both `question` and `content` is a row, not a message.
     several = _texts_of_fields(value, ("question", *_NAMES) if place == "question" else names)
     if len(set(several.values())) > 1:
         raise DataError(
@@ -152,7 +152,7 @@ _KEPT_NAMES = {
     "doc_id": "id",
 }
 _PAIR = 2
-# The start of a printed Python list; any other text in brackets is plain text.
+# How printed Python lists start; any other text in brackets is plain text.
 _LIST_BEGINS = ("['", '["', "[{'", '[{"', "[('", '[("', "[]")
 _LONGEST_LIST = 50_000_000
 
@@ -302,7 +302,7 @@ def _chunk(number: int, element: object) -> Chunk:
 
 
 def _is_scored(element: object) -> bool:
-    """True for a pair of a chunk and its score, as returned by vector stores."""
+    """True for a (chunk, score) pair, as returned by vector stores."""
     if not isinstance(element, Sequence) or isinstance(element, str | bytes):
         return False
     return (
@@ -321,7 +321,7 @@ def _parts(element: object, place: str) -> tuple[str, dict[str, Any]] | None:
                 return found[0], _metadata(element, {name}) | found[1]
     for name in (*TEXT_NAMES, *_INNER_NAMES):
         text = field_of(element, name)
-        # An object may have a method with this name; in a mapping, the value must be text.
+        # An object's attribute that is not text may be a method; a mapping's value must be text.
         if text is not None and (isinstance(text, str) or isinstance(element, Mapping)):
             return required_text(text, f"{place}.{name}"), _metadata(element, {name})
     return None

@@ -131,7 +131,7 @@ class Phrases:
         return _FRACTION.sub(",", text.replace(", ", "; "))
 
     def percent(self, share: float) -> str:
-        """Format a fraction as a percentage, with one decimal if it is not whole."""
+        """Format a fraction as a percentage, with one decimal place if it is not whole."""
         digits = 0 if round(share * 100, 1) == round(share * 100) else 1
         return f"{self.number(share * 100, digits)} %"
 

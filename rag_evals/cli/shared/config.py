@@ -1,4 +1,4 @@
-"""The config file of a command: `rag-evals.toml`, or `[tool.rag-evals]` in `pyproject.toml`.
+"""A command's config file: `rag-evals.toml`, or `[tool.rag-evals]` in `pyproject.toml`.
 
 The file is searched for in the working directory and then in its parents. Its keys are the option
 names of `grade`; the command line overrides them.
@@ -84,7 +84,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 class GradingCommand(TyperCommand):
-    """A command that reads the config file, and whose help omits rare options."""
+    """A command that reads the config file, and omits rarely used options from its help."""
 
     # Any: the base class uses types that typer does not export.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Gates, samples and batches: options of `grade` that select rows and determine the exit code.
+"""Gates, samples and batches: `grade` options that select rows and determine the exit code.
 
 `grade --batch` stores its options in the run folder; `rag-evals batch collect` runs the same
 command again in the same working directory, with different steps.

@@ -1,4 +1,4 @@
-"""Options that select the graders and the judge, and tune the judge."""
+"""Options that select the graders, the judge and its tuned files."""
 
 import os
 import sys
@@ -164,7 +164,7 @@ def _own_grader(spec: str) -> Grader[Any]:
             f"{one_line(str(error))} ({type(error).__name__})"
         ) from error
     finally:
-        # The module's later imports still work, but the folder no longer shadows other modules.
+        # From now on, search the folder last: later imports still work, but it shadows no module.
         sys.path.remove(here)
         if here not in sys.path:
             sys.path.append(here)

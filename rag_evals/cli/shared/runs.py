@@ -1,4 +1,4 @@
-"""Executing and opening runs, and writing their outputs: tables, pages and files for a build."""
+"""Executing and opening runs, and writing their outputs: tables, pages and files for CI builds."""
 
 import os
 from collections.abc import Coroutine, Mapping
@@ -67,7 +67,7 @@ HTML = (".html", ".htm")
 
 
 def require_suffix(out: Path | None, *expected: str) -> None:
-    """Reject a file whose suffix suggests a different format; devices and pipes have none."""
+    """Reject a file whose suffix suggests a different format; devices and pipes have no suffix."""
     if out is not None and out.suffix and out.suffix.lower() not in expected:
         raise ConfigurationError(
             f"--out {str(out)!r} has the wrong suffix; expected {' or '.join(expected)}"
@@ -103,7 +103,7 @@ class Outputs(Output):
         Path | None,
         _build_option(
             metavar="FILE",
-            # Eager, so that it runs before any other option can be rejected.
+            # Eager: the callback must run before any other option can be rejected.
             is_eager=True,
             callback=_remove_earlier,
             help="Write a JUnit file with a test case for each row.",
@@ -192,7 +192,7 @@ class Outputs(Output):
             with self.junit.open("w", encoding="utf-8") as file:
                 file.writelines(f"{line}\n" for line in junit_xml(run, under, count))
             echo(say("terminal.junit", path=self.junit), err=self.json_output)
-        # GitHub reads workflow commands from both streams.
+        # GitHub reads workflow commands from standard output and standard error.
         for line in build_warnings(run, under) if _warns() else ():
             echo(line, err=True)
 
