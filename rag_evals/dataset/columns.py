@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 from rag_evals.core import Sample
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError
 
-# Providers cache prompt prefixes for minutes, long enough to grade about this many rows.
+# Providers cache prompt prefixes for a few minutes, long enough to grade about this many rows.
 _WINDOW_ROWS = 256
 
 
 class Row(NamedTuple):
-    """A row of a file; `place` is its location for messages, such as `line 7`."""
+    """A row of a file; `place` is its location as shown in messages, such as `line 7`."""
 
     place: str
     values: Mapping[str, Any]
 
 
 class Cells(dict[str, Any]):
-    """A table row whose numbers may represent text."""
+    """A table row in which a number may stand for text, such as an answer "1987"."""
 
     def text(self, value: object) -> object:
         """Return a number as text, such as "1987", and any other value unchanged."""
@@ -222,7 +222,7 @@ class ColumnMap:
 
     def others(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns that are not mapped to a field."""
-        # A run stores the ids of relevant chunks only as a column.
+        # A run stores `relevant_ids` only as a column, not with the sample.
         used = {column for name, column in self.taken(row).items() if name != "relevant_ids"}
         return {
             column: None if _is_empty(value) else value

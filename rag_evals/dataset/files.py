@@ -166,7 +166,7 @@ def _object(value: Any, file: Opened, place: str) -> Mapping[str, Any]:
 def read_csv(file: Opened) -> Iterator[Row]:
     usual = "\t" if ".tsv" in map(str.lower, file.path.suffixes) else None
     delimiter = usual if file.options.delimiter is None else file.options.delimiter
-    # A cell may be a whole context, but csv's limit is 128 kB. A character has up to 4 bytes.
+    # A cell may hold a whole context, but csv's limit is 128 kB. A character takes up to 4 bytes.
     csv.field_size_limit(file.limit // 4)
     lines, where = _decoded(file), repr(str(file.path))
     if delimiter is None:
@@ -287,7 +287,7 @@ def _report_guess(path: Path, encoding: str) -> None:
 
 
 def _wide_lines(file: Opened, encoding: str) -> Iterator[str]:
-    # A newline takes several bytes, so the file must be decoded before it is split into lines.
+    # In UTF-16 and UTF-32, a newline takes several bytes, so decode before splitting into lines.
     text = io.TextIOWrapper(file.file, encoding, newline="\n")
     number = 1
     try:

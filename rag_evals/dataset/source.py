@@ -1,4 +1,4 @@
-"""The samples of a run: files are checked in full first, other data one row at a time."""
+"""A run's samples: files are checked in full first, other data one row at a time."""
 
 import hashlib
 import sys
@@ -338,7 +338,7 @@ def _marks_of(files: Sequence[Path]) -> list[tuple[int, ...]] | None:
     return [(each.st_ino, each.st_size, each.st_mtime_ns) for each in found]
 
 
-# With a million keys, a bucket contains 61. Fewer buckets are slower; more need more memory.
+# A million keys put about 61 in each bucket. Fewer buckets are slower; more use more memory.
 _BUCKETS = 16_381
 
 

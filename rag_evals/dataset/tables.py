@@ -110,7 +110,7 @@ class _Again:
 
 
 def _rows_of_pandas(frame: Any) -> Iterator[Mapping[str, Any]]:
-    # Not via Arrow, because a cell may be any object, such as a retriever's documents.
+    # Arrow is not used, because a cell may hold any object, such as a retriever's documents.
     check_header(list(frame.columns))
     names = [
         " ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns

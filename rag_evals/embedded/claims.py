@@ -32,7 +32,7 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _TABLE_RULE = re.compile(r"[ \t]*\r?\n[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?(?:\r?\n|\Z)")
 _BOLD_LINE = re.compile(r"^(?:\*\*[^*]+\*\*|__[^_]+__):?$")
 _ENDS_SENTENCE = re.compile(r"[.!…。！][*_]*$")
-# For a quick check: text with neither a year nor any of these strings contains no entries.
+# For a quick check: text with neither a year nor any of these strings lists no references.
 _OF_ENTRIES = "http www. doi доступ referenc bibliogr cited source citation reading литератур источник ссылки [^".split()
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _LONGEST_HEADING = 200
@@ -97,7 +97,7 @@ def is_heading(answer: str, span: Span) -> bool:
 _FENCED = re.compile(
     r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<body>.*?)```", re.DOTALL | re.IGNORECASE
 )
-# "city": "Paris", or a list item.
+# Matches a value with its key, such as "city": "Paris", or a list item.
 _VALUE = re.compile(
     r'(?:"(?P<key>(?:[^"\\]|\\.)*)"\s*:\s*)?(?P<value>"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}\[])'
 )
@@ -107,7 +107,7 @@ _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:|-]*)?$")
 _EMPTY_CELLS = frozenset(("", "-", "–", "—", "n/a", "null", "none", "?"))
 # JSON keys for the answer's confidence and citations, whose values are not claims.
 _BY_PRODUCTS = frozenset("confidence source sources citations references".split())
-# "City: Paris"; a longer value would be a sentence that follows a title.
+# Matches "City: Paris"; with a longer value, it would be a title followed by a sentence.
 _PAIR = re.compile(r"(?P<key>[^\W\d_][^:.!?;\n\"]{0,39}): +(?P<value>[^:\n]{1,80})")
 _MOST_KEY_WORDS, _MOST_VALUE_WORDS = 4, 8
 _WORD_INSIDE = re.compile(r"(?<=[a-zа-я\d])(?=[A-ZА-Я])|[_\-]+")
@@ -205,7 +205,7 @@ def _cells(line: str) -> list[str]:
     return [cell.strip(" \t*_`") for cell in line.strip().strip("|").split("|")]
 
 
-# Prose inside a fenced block, and strings that indicate an entry in a list of sources.
+# These match prose inside a fenced block, and signs of an entry in a list of sources.
 _IN_WORDS = re.compile(r"[A-ZА-ЯЁ][^{}=<>$#|;\\()\n]*")
 _OF_SOURCE = re.compile(
     r"https?://|www\.|\bdoi\b|\.(?:pdf|docx?|md|html?|txt)\b|//|\(\d{4}\)", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""Contradictions between a statement and a sentence.
+"""Contradictions between a statement and a sentence in a chunk.
 
 Examples are written as: statement | sentence → result.
 """
@@ -69,7 +69,7 @@ class StatementComparison:
     @property
     def clashes(self) -> list[Clash]:
         if self._clashes is None:
-            # A sentence that lacks too many of the words is about something else.
+            # A sentence that lacks too many of the statement's words is about something else.
             is_close = len(self.lost) - len(self.replaced) - len(self.near) <= _MOST_STRANGE
             self._clashes = list(self._find_clashes(self.evidence.sentence)) if is_close else []
         return self._clashes
@@ -101,7 +101,7 @@ class StatementComparison:
             self._find_same_amounts(theirs)
 
     def _find_same_amounts(self, theirs: Sentence) -> None:
-        """Treat "3.4 km" and "3,400 metres" as equal, and also a total of 25 and "14 and 11"."""
+        """Match "3.4 km" with "3,400 metres", and a total of 25 with "14 and 11"."""
         ours = self.statement
         is_sum = not _ALTOGETHER.isdisjoint([word.low for word in ours.sequence])
         if not (is_sum or any(unit in _BASE for unit in figures_in(ours).values())):
@@ -134,7 +134,7 @@ class StatementComparison:
             yield from _dropped_hedge(ours, theirs)
 
 
-# Numbers and names next to the same words.
+# Different numbers and names next to the same words.
 
 _MOST_STRANGE = 5
 _NUMBER_REACH = 3
@@ -201,7 +201,7 @@ def _amounts(sentence: Sentence) -> Iterator[tuple[float, str, str]]:
 
 
 def _figure_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Pair each missing number or month with a different one next to the same words.
+    """Pair each number or month missing from the sentence with another next to the same words.
 
     "It opened in 1923." | "It opened in 1889." → 1923, 1889
     """
@@ -244,7 +244,7 @@ def _unit_clashes(compared: StatementComparison, theirs: Sentence) -> Iterator[C
 
 
 def _name_rivals(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
-    """Find a name that replaces a missing one between the same shared words.
+    """Find a name that takes the place of a missing one, between the same shared words.
 
     "The tower in Paris is tall." | "The tower in London is tall." → Paris, London
     """
@@ -495,7 +495,7 @@ _TARGET_REACH = 3
 _HEDGE_REACH = 4
 # "Can" and "often" are hardly stronger than "may".
 _HALF_HEDGES = frozenset("can often sometimes typically можно иногда часто".split())
-# Expresses a purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
+# "Чтобы" expresses purpose in "Чтобы сбросить роутер, …", but a wish in "Жители требуют, чтобы …".
 _PURPOSE = "чтобы"
 _AMOUNTS = frozenset(("all", "most", "many", "some", "few", "none", "half"))
 # The quantifiers that contradict each quantifier. "Many" implies "some", but not vice versa.
@@ -552,7 +552,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
     ours, language = compared.statement, compared.language
     denied, own = _denied(ours, language), denials_in(ours, language)
     if own and not any(key in ours.where for key in _denied(theirs, language)):
-        # "N'a pas": the word next to the negation may belong to it.
+        # In "n'a pas", the word next to the negation may belong to it.
         reach = 0 if language in READ_WELL else 1
         words = {key for n in own for key in ours.keys[max(0, n - reach) : n + 1]}
         for key in denied:
@@ -574,7 +574,7 @@ def _denials(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]
 
 
 def _quantified(sentence: Sentence) -> list[tuple[str, str, str]]:
-    """Return the group and surface of each quantifier, and the key of the following word."""
+    """Return each quantifier's group and surface form, and the key of the following word."""
     found: list[tuple[str, str, str]] = []
     if not sentence.marks & QUANTIFIES and _IN_PHRASES.isdisjoint(sentence.where):
         return found

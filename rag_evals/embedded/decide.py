@@ -1,4 +1,4 @@
-"""Verdicts: interpret a claim, find evidence, compare them and explain the result."""
+"""Reaching a verdict: interpret a claim, find evidence, compare the two and explain the result."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def compare_with(
         return
     clashing = set[str]().union(*[clash.keys for one in compared for clash in one.clashes])
     others = find_evidence(statement, weights, chunks, seen)
-    # Chunks that share far fewer words cannot confirm the contradicting words.
+    # A chunk that shares far fewer words cannot confirm the statement's contradicted words.
     if others.best and others.best[0].cover < _LEAST_RIVAL * found.best[0].cover:
         others.wide.difference_update(clashing)
     others.wide.update(found.wide - clashing)
@@ -83,7 +83,7 @@ def rank(model: Model, statements: Sequence[str], chunks: Sequence[str]) -> list
 
 
 def _of_same_subject(compared: list[StatementComparison]) -> list[StatementComparison]:
-    """Drop sentences about other subjects if one sentence differs from the statement in one point.
+    """If one sentence differs from the statement in just one point, drop those on other subjects.
 
     "The car is red." | "The house is red. The car is blue." → only the second
     """
@@ -237,7 +237,7 @@ class _Decision:
         decided: StatementComparison | None = None
         for one in compare_with(self.model, reading.text, self.chunks):
             if any(clash.keys - own or clash.kind.startswith("neg") for clash in one.clashes):
-                # The agreement of the other words replaces the first three features.
+                # The share of other words that agree takes the place of the first three features.
                 rest = agreement(one)
                 support = self.model.support([rest * rest, rest, rest])
                 if support > best and not asked.is_supported:
@@ -256,8 +256,8 @@ class _Decision:
     def _speaks_of(self, antecedent: str, verdict: Verdict) -> bool:
         """True if the evidence, or the text that it depends on, mentions the antecedent.
 
-        "It" and "The game" depend on the preceding text. At the start of a chunk, that is the
-        previous chunk; a pronoun at the start of the first chunk may refer to anything.
+        "It" and "The game" depend on the preceding text, or on the previous chunk if they start a
+        chunk. A pronoun at the start of the first chunk may refer to anything.
         """
         wanted = content_keys(antecedent)
         for place in verdict.evidence:

@@ -9,7 +9,7 @@ from rag_evals.embedded.verifier import EmbeddedVerifier
 from rag_evals.text import split_sentences
 
 _WITH_TEXT = ("statement", "reference", "citation")
-# Maximum number of sentences in a context to compare.
+# Maximum number of sentences to compare in one context.
 _MOST_COMPARED = 2_000
 
 

@@ -32,7 +32,7 @@ MEANINGS = {
 
 FEATURES = tuple(MEANINGS)
 
-# Higher values of these never lower the support; higher values of the others never raise it. The
+# Higher values of these features never lower the support; those of the rest never raise it. The
 # fit enforces this; otherwise, weights of correlated features cancel out and fail to generalise.
 FAVOURABLE = frozenset(("cover", "wide", "pairs", "reworded"))
 _MOST = 3
@@ -56,7 +56,7 @@ def shared_features(compared: StatementComparison) -> list[float]:
     numbers = strange and {statement.keys[i] for i in figures_in(statement)}
     return [
         cover * cover,
-        # Summed in the statement's order, because the order of a set varies between processes.
+        # Add weights in the statement's order, because set order varies between processes.
         sum(map(weights.__getitem__, filter(wide.__contains__, weights))) / total,
         found.pairs,
         sum(reworded) / total,
@@ -128,7 +128,7 @@ class Model:
         return weights
 
     def log_odds(self, values: Sequence[float]) -> float:
-        """Return the log odds; without the last value, which only lowers them, an upper bound."""
+        """Return the log odds; without the last value, the clash, the result is an upper bound."""
         total = self.intercept
         for coefficient, value in zip(self.coefficients, values, strict=False):
             total += coefficient * value

@@ -144,7 +144,7 @@ def names_in(sentence: Sentence) -> dict[str, str]:
 
 @lru_cache(maxsize=_KEPT_SENTENCES)
 def figures_in(sentence: Sentence) -> dict[int, str]:
-    """Map the position of each number to its unit or "", and of each month to "month name"."""
+    """Map number positions to units (or ""), and month positions to "month name"."""
     sequence = sentence.sequence
     return {
         position: unit_at(sequence, position) if word.kind == "number" else "month name"
@@ -187,7 +187,7 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """Evidence for a statement."""
 
-    # The sentences that share the most words with it, best first, without much weaker ones.
+    # Sentences that share the most words with the statement, best first, without much weaker ones.
     best: list[Place]
     # The keys found in the chunk that contains the most of them, or in chunks with nearly as many.
     wide: set[str]
@@ -195,7 +195,7 @@ class Found(NamedTuple):
     pairs: float
 
 
-# Weight of the shared words, negative length, two texts to break ties, chunk id, sentence number.
+# Weight of shared words, negative length, two texts as tie-breakers, chunk id, sentence number.
 _Rank = tuple[float, int, str, str, int, int]
 _MOST_SENTENCES = 2
 # A sentence that shares far fewer words than the best one cannot contradict the statement.
@@ -218,7 +218,7 @@ def find_evidence(
     ranked: list[_Rank] = []
     best_cover = 0.0
     for whole, shared, chunk_id in sorted(held, key=_WHOLE, reverse=True):
-        # Neither this chunk nor the remaining ones can contain one of the best sentences.
+        # Neither this chunk nor the remaining ones can contain any of the best sentences.
         if whole < _LEAST_OF_BEST * best_cover:
             break
         chunk, covers = chunks[chunk_id], _covers(weights, shared, chunks[chunk_id])

@@ -221,7 +221,7 @@ def leading_subject(sentence: str) -> str:
 
 
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An English echo is a pronoun and an auxiliary; a Russian one also repeats the question's words.
+# An echo ("it is") is a pronoun and an auxiliary; a Russian one also repeats question words.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _NEVER_NAMES = frozenset(_GROUPS["never names"])
 
@@ -232,7 +232,7 @@ class Reading(NamedTuple):
     text: str
     # The text that replaced a pronoun.
     antecedent: str = ""
-    # The answer within `text` if the other words come from the question.
+    # The part of `text` that is the answer, if the rest comes from the question.
     gap: str = ""
     # The subject of a question that was answered with "no"; the claim is supported if the chunks
     # contradict other words in `text`.
@@ -312,7 +312,7 @@ def _without_pronoun(claim: Claim) -> Reading:
     head, subject = _PATTERNS["head"].match(claim.text), _antecedent(claim)
     word = head["word"].lower() if head else ""
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
-        # "Is it private?" "It is." adds no subject, and "Её брат" is not "Анна брат".
+        # "It is" after "Is it private?" has no subject; "Её брат" (her brother) is not "Анна брат".
         return Reading(claim.text)
     if head is None or not subject:
         return Reading(claim.text, unresolved="pronoun")

@@ -1,7 +1,7 @@
 """Parts of a sentence that contain no claim: comments on the sources, lead-ins and remarks.
 
 "Passage 2 is about tea." makes no claim that a source could support. "Passage 3 does not say how to
-fold a quilt." does: it is wrong if the source explains how. The rules cover English and Russian.
+fold a quilt." makes one: it is false if the source says how. The rules cover English and Russian.
 """
 
 import re
@@ -35,7 +35,7 @@ def names_source(text: str) -> bool:
 # Cached, because it is called several times for each sentence.
 @lru_cache(maxsize=256)
 def absence_of(sentence: str) -> str | None:
-    """Return the topic that the sources do not cover, according to a sentence; None if unclear."""
+    """Return the topic that a sentence says the sources do not cover; None if unclear."""
     if not _may_speak(sentence):
         return None
     head = sentence.replace("’", "'")
