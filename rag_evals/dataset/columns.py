@@ -246,14 +246,12 @@ class ColumnMap:
 
     def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
         usual = _usual_columns(tuple(row))
-        if name == "turns" and (self.answer is not None or usual["answer"]):
+        found = usual[name]
+        if not found or (name == "turns" and (self.answer is not None or usual["answer"])):
             return None
-        # A number in "expected" is a score, not a reference answer.
-        found = [
-            column
-            for column in usual[name]
-            if column != "expected" or not isinstance(row[column], int | float)
-        ]
+        if "expected" in found and isinstance(row["expected"], int | float):
+            # A number in "expected" is a score, not a reference answer.
+            found = [column for column in found if column != "expected"]
         if len(found) > 1:
             both = " and ".join(map(repr, found))
             raise DataError(f"{both} could both be {name!r}; specify one, as in {name}={found[0]}")

@@ -265,7 +265,8 @@ class Run(ScoreNumbers):
         that class no longer exists.
         """
         if self._outcomes is None:
-            self._outcomes = [Outcome.from_record(record, self._models) for record in self.records]
+            wholes = self._kept.wholes()
+            self._outcomes = [Outcome.from_record(record, self._models) for record in wholes]
         return self._outcomes
 
     def of(self, grader: Grader[R]) -> list[Outcome[R]]:

@@ -535,6 +535,11 @@ class RunIndex:
         order = f"o.position, {self._rank}"
         return self._ordered(order, self._where_counts(grader), most=most, begin=begin)
 
+    def shown_places(self) -> Iterator[int]:
+        """Yield the offset of each current line, in the same order as `shown`."""
+        order = f"ORDER BY o.position, {self._rank}"
+        return self._column(f"SELECT o.place FROM outcome o WHERE {_COUNTS} {order}")
+
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
         """Read a grader's current lines, in the order of the data."""
         words = dict(self._database.execute("SELECT number, text FROM word"))

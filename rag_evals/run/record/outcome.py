@@ -468,20 +468,21 @@ def outcome_of(
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
     """Complete an outcome with the result or error from its grading."""
-    grading = replace(grading, seconds=seconds, cost_usd=cost_usd, answered_by=answered_by)
-    counted = replace(grading, status="failed", attempts=usage.calls, usage=usage)
+    timed: dict[str, Any] = {"seconds": seconds, "answered_by": answered_by, "cost_usd": cost_usd}
+    counted = {**timed, "attempts": usage.calls, "usage": usage}
     if not isinstance(ended, Exception):
         try:
-            return _with_result(counted, ended)
+            return replace(grading, **counted, **_fields_of(ended, grading.facts))
         except Exception as error:  # noqa: BLE001 - a result's own properties may raise
             ended = error
     if isinstance(ended, NotScorableError):
         facts = grading.facts.with_findings((), ended.reason)
-        return replace(grading, status="not_scorable", reason=ended.reason, facts=facts)
-    return replace(counted, error=ErrorRecord(type(ended).__name__, str(ended)))
+        return replace(grading, **timed, status="not_scorable", reason=ended.reason, facts=facts)
+    fault = ErrorRecord(type(ended).__name__, str(ended))
+    return replace(grading, **counted, status="failed", error=fault)
 
 
-def _with_result(grading: Outcome, result: BaseModel) -> Outcome:
+def _fields_of(result: BaseModel, facts: RowFacts) -> dict[str, Any]:
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
     further = dict(getattr(result, "further_scores", {})) if reason is None else {}
@@ -489,18 +490,17 @@ def _with_result(grading: Outcome, result: BaseModel) -> Outcome:
         if not 0.0 <= value <= 1.0:
             raise InvalidScoresError(f"{name} is {value:g}; it must be a number from 0 to 1")
     findings = findings_of(result)
-    return replace(
-        grading,
-        status="scored" if reason is None else "not_scorable",
-        score=score,
-        ranking_score=None if reason else getattr(result, "ranking_score", None),
-        reason=reason,
-        result=result,
-        result_type=type_name(type(result)),
-        findings=findings,
-        warnings=tuple(getattr(result, "warnings", ())),
-        tallies=dict(getattr(result, "tallies", {})),
-        further_scores=further,
-        repeats=tuple(getattr(result, "repeated_scores", ())),
-        facts=grading.facts.with_findings(findings, reason),
-    )
+    return {
+        "status": "scored" if reason is None else "not_scorable",
+        "score": score,
+        "ranking_score": None if reason else getattr(result, "ranking_score", None),
+        "reason": reason,
+        "result": result,
+        "result_type": type_name(type(result)),
+        "findings": findings,
+        "warnings": tuple(getattr(result, "warnings", ())),
+        "tallies": dict(getattr(result, "tallies", {})),
+        "further_scores": further,
+        "repeats": tuple(getattr(result, "repeated_scores", ())),
+        "facts": facts.with_findings(findings, reason),
+    }

@@ -133,5 +133,9 @@ class RunRecords:
     def records(self, grader: str | None = None) -> Sequence[Record]:
         return IndexedRecords(self.index, self.read_whole, grader)
 
+    def wholes(self) -> Iterator[Record]:
+        """Read all records from the log, in the order of the data."""
+        return map(self.read_whole, self.index.shown_places())
+
     def read(self, lines: Iterable[IndexedLine]) -> Sequence[Record]:
         return [IndexedRecord(line, self.read_whole) for line in lines]
