@@ -63,7 +63,7 @@ def _fresh(verifier: EmbeddedVerifier) -> str:
         cells = [f"{sum(right[kind, half])} of {len(right[kind, half])}" for half in "AB"]
         lines.append(f"| {kind} | {cells[0]} | {cells[1]} |")
     later = right["later", "C"]
-    said = f"Of the later set, {sum(later)} of {len(later)} were decided right"
+    said = f"Of the later cases, {sum(later)} of {len(later)} were decided correctly"
     return "\n".join([*lines, "", f"{said} ({sum(later) / len(later):.0%})."])
 
 
@@ -123,7 +123,7 @@ fitted again, with each source left out in turn (at most 1,500 statements per so
 | --- | --- | --- |
 {rows}
 
-Each row shows the judge with one part switched off, without a new fit. "ms" is the CPU time that
+Each row shows the judge with one part switched off, without refitting. "ms" is the CPU time that
 the part takes for an answer of five statements and five chunks, accurate to about 0.1 ms. The other
 columns show what is lost without the part: points of balanced accuracy with each source left out in
 turn (samples of statements, answers and RAG answers), and cases out of 350 fresh cases and 120
@@ -145,20 +145,20 @@ tags: [offline, no API key, without a key, model card]
 # The embedded judge: model card
 
 The judge behind `client="embedded"` decides whether chunks support a statement. It needs no key, no
-network and no download, and it explains each verdict. It is a logistic regression over
-{count} word features, with a fixed table of background word counts, written in pure Python.
-Its weights take {size} kB; their hash is `{digest}`.
+network and no download, and it explains each verdict. It is a logistic regression over {count} word
+features, with a fixed table of background word counts, written in pure Python. Its weights take up
+{size} kB; their hash is `{digest}`.
 
 ## In short
 
 The figures for each source come from weights and limits fitted without that source. The features
-and two constants for contradictions were chosen on all sources, from about 30 variants, so expect
-slightly lower figures on new data. On whole RAG answers (RAGTruth QA, development rows, 6 models),
-balanced accuracy, AUROC and F1 of the unsupported class are {rag}. Development rows
-are rows that people read while they built the judge;
-held-out rows are rows that nobody read. On held-out rows of the same source, the first version had
-a balanced accuracy of 71.8 and an AUROC of 78.4, and the previous version 67.2 and 77.4. This
-version has not been measured on them; expect lower figures than on development rows.
+and two constants for contradictions were chosen using all sources, from about 30 variants, so
+expect slightly lower figures on new data. On whole RAG answers (RAGTruth QA, development rows, 6
+models), balanced accuracy, AUROC and F1 of the unsupported class are {rag}. Development rows are
+rows that people read while they built the judge; held-out rows are rows that nobody read. On
+held-out rows of the same source, the first version had a balanced accuracy of 71.8 and an AUROC of
+78.4, and the previous version 67.2 and 77.4. This version has not been measured on them; expect
+lower figures than on development rows.
 
 The best limit differs by source; `rag-evals judge tune` fits it to your own rows. With 200 labelled
 statements the calibration error falls from 0.17 to 0.05 (mean of 12 sources, 200 draws), and
@@ -167,25 +167,25 @@ balanced accuracy rises by 0.5 points on average, between -1.6 and +3.0 dependin
 
 ## Data and figures
 
-Each source is measured with a model that was fitted without it, the shipped code and one threshold
-for all sources. BA is balanced accuracy, AUROC the probability that a supported statement scores
-higher than an unsupported one, and ECE the calibration error over ten bins. Labels are noisy, and
-sources define "supported" differently, so compare the rows, not their mean.
+Each source is measured with a model fitted without it, using the shipped code and one threshold for
+all sources. BA is balanced accuracy, AUROC the probability that a supported statement scores higher
+than an unsupported one, and ECE the calibration error over ten bins. Labels are noisy, and sources
+define "supported" differently, so compare the rows, not their mean.
 `python -m tests.benchmarks.judge_sources DATA_DIR` adds confidence intervals over questions.
 
 {table}
 
 The sources marked "measured only" have no stated licence, or one that does not allow weights to be
 distributed freely. Each source has its own offset in the fit, so that no feature learns how strict
-its labels are. Contradictions are rare among labels, so their weight is bounded: a contradiction
-in an otherwise matching statement subtracts between 3 and 6 from the log odds, before calibration.
-The lower bound was chosen with each source left out in turn; between 1 and 3.5 the mean AUROC
-changes by 0.1.
+a source's labels are. Contradictions are rare among labels, so their weight is bounded: a
+contradiction in an otherwise matching statement subtracts between 3 and 6 from the log odds, before
+calibration. The lower bound was chosen with each source left out in turn; between 1 and 3.5 the
+mean AUROC changes by 0.1.
 
 Synonyms, opposites, converses ("buy", "sell") and words with little content ("additionally",
 "various factors") are lists written from general knowledge. Words were selected by their frequency
-in the training texts and, in some cases, by errors on development rows. Weights learned for single
-words did worse, because they learned topics.
+in the training texts and, in some cases, because of errors on development rows. Weights learned for
+single words did worse, because they picked up topics.
 
 The balanced threshold is the strictest one that costs at most half a point of balanced accuracy on
 the fitted sources.
@@ -194,30 +194,30 @@ the fitted sources.
 
 200 short cases were written without looking at the code of this version
 (`tests/data/fresh_cases.jsonl`): natural answers, and adversarial ones (converses, swapped numbers,
-table cells, units, sums, scope of negation, quantifiers, hedges, shared surnames, other
-languages). The hash of a case's id decides which half it is in. The developers read half A; they
-only counted errors in half B. Later, 150 more natural answers were written, three for each of 50
-contexts, half of them unfaithful in the ways of LLMs: an added detail, a wrong number or role, the
-opposite, "Yes" where the text says no. They changed nothing but two rules: a month is a twelfth of
-a year, and "if" is no hedge.
+table cells, units, sums, scope of negation, quantifiers, hedges, shared surnames, other languages).
+The hash of a case's id decides which half it is in. The developers read half A; in half B, they
+only counted errors. Later, 150 more natural answers were written, three for each of 50 contexts,
+half of them unfaithful in ways typical of LLMs: an added detail, a wrong number or role, the
+opposite, "Yes" where the text says no. Only two rules were changed because of them: a month is a
+twelfth of a year, and "if" is not a hedge.
 
 {fresh}
 
 ## Which sentences claim something
 
-Before the comparison, the judge skips small talk, headings of lists and steps, references, and
-sentences that are only about the sources, and removes leads such as "Based on the context,". This
-step is measured separately, on English and Russian answers written and labelled by hand
-(`tests/data/answer_sentences.tsv`). The rules were derived from its first part. When the held-out
-part was first measured, precision and recall were 0.92 and 1.00 for claims, and 1.00 and 0.92 for
-skipped sentences. Real answers contain more kinds of small talk: in the half of the development
-rows that no rule was derived from, about 15 of 1,016 sentences kept as claims claimed nothing, and
-at most one of 167 skipped sentences was a claim.
+Before the comparison, the judge skips small talk, list and step headings, references, and sentences
+that are only about the sources, and removes lead-ins such as "Based on the context,". This step is
+measured separately, on English and Russian answers written and labelled by hand
+(`tests/data/answer_sentences.tsv`). The rules were derived from the file's first part. When the
+held-out part was first measured, precision and recall were 0.92 and 1.00 for claims, and 1.00 and
+0.92 for skipped sentences. Real answers contain more kinds of small talk: in the half of the
+development rows that no rule was derived from, about 15 of 1,016 sentences kept as claims claimed
+nothing, and at most one of 167 skipped sentences was a claim.
 
 {sentences}
 
 A claim that the sources omit something ("Passage 3 does not say how to fold a quilt") is checked
-too: it is unsupported if the sources do contain it, by the strict threshold. In a pair such as
+too: it is unsupported if, by the strict threshold, the sources do contain it. In a pair such as
 "city: Paris", the words of the key have a fifth of their usual weight.
 
 ## Whole answers
@@ -227,22 +227,22 @@ supported if its weakest statement reaches the limit for answers (now {limit}, l
 {balanced} for a single statement). With the higher limit, long faithful answers would fail because
 of one doubtful sentence. `answer_support` is at least 0.5 if and only if the answer counts as
 supported. On either side of 0.5, it ranks answers by all their statements: every additional
-statement lowers it, even if a well-supported one does so only slightly, so padding cannot make an
-answer pass. In the table, the limit for each source is chosen on the other sources. Answers without
-claims get no score and are left out.
+statement lowers it (a well-supported one only slightly), so padding cannot make an answer pass. In
+the table, the limit for each source is chosen using the other sources. Answers without claims get
+no score and are left out.
 
 {answers}
 
 ECE is {errors}. Among answers that pass, between 33 % and 95 % are supported, depending on the
-source; among those that fail, between 2 % and 58 %. A fit on other sources cannot know that share.
-`answer_support` is between 0.55 and 0.8 for answers that pass, and between 0.1 and 0.4 for others.
-These four numbers minimise the mean error over all sources. If they are chosen without the measured
-source, the error is 0.164 on average and 0.281 at worst. Numbers that minimise the error of the
-worst source, fitted on all sources, leave an error of 0.23 there. A logistic regression over an
-answer's lowest, mean and highest support and its number of statements did no better: 0.18 on
-average and 0.34 at worst without the measured source, 0.14 and 0.26 if fitted on all. For the last
-column, `answer_support` is shifted in log odds until its mean equals the source's share of
-supported answers, which you can estimate from your own labels.
+source; among those that fail, between 2 % and 58 %. A model fitted on other sources cannot know
+that share. `answer_support` is between 0.55 and 0.8 for answers that pass, and between 0.1 and 0.4
+for others. These four values were chosen to minimise the mean error over all sources. If they are
+chosen without the measured source, the error is 0.164 on average and 0.281 at worst. Values fitted
+on all sources to minimise the error of the worst source still leave an error of 0.23 there. A
+logistic regression over an answer's lowest, mean and highest support and its number of statements
+did no better: 0.18 on average and 0.34 at worst without the measured source, 0.14 and 0.26 if
+fitted on all. For the last column, `answer_support` is shifted in log odds until its mean equals
+the source's share of supported answers, which you can estimate from your own labels.
 
 ## Next to other judges
 
@@ -264,8 +264,8 @@ Sources: the LLM-AggreFact leaderboard, the SummEdits paper, and the model card 
 
 Each pair, written by hand, has a context, a statement that it supports, and the same statement made
 false by a small change. No weight is fitted on the pairs, but they influenced the weight of
-contradictions. A pair counts as right if both verdicts are correct. On pairs that
-influenced nothing, the judge does worse: see the [judge exam](judge-exam.md).
+contradictions. A pair counts as right if both verdicts are correct. On pairs that had no influence
+on it, the judge does worse: see the [judge exam](judge-exam.md).
 
 {pairs}
 
@@ -275,15 +275,15 @@ The judge was built for English and Russian. In other languages it has no synony
 few word forms. In German, French, Spanish, Italian, Portuguese, Polish, Chinese and Japanese it
 recognises numbers, negations and function words. Each result contains the language of the answer,
 detected from the question and chunks if the answer is short: `und` if it is not recognised, None if
-all texts are too short. Unless the language is detected and is English or Russian,
-a verdict has a warning and **no score counts**: the row is `not_scorable` with the reason
-`unread_language`, so it fails every gate, `assert_faithful` and `guard`. To let verdicts count,
-name the language: `--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of
-`EmbeddedVerifier`, `guard` and `assert_faithful`. A row's own `language` replaces the detected one.
-If you name a language, as in `languages=["en"]`, verdicts on texts too short to detect count as
-well. In a cascade, answers in unsupported languages go to the second judge. Words are compared
-as written: "Moscow" does not match "Москва". A result has a warning if the question or the answer
-is in a different script from a chunk. The table is based on short sentences written by hand, four
+all texts are too short. Unless the language is detected and is English or Russian, a verdict has a
+warning and **no score counts**: the row is `not_scorable` with the reason `unread_language`, so it
+fails every gate, `assert_faithful` and `guard`. To let verdicts count, name the language:
+`--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of `EmbeddedVerifier`,
+`guard` and `assert_faithful`. A row's own `language` replaces the detected one. If you name a
+language, as in `languages=["en"]`, verdicts on texts too short for language detection count as
+well. In a cascade, answers in unsupported languages go to the second judge. Words are compared as
+written: "Moscow" does not match "Москва". A result has a warning if the question or the answer is
+in a different script from a chunk. The table is based on short sentences written by hand, four
 samples per language. The rules were written with these sentences in view, so expect worse results
 on real answers:
 
@@ -343,10 +343,10 @@ its statements hardly better than the shared fit does (LFQA 90, FActScore 88).
   1894) and for prices and "free".
 - Half the weight for words that repeat the question: three more fresh cases, mean AUROC +0.1, but
   then "The car is red" passes if only the house is red.
-- Near a contradiction, counting words from the rest of the chunk as agreement: up to four of the
-  later cases, but RAG answers lose 1.0 to 2.7 points. Numbers of something else ("six hours" where
-  the text has six tablets): FActScore loses 0.6. Names at the start of a sentence, ordinals before
-  superlatives, "after" and "until" as clause boundaries: no gain.
+- Near a contradiction, counting words from the rest of the chunk as agreement: gains up to four of
+  the later cases, but RAG answers lose 1.0 to 2.7 points. Checking what a number counts ("six
+  hours" where the text has six tablets): FActScore loses 0.6. Names at the start of a sentence,
+  ordinals before superlatives, "after" and "until" as clause boundaries: no gain.
 - Learned word weights: a cost or a factor for each missing word, or for classes of suffixes.
 - Word positions: the best window of one or two sentences around the evidence, the order of shared
   words, word triples, weighted pairs, the share of the evidence that the statement covers, a

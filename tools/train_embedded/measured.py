@@ -143,8 +143,8 @@ class Measured:
         found = np.array([self._figures(name)[1][3:] for name in mixed])
         (mean, known), (worst, known_worst) = found.mean(axis=0), found.max(axis=0)
         return (
-            f"{mean:.3f} on average and {worst:.3f} at worst; with the share known, "
-            f"{known:.3f} and {known_worst:.3f}"
+            f"{mean:.3f} on average and {worst:.3f} at worst; with the share of "
+            f"supported answers known, {known:.3f} and {known_worst:.3f}"
         )
 
     def rag_answers(self) -> str:
