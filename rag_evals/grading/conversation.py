@@ -82,7 +82,7 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
 
 
 class _Places:
-    """Maps the sentences and chunks of a turn to those of the whole conversation."""
+    """Maps a turn's sentences and chunks to those of the whole conversation."""
 
     def __init__(self, sample: Sample) -> None:
         text, self._starts = transcript(sample.turns)
@@ -92,7 +92,7 @@ class _Places:
     def in_transcript(
         self, result: Mapping[str, Any], number: int, known: Sequence[tuple[int, ...]]
     ) -> dict[str, Any]:
-        """Renumber a turn's result; `known` lists the original chunks of each chunk shown."""
+        """Renumber a turn's result; `known` lists the original chunks behind each chunk shown."""
         start = self._starts[number]
         spans = split_sentences(self._turns[number].answer)
         sentences = [bisect_right(self._sentences, span.start + start) - 1 for span in spans]
@@ -110,9 +110,9 @@ def renumbered(
     known: Sequence[tuple[int, ...]],
     change: Mapping[str, Callable[[Any], Any]] = _UNCHANGED,
 ) -> dict[str, Any]:
-    """Renumber the chunks in the fields of a result.
+    """Renumber the chunk ids in a result's fields.
 
-    `known` lists the new ids of each chunk, and `change` maps other field names to converters.
+    `known` lists each chunk's new ids, and `change` maps the names of other fields to converters.
     """
     names = {str(id): ", ".join(map(str, own)) for id, own in enumerate(known) if own}
 

@@ -48,7 +48,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The claims in an answer; a sentence without statements was either skipped or left out."""
+    """The claims in an answer; sentences without any were passed over, or left out by mistake."""
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()
@@ -71,7 +71,7 @@ class Extractor(ABC):
         """Extract the statements from the sample's answer."""
 
     def adapt(self, changes: VerifierChanges) -> "Extractor":
-        """Return an extractor with the changes applied, or itself if it does not call a judge."""
+        """Return an extractor with the changes applied, or this one if it does not call a judge."""
         del changes
         return self
 
@@ -134,7 +134,7 @@ class StatementExtractor(PromptedPart, Extractor):
         prompt: A template that renders `sentences`, a list of strings, and optionally `question`, a
             string or None; by default, the shipped prompt.
         examples: Few-shot examples, each with `answer`, `result` and optionally `question`; by
-            default, those in the prompt. The shipped prompt already has two, which come first.
+            default, those in the prompt. The shipped prompt has two examples, which come first.
         settings: Judge settings, such as `{"temperature": 0}`.
 
     Raises:

@@ -99,7 +99,7 @@ class GradeOptions(TypedDict, total=False):
 
 
 class _Finished(ABCMeta):
-    """Marks a grader as finished after all constructors have run."""
+    """Marks each grader as finished once all of its constructors have run."""
 
     # Hidden from type checkers, which should check calls against the constructor.
     if not TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
     if not TYPE_CHECKING:
 
         def __setattr__(self, name: str, value: object) -> None:
-            """Raise `FixedGraderError` if the grader is finished; shipped graders are shared.
+            """Raise `FixedGraderError` after construction, because shipped graders are shared.
 
             Existing attributes of custom graders may still be changed.
             """
@@ -171,7 +171,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         return changed
 
     def fingerprint(self) -> str:
-        """Return a hash of the attributes in `shapes`; override it if `shapes` is empty."""
+        """Return a hash of the attributes in `shapes`; graders without any must override it."""
         if not self.shapes:
             raise ConfigurationError(
                 f"grader {self.name!r} does not declare `shapes`; list the attributes that can "
@@ -227,7 +227,7 @@ class Grader(ABC, Generic[R], metaclass=_Finished):
         )
 
     def with_source(self, source: str | None) -> Self:
-        """Return a copy with the hash of the Python files that define the grader."""
+        """Return a copy that stores the hash of the Python files that define the grader."""
         return self._copy_with(source=source)
 
     def __repr__(self) -> str:
@@ -324,7 +324,7 @@ def _passage_words(finding: Finding, say: Phrases, *, chunks: tuple[str, ...]) -
 
 
 def _signed(result: R, work: _Work[R]) -> R:
-    """Store the judge's name on the result; warn if its score does not count."""
+    """Store the judge's name on the result; warn if the result's score will be ignored."""
     sign_result(result, work.judge)
     if isinstance(result, Result):
         vars(result)["_passage_words"] = partial(_passage_words, chunks=work.chunks)
@@ -449,7 +449,7 @@ def warn_of_default(graders: Sequence[Grader[Any]]) -> None:
 
 
 def _warn_caller(text: str) -> None:
-    """Issue a warning that points to the caller outside this package."""
+    """Issue a warning that points to the code that called this package."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("rag_evals."):
         level, frame = level + 1, frame.f_back
@@ -521,7 +521,7 @@ def side_by_side(flows: Sequence[Flow[T]]) -> Flow[list[T]]:
 
 
 def with_steps(flow: Flow[T], change: Callable[[Sequence[Step]], Sequence[Step]]) -> Flow[T]:
-    """Run a flow, passing each round of steps through a function."""
+    """Run a flow, letting a function change each round of steps."""
     try:
         steps = next(flow)
         while True:

@@ -2,8 +2,8 @@
 
 The judge sees the answer as numbered sentences, at most 40 per call. The guard compares the reply
 with the answer. If they differ, the judge is told what is wrong and re-asked once. A statement that
-is wrong again is unverified and does not count as supported. If a sentence is left out again, the
-answer has no score.
+is still wrong then is marked as unverified and does not count as supported. If the judge leaves out
+a sentence again, the answer has no score.
 """
 
 import json
@@ -40,11 +40,11 @@ _LEAST_SHARED = 0.3
 # Names and numbers stay the same in a translation; other words change.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement counts as copied from the context if a chunk contains at least this share of its
-# words, and the answer lacks at least the share below.
+# A statement counts as copied from the context if some chunk contains at least the share
+# `_SHARE_OF_CONTEXT` of its words, and the answer lacks at least `_LEAST_FOREIGN` of them.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
-# The same limits for a statement that is a whole sentence from a chunk.
+# The corresponding shares for a statement that repeats a whole sentence of a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
 # A statement without an id is assigned to sentences that contain at least this share of its words.
 _LEAST_COVERED = 0.3
@@ -116,8 +116,8 @@ class Guard:
     def faults(self, statements: Sequence[Stated], passed_over: Iterable[int] = ()) -> list[Fault]:
         """Compare statements with the sentences and return the differences.
 
-        `passed_over` lists the sentences that contain no claim according to the judge. It is
-        ignored if a statement has no sentence ids; sentences are then matched by their words.
+        `passed_over` lists the sentences that, according to the judge, contain no claim. If a
+        statement has no sentence ids, that list is ignored, and sentences are matched by words.
         """
         if statements and all(one.sentence_ids for one in statements):
             placed, left_out = statements, set(passed_over)
@@ -163,7 +163,7 @@ class Guard:
         return shares.index(best) if best else None
 
     def _placed(self, statements: Sequence[Stated]) -> tuple[list[Stated], set[int]]:
-        """Assign statements to sentences by words, and return the sentences left without any."""
+        """Match statements to sentences by words; return the sentences without a statement."""
         placed = []
         said: list[set[str]] = [set() for _ in self.sentences]
         for one in statements:
@@ -348,7 +348,7 @@ R = TypeVar("R", bound=BaseModel)
 
 _MOST_NAMED = 5
 _LEAST_WORDS_OF_CLAIM = 5
-# A judge returns at most five claims per sentence; sentences shorter than this rarely contain more.
+# Judges list at most five claims per sentence; sentences with fewer words rarely contain more.
 _MANY_WORDS = 200
 _FIRST_PERSON = re.compile(r"(?:\w+,? )?(?:i|we|let|я|мы)\b", re.IGNORECASE)
 
@@ -370,7 +370,7 @@ class GuardedCall(Generic[M]):
             return GuardedReply(reply, stated, range(len(stated)), ())
         places, faults = distinct(stated)
         for one in self.guard.faults([stated[n] for n in places], silent) if self.guard else ():
-            # Convert the index among distinct statements to an index in the whole reply.
+            # Convert an index among distinct statements to one in the whole reply.
             place = None if one.statement is None else places[one.statement]
             faults.append(one._replace(statement=place))
         faults.sort(key=lambda one: one.name == "merged")
@@ -397,12 +397,12 @@ class GuardedReply(Generic[M]):
 
     @property
     def left_out(self) -> list[int]:
-        """Sentences that contain a claim but are missing from the reply."""
+        """Ids of sentences that contain a claim but are missing from the reply."""
         return [fault.sentence or 0 for fault in self.faults if fault.name == "left out"]
 
     @property
     def unverified(self) -> Mapping[int, str]:
-        """Why statements cannot be trusted, by statement index."""
+        """Reasons not to trust statements, keyed by statement index."""
         told: dict[int, str] = {}
         for fault in self.faults:
             if fault.statement is not None:
@@ -465,7 +465,7 @@ Ask = Callable[[Sequence[str], type[BaseModel]], JudgeCall[Any]]
 
 
 class _Stretch(NamedTuple):
-    """The sentences in one call; `first` is the index, in the whole text, of the first of them."""
+    """The sentences in one call; `first` is the first one's index in the whole text."""
 
     first: int
     spans: Sequence[Span]
@@ -533,7 +533,7 @@ def grade_by_sentence(sample: Sample, result: type[R], unit: VerdictUnit, ask: A
             # The cheap length check comes first, because most sentences are shorter.
             if len(span.text) > _MANY_WORDS and (count := len(span.text.split())) > _MANY_WORDS
         ]
-    # Validated without a context, because these values come from code and not from a judge.
+    # No validation context is given, because these values come from code, not from a judge.
     return result.model_validate(fields | {"calls": len(parts)})
 
 
@@ -572,7 +572,7 @@ def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
         return {"claims_nothing": "It claims nothing."}
     if unit == "claims" and len(claims) > 1:
         return {"claims": claims}
-    # The first negative verdict applies to all claims.
+    # The first claim that is not supported decides the verdict on the whole sentence.
     denied = (one for one in claims if "supported_by" not in one["verdict"])
     chosen = next(denied, claims[0])
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}

@@ -1,8 +1,8 @@
 """Grades answers whose sources exceed the judge's context window.
 
 Long chunks are cut into passages, which the embedded judge ranks for each sentence. Each call
-contains a pack: as many of the best passages for some of the sentences as fit into the window. Each
-sentence gets the verdict from its best pack, and the result lists the chunks not read completely.
+contains a pack: for some sentences, as many of the best passages as fit in the window. Each
+sentence gets the verdict from its best pack, and the result lists the chunks not read in full.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +16,10 @@ from rag_evals.response_models import ByStatement
 from rag_evals.response_models.statements import Unread
 from rag_evals.text import leaning_of, split_sentences
 
-# Lower than in most texts, so that a pack fits on the first try.
+# Lower than in most texts: tokens are overestimated, so that a pack fits on the first try.
 _BYTES_PER_TOKEN = 3.5
 _LEAST_ROOM = 100
-# Each sentence is guaranteed one of this many equal parts of a pack; no passage is longer.
+# Each sentence is guaranteed 1/`_PARTS` of a pack, and no passage is longer than that.
 _PARTS = 4
 
 
@@ -98,7 +98,7 @@ def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
 
 def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
     text = chunk.text[start:end]
-    # A "sentence" such as a table may be longer than a whole call.
+    # A "sentence" such as a table may be too long for a whole call.
     size = len(text) if _tokens(text) <= max(most, 1) else max(1, int(most * _BYTES_PER_TOKEN) // 4)
     for first in range(0, len(text), max(size, 1)):
         part = text[first : first + size]

@@ -28,7 +28,7 @@ from rag_evals.stats import majority
 if TYPE_CHECKING:
     from rag_evals.verify import Tuning
 
-# No grader makes this many identical calls per row. Repeat 0 shares replies with a plain run.
+# No grader makes this many identical calls per row. Repeat 0 shares replies with an unrepeated run.
 _CALLS_APART = 1000
 
 

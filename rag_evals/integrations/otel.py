@@ -1,6 +1,6 @@
 """OpenTelemetry: spans for runs, rows and judge calls, and an event for each score.
 
-Only the OpenTelemetry API is used. Exporters are set up by the program, or by
+This module needs only the OpenTelemetry API. Exporters are set up by the program, or by
 `opentelemetry-instrument rag-evals grade ...`, which loads `RagEvalsInstrumentor`.
 """
 
@@ -155,7 +155,7 @@ class _Spans:
 def evaluation_attributes(
     outcome: Outcome, *, explained: bool, chunks: Sequence[str] = ()
 ) -> dict[str, str | float]:
-    """Return an outcome as attributes defined by OpenTelemetry's conventions.
+    """Convert an outcome to attributes defined by OpenTelemetry's conventions.
 
     Args:
         outcome: The outcome to convert.
@@ -165,7 +165,7 @@ def evaluation_attributes(
     found = {
         "gen_ai.evaluation.name": outcome.grader,
         "gen_ai.evaluation.score.value": outcome.score,
-        # The label states why there is no score.
+        # If there is no score, the label states why.
         "gen_ai.evaluation.score.label": outcome.reason
         or ("failed" if outcome.status == "failed" else None),
         "error.type": outcome.error.type if outcome.error else None,

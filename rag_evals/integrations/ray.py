@@ -52,7 +52,7 @@ def grade_dataset(
         client: A judge string, as in `evaluate`; client objects cannot be sent to the actors.
         actors: Number of grading processes, each with one session.
         id_column: Column with unique ids, which become the outcomes' `sample_id`; the column is
-            also kept. By default, a column with one of the usual names, or else a hash of the row.
+            also kept. By default, a column with a usual name such as `id`, or a hash of the row.
         checkpoint: Folder on a shared disk or store where Ray stores the ids of written rows. If
             the same script is run again, it resumes after these rows; a different judge, detected
             by the file `FOLDER.judge.json` next to the folder, is rejected. Requires `id_column`,
@@ -168,7 +168,7 @@ def _require_same_judge(folder: str, opener: GradingSession) -> None:
     judged_by = {name: opener.plan.identity[name] for name in told}
     files = required_module("pyarrow.fs", "ray", "keep a checkpoint")
     store, path = files.FileSystem.from_uri(folder)
-    # The note is next to the folder, because Ray reads every file in the folder as ids.
+    # The judge is recorded next to the folder, because Ray reads every file in it as a list of ids.
     path = path.rstrip("/")
     note = f"{path}.judge.json"
     chosen = files.FileSelector(path, allow_not_found=True, recursive=True)

@@ -1,12 +1,12 @@
 """Batch APIs, and judges that replay batch results.
 
-Every step can be repeated without paying twice. If the response to a request is lost, OpenAI's
-files are looked up by name, and its batches by file. Anthropic supports neither, so a lost batch is
-identified among newer batches by its number of requests. If several match, the ids in their results
-identify the right batch.
+Every step of a batch run can be repeated without paying twice. If the response to a request is
+lost, OpenAI's files are looked up by name, and its batches by file. Anthropic supports neither, so
+a lost batch is identified, among the batches created since, by its number of requests. If several
+match, the ids in their results identify the right batch.
 
-A row is graded with the replies that have arrived so far. Its first request without a reply raises
-`PendingError`. After the next batch, grading starts over and gets further.
+A row is graded with the replies that have arrived so far. The row's first request without a reply
+raises `PendingError`. After the next batch, grading starts over and gets further.
 """
 
 import json
@@ -47,7 +47,7 @@ _NEWEST = 1000
 _SHOWN_CHARS = 80
 _NO_REPLY = "the batch contains no reply to this request"
 _FAULTS_SHOWN = 3
-# From the page "Errors" in Anthropic's documentation.
+# From the "Errors" page of Anthropic's documentation.
 _ANTHROPIC_STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -159,8 +159,8 @@ _MEGABYTE = 10**6
 class BatchHost(NamedTuple):
     """A provider's batch limits, and the price of batches as a share of the list price.
 
-    `url` is the path stated in each line; empty for Anthropic. If `is_local`, the user processes
-    the files with a program such as vLLM.
+    `url` is the request path stated in each line of a file; empty for Anthropic. If `is_local`, the
+    user processes the files with a program such as vLLM.
     """
 
     price_share: float = 0.5
@@ -193,7 +193,7 @@ class BatchHost(NamedTuple):
     def line(self, key: str, body: Mapping[str, Any]) -> bytes:
         http = {"method": "POST", "url": self.url, "body": body}
         asked = {"custom_id": key, **(http if self.url else {"params": body})}
-        # Escapes would use up more of the provider's byte limit.
+        # Escape sequences would use up more of the provider's byte limit.
         return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -304,7 +304,7 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _identified(found: Any) -> Any:
-    """Check that an object is a file or batch, and not, for example, a proxy's page."""
+    """Check that an object is a file or batch and not, for example, a proxy's error page."""
     if not getattr(found, "id", None):
         said = " ".join(str(found).split())[:_SHOWN_CHARS]
         error = JudgeUnavailableError(f"the endpoint returned neither a file nor a batch: {said!r}")
@@ -388,7 +388,7 @@ class _AnthropicBatches(BatchApi):
         return self._sdk.messages.batches
 
     def upload(self, path: Path, name: str, *, again: bool) -> str:
-        """Return the newest batch's id, without uploading anything; the new batch will be newer."""
+        """Return the newest batch's id, to recognise newer ones by; do not upload anything."""
 
         def find() -> str:
             return str(next((batch.id for batch in self._batches.list(limit=1)), "none"))
@@ -515,7 +515,7 @@ class BatchReplay:
         raise pending
 
     def _is_final(self, found: BatchResult) -> bool:
-        """False if a client would retry the request."""
+        """True unless a client would retry the request."""
         if found.status is not None:
             error = StatusError(found.status, found.fault.encode())
             return not retry.may_pass(error, read_fault(error))

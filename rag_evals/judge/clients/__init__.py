@@ -1,1 +1,1 @@
-"""Judge clients from strings, SDKs and users."""
+"""Judge clients, created from judge strings or passed by users."""

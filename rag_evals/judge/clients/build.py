@@ -57,7 +57,7 @@ _ANY_HOST = ReplyForm(lengths=False, known=False)
 
 _Clients = dict[tuple[Endpoint, str | None, str | None], BuiltClient]
 _clients: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Clients]" = WeakKeyDictionary()
-# References that keep the generators from being collected, which would close their clients.
+# References that keep the generators from being garbage-collected, which would close the clients.
 _closers: "WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None]]" = WeakKeyDictionary()
 
 
@@ -99,7 +99,7 @@ def close_shared_loop() -> None:
 
 
 def _forget_shared_loop() -> None:
-    """Start over in a forked process, which does not inherit its parent's threads."""
+    """Reset the shared loop in a forked process, which does not inherit its parent's threads."""
     global _loop, _lock
     _loop, _lock = None, threading.Lock()
 
@@ -283,7 +283,7 @@ _CREDENTIALS = re.compile(r"(?<=//)[^/@]*@")
 
 
 def check_endpoint(client: object) -> None:
-    """Raise `ConfigurationError` for an invalid address, or a key not allowed in headers."""
+    """Raise `ConfigurationError` for an invalid address, or a key that headers cannot contain."""
     if isinstance(client, str):
         _check_endpoint(read_endpoint(client))
         return

@@ -17,7 +17,7 @@ from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
 from rag_evals.text import shortened
 
-# OpenAI's limit; other hosts do not publish one.
+# OpenAI's limit on questions per request; other hosts do not publish one.
 _MOST_QUESTIONS = 400
 MOST_OPTIONS = 208
 """Fireworks' limit for one choice; OpenAI allows 255."""
@@ -28,7 +28,7 @@ DECISIONS_PATH = "/decisions"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A predicate, or a choice if there are options; its name is unique within a call."""
+    """A question: a predicate, or a choice if it has options; names are unique within a call."""
 
     name: str
     instructions: str
@@ -68,7 +68,7 @@ class DecisionCall(JudgeCall[Decisions]):
 
     @classmethod
     def of(cls, state: str, questions: Sequence[Question], endpoint: str) -> "DecisionCall":
-        """Return a call with these questions about `state`."""
+        """Return a call that asks these questions about `state`."""
         texts = [state, *("\n".join((q.name, q.instructions, *q.options)) for q in questions)]
         messages = tuple(Message(role="user", content=text) for text in texts)
         # Validators treat a chunk count as a sign that a judge was called.
@@ -146,7 +146,7 @@ def _as_sent(question: Question) -> dict[str, Any]:
 
 def read_decisions(content: bytes) -> dict[str, Any]:
     try:
-        # Unlike pydantic's parser, it accepts half of a surrogate pair.
+        # Unlike pydantic's parser, `json` accepts half of a surrogate pair.
         found = json.loads(content)
     # Thousands of nested brackets raise RecursionError.
     except (ValueError, RecursionError):
@@ -180,7 +180,7 @@ def _read_answers(
 def _read_answer(
     question: Question, answers: Sequence[Mapping[str, Any]], key: str | None
 ) -> DecisionAnswer:
-    """Parse the only answer to a question; `ValueError` messages continue "the answer ..."."""
+    """Parse a question's only answer; `ValueError` messages continue the words "the answer"."""
     if len(answers) != 1:
         raise ValueError(f"was given {len(answers)} times" if answers else "is missing")
     (given,) = answers

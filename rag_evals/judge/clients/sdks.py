@@ -277,7 +277,7 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
     "cohere": ("cohere", "cohere", _cohere),
     "google": ("google.genai", "google-genai jsonref", _genai),
     "groq": ("groq", "groq", _generated("groq", "Groq", "chat.completions.create", "groq")),
-    # The library checks the key, because the variable depends on the model.
+    # LiteLLM checks the key, because the variable that contains it depends on the model.
     "litellm": ("litellm", "litellm", _litellm),
     "mistral": ("mistralai", "mistralai", _mistral),
     "openai-responses": ("openai", "openai", _responses),
@@ -288,7 +288,7 @@ OWN_SDKS: dict[str, tuple[str, str, Make]] = {
 
 
 def _answering_http(library: Any, answer: Answering) -> Any:
-    """Return an HTTP client that replies without a network; exceptions from `answer` propagate."""
+    """Return an HTTP client whose replies come from `answer`, which may also raise exceptions."""
     client = library.DefaultAsyncHttpxClient
     # Some versions of the SDKs use httpx, others httpx2.
     bases = (base.__module__.partition(".")[0] for base in client.__mro__)
@@ -350,7 +350,7 @@ def client_for_files(endpoint: Endpoint) -> Any:
     kind = openai.OpenAI
     if endpoint.provider == "azure_openai":
         kind = openai.AzureOpenAI
-        # Files do not belong to a deployment.
+        # On Azure, files do not belong to a deployment.
         del where["azure_deployment"]
     return kind(max_retries=0, **where)
 
@@ -366,7 +366,7 @@ def embed_texts(spec: str, texts: Sequence[str]) -> list[list[float]]:
     try:
         for first in range(0, len(texts), _TEXTS_A_REQUEST):
             part = list(texts[first : first + _TEXTS_A_REQUEST])
-            # Not every server supports the default encoding, base64.
+            # Not every server supports base64, which is the default encoding.
             made = sdk.embeddings.create(model=endpoint.model, input=part, encoding_format="float")
             vectors += [one.embedding for one in sorted(made.data, key=attrgetter("index"))]
     except Exception as error:  # noqa: BLE001 - SDKs may raise any exception
@@ -387,7 +387,7 @@ def _where(endpoint: Endpoint) -> dict[str, Any]:
         return {"base_url": endpoint.address, "api_key": endpoint.key}
     return {
         "azure_endpoint": endpoint.address,
-        # By default, the SDK reads the deployment from the body, but these bodies are bytes.
+        # By default, the SDK reads the deployment from the body, but these bodies are raw bytes.
         "azure_deployment": endpoint.model,
         "api_version": os.environ.get("OPENAI_API_VERSION") or _AZURE_API_VERSION,
         "api_key": endpoint.key,
@@ -424,7 +424,7 @@ def is_async(client: object) -> bool:
 
     sdk = getattr(client, "client", client)
     if type(sdk).__module__.partition(".")[0] == "xai_sdk":
-        # It uses gRPC; the same models are available through an OpenAI-compatible API.
+        # xai-sdk uses gRPC; the same models are available through an OpenAI-compatible API.
         raise ConfigurationError(
             "clients of xai-sdk are not supported; pass 'xai/MODEL', or "
             "OpenAI(base_url='https://api.x.ai/v1', api_key=...)"
@@ -448,7 +448,7 @@ _WRAPPINGS = {
     "google": ("from_genai", "TOOLS", "Client"),
 }
 
-# Wrapped clients are reused, because what was learned about a model is stored by client.
+# Wrapped clients are reused, because what has been learned about a model is stored per client.
 _wrapped: "WeakKeyDictionary[Any, dict[bool, Any]]" = WeakKeyDictionary()
 
 
@@ -477,7 +477,7 @@ def as_instructor(client: Any, *, asynchronous: bool) -> Any:
 
 
 def load_handlers(client: Any) -> None:
-    """Load the modules that instructor and the SDK would load during the first call."""
+    """Load the modules that instructor and the SDK would otherwise load during the first call."""
     from instructor.v2.core.registry import mode_registry  # noqa: PLC0415 - slow import
 
     mode_registry.get_handlers(client.provider, client.mode)

@@ -101,7 +101,7 @@ DECISIONS = "decisions:"
 _DECISION_HOSTS = ("openai", "fireworks", "openrouter")
 
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-# Probably a mistyped address, unlike the `@` in `claude@2024` and `@cf/meta/llama`.
+# Probably the start of a mistyped address, unlike the `@` in `claude@2024` and `@cf/meta/llama`.
 _NO_ADDRESS = re.compile(
     r"@(?:$|[\s/[]|localhost\b|https?[:/]|[a-z][a-z0-9+.-]*:/|[\w.-]+:\d+(?:/|$)"
     r"|(?:\d+\.){3}\d+|(?:[\w-]+\.)+[a-z]{2,}(?:/|$))",
@@ -125,7 +125,7 @@ class Endpoint(NamedTuple):
         first, slash, _ = self.model.partition("/")
         behind = (first if slash else "openai").upper().replace("-", "_")
         names = (f"{behind}_API_BASE", f"{behind}_BASE_URL")
-        # For OpenAI, LiteLLM reads the two variables in reverse order.
+        # LiteLLM reads OpenAI's two variables in the opposite order.
         return Host(" ".join(names[::-1] if behind == "OPENAI" else names), "")
 
     @property
