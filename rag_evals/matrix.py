@@ -46,7 +46,7 @@ from rag_evals.text import language_in, plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
-# Claims contradict each other only if they share at least this fraction of the shorter claim.
+# Claims contradict each other only if they share at least this fraction of the shorter one's words.
 _SAME_SUBJECT = 0.5
 # In a verifier's reasons, the other text is called chunk 0.
 _ONLY_CHUNK = {
@@ -203,7 +203,7 @@ class MatrixResult(Result):
 
     @property
     def noise_sensitivity_irrelevant(self) -> float | None:
-        """Share of the answer's claims supported only by irrelevant chunks, not the reference."""
+        """Share of answer claims supported only by irrelevant chunks, not by the reference."""
         return self._against_reference(
             lambda one: bool(one.chunk_ids) and not self._is_of_relevant(one)
         )

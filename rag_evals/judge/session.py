@@ -26,7 +26,7 @@ from rag_evals.judge.wire.sending import ClientUse
 # The typical length of a reply that lists statements and reasons.
 _REPLY_TOKENS = 300
 _CHARACTERS_PER_TOKEN = 4
-# Graders that share a call make it at about the same time.
+# Graders that share a call make it at about the same time, so few replies need to be kept.
 _MOST_SHARED = 1000
 
 
@@ -89,7 +89,7 @@ class JudgePipeline:
         return await self._alone(call, meter)
 
     async def _shared(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
-        """Return the reply to the first identical call, unless it failed; charge only that row."""
+        """Return the first identical call's reply, unless that call failed; charge only its row."""
         settings = tuple(sorted((name, repr(value)) for name, value in call.settings.items()))
         texts = tuple(message["content"] for message in call.messages)
         key = (texts, call.reply_model, settings, call.model, call.endpoint, call.sample_index)

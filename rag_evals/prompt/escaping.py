@@ -113,7 +113,7 @@ def _plain(text: str) -> str:
 TAGS = {"chunks": "chunk", "context": "chunk", "sentences": "sentence", "statements": "statement"}
 """The tag around each item of a variable that is rendered as a numbered block."""
 
-# More than the maximum number of sentences per call.
+# More keys than a call can contain sentences.
 _KEYS = frozenset(f"s{number}" for number in range(100))
 
 
@@ -146,7 +146,7 @@ class ShownText(str):
 
 
 class ShownList(list[Any]):
-    """A list that is rendered as a block, as are its slices."""
+    """A list that, like its slices, is rendered as a block."""
 
     def __str__(self) -> str:
         return "\n".join(one.block for one in self)
@@ -171,7 +171,7 @@ class ShownExample:
 
     @property
     def block(self) -> str:
-        """The example, followed by an empty line."""
+        """The example as text, followed by an empty line."""
         return f"{self}\n"
 
     def _lines(self) -> Iterator[str]:

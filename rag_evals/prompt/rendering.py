@@ -21,7 +21,7 @@ verifiers, `statements`. If `same_question: true`, it is used only for rows with
 """
 
 _DATA = ("question", "answer", "context", "reference")
-# A field as `str.format` would write it.
+# A field in the style of `str.format`, such as `{question}`.
 _PLAIN_FIELD = re.compile(r"(?<!\{)\{(question|answer|context|chunks|reference)\}(?!\})")
 _STATEMENTS = "statements"
 _SAME_QUESTION = "same_question"
@@ -145,7 +145,7 @@ def _shown_data(
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A rubric criterion: its name in the reply, and the condition that must be met."""
+    """A rubric criterion: its name in replies, and the condition that must be met."""
 
     name: str
     text: str
@@ -327,8 +327,8 @@ def arrive_whole(texts: Mapping[str, str], rendered: str) -> dict[str, bool | No
     """Check whether a rendered prompt contains each text of the data in full.
 
     Whitespace and escapes may differ, sentences may appear separately, and text may be encoded as
-    JSON. If an answer is also part of a chunk, it must occur twice. A text's value is False if the
-    prompt contains only its beginning, and None if not even that.
+    JSON. If an answer is also part of a chunk, the prompt must contain it twice. A text's value is
+    False if the prompt contains only its beginning, and None if not even that.
     """
     left = _squeezed(rendered)
     found: dict[str, bool | None] = {}
@@ -358,7 +358,7 @@ def missing_ends(texts: Mapping[str, str], rendered: str) -> list[str]:
 
 
 _END = 24
-# A prompt may contain a shorter text by chance.
+# A prompt may contain a shorter beginning of a text by chance.
 _BEGIN = 40
 _TAG = re.compile(r"<[^<>]*>")
 _IN_JSON_TEXT = re.compile(r"\\(?:u([0-9a-f]{4})|[nrt])")

@@ -85,7 +85,7 @@ def split_front_matter(raw: str, origin: str) -> tuple[PromptHeader, str, int]:
 
 
 def shipped_folder() -> Traversable:
-    """Return the folder of the shipped prompts, installed or in a checkout."""
+    """Return the folder of the shipped prompts, whether installed or in a checkout."""
     installed = resources.files("rag_evals") / "_prompts"
     return installed if installed.is_dir() else Path(__file__).parents[2] / "prompts"
 
@@ -233,7 +233,7 @@ class Prompt:
         draws = False
         tags: set[str] = set()
         tasks = [self.header.description]
-        # Each template with the templates that extend it, which it must not extend.
+        # Each template with the templates that extend it, none of which it may extend in turn.
         pending: list[tuple[str, frozenset[str]]] = [(origin, frozenset([origin]))]
         while pending:
             key, chain = pending.pop()
@@ -253,7 +253,7 @@ class Prompt:
                     self._sources[parent] = (source, lines)
                     pending.append((parent, chain | {parent}))
         self.task = next((task for task in tasks if task), "")
-        # Include the tags that are rendered with variables.
+        # Also include the tags around the items of rendered variables.
         self.tags = frozenset(tags | {tag for name, tag in TAGS.items() if name in used})
         self.places_data = bool(used & DATA_VARIABLES)
         self.is_same_for_all = not draws and used.isdisjoint(DATA_VARIABLES | {"reference"})
@@ -398,7 +398,7 @@ class Prompt:
         return PromptError(f"{place}: {message}")
 
     def __getstate__(self) -> dict[str, Any]:
-        """Omit compiled templates and rendered texts, which can be recreated."""
+        """Leave compiled templates and rendered texts out of pickles; they can be recreated."""
         dropped = ("_environment", "_template", "kept")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 

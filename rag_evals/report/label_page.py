@@ -29,7 +29,7 @@ class RowToLabel(NamedTuple):
 
     Attributes:
         decisions: Number of verdicts to check.
-        weight: Number of rows in the run that it represents; None if all were equally likely.
+        weight: Number of the run's rows that this one represents; None if all were equally likely.
         texts: Statements to ask about; empty means all.
     """
 
@@ -99,7 +99,7 @@ def _every_kth(shares: Sequence[float], count: int, start: float) -> dict[int, f
 
 
 def _doubts(run: Run) -> dict[tuple[str, str], float]:
-    """Estimate how much labels on each outcome would change a corrected score."""
+    """Estimate how much labelling each outcome would change a corrected score."""
     doubts, confidences = {}, run.confidences()
     for record in run.records:
         known = confidences.get(record["grader"], {})

@@ -72,7 +72,7 @@ class ViewServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _PageHandler)
         except OSError as error:
             raise ConfigurationError(f"port {port} cannot be used: {error.strerror}") from error
-        # A page remains valid until its run's log or labels change.
+        # A cached page remains valid until its run's log or labels change.
         self.page = lru_cache(maxsize=16)(self._page)
 
     @property

@@ -174,7 +174,7 @@ def _show_replies(run: Run, sample_id: str, graders: list[str], prompt: bool, re
             echo(f"[{message['role']}]\n{message['content']}")
         if reply:
             echo(json.dumps(one["reply"], ensure_ascii=False, indent=2))
-    # Without replies, show the part of the prompt shared by all rows.
+    # Without stored replies, show the part of the prompt that all rows share.
     prompts: Mapping[str, str] = {} if kept else run.manifest.get("prompts", {})
     for grader in graders:
         if text := prompts.get(grader):

@@ -88,7 +88,7 @@ class NoClaimSentence(JudgeModel):
 
 
 class PassedOverSentence(NoClaimSentence):
-    """A sentence without claims, with its text.
+    """A sentence that contains no claims, and its text.
 
     `reason` is text from a judge, or a `NoClaim` value from the embedded judge, such as `question`.
     """
@@ -117,7 +117,7 @@ class TurnVerdict(BaseModel):
 
 
 class Unread(BaseModel):
-    """The passages beyond the judge's window; `chunk_ids` lists the chunks not read in full."""
+    """How much a judge's window left unread; `chunk_ids` lists the chunks not read in full."""
 
     read: int
     passages: int
@@ -305,7 +305,7 @@ MOST_SENTENCES = 40
 
 _MOST_CLAIMS = 5
 _MOST_CHARACTERS = 300
-# For hosts that compile schemas, the number of sentences is padded to one of these sizes.
+# For hosts that compile schemas, sentence counts are padded to one of these sizes.
 _PADDED_SENTENCES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 30, MOST_SENTENCES)
 _PADDED_CHUNKS = 8
 

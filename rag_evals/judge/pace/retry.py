@@ -20,7 +20,7 @@ DEFAULT_MAX_WAIT_SECONDS = 600.0
 """The longest single wait that an endpoint may request."""
 
 
-# Class names, because most SDKs are optional.
+# Class names instead of classes, because most SDKs are optional.
 _TIMED_OUT = frozenset(
     "APITimeoutError TimeoutException ReadTimeoutError ConnectTimeoutError TimeoutError".split()
 )
@@ -154,7 +154,7 @@ def _google_delay(inner: Mapping[str, Any]) -> float | None:
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-# `float` also accepts "nan", "1_000" and digits from any script.
+# Unlike `float`, this pattern rejects "nan", "1_000" and non-ASCII digits.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)", re.ASCII)
 
 
@@ -268,11 +268,11 @@ class Tries:
         return self._wait(error, fault.status, fault.wait_seconds)
 
     def after_call(self, error: Exception, client: object) -> float:
-        """Return the seconds to wait after a failed call; raise errors like `after_request`."""
+        """Return the seconds to wait after a failed call; raise errors as `after_request` does."""
         never = never_repeats(client)
         status = getattr(error, "status", None)
-        # SDKs do not retry a 200 without a reply, but runs do. A connection that belongs to another
-        # event loop is discarded after it fails once.
+        # Runs, unlike SDKs, retry a response that has status 200 but no reply. A connection that
+        # belongs to another event loop is discarded after it fails once.
         is_ours = never or (status == 200 and self._gate is not None)
         passes = is_ours and isinstance(error, JudgeUnavailableError) and not error.row_is_over
         if not passes and not (never and isinstance(error, EventLoopError)):
@@ -352,7 +352,7 @@ def may_pass(error: Exception, fault: SdkFault) -> bool:
         return False
     if status == 501:
         return False
-    # With status 200, the error is in the body.
+    # In a response with status 200, the error is in the body.
     return status in _RETRIED or status >= 500 or status == 200
 
 
@@ -368,13 +368,13 @@ def never_repeats(client: Any) -> bool:
     return getattr(sdk, "max_retries", None) == 0 or (sdk is None and provider is not None)
 
 
-# A smaller limit is probably per second or per day.
+# A smaller limit is probably per second or per day, not per minute.
 _LEAST_LEARNT_PER_MINUTE = 10
 _ROUNDING = 1e-9
 
 
 class RateBudget:
-    """A token bucket for one second's units, which may be overdrawn; None means no limit."""
+    """A token bucket of one second's units, which may be overdrawn; unlimited if given None."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -487,7 +487,7 @@ class RequestLimiter:
         self.pause(WAITS.pause if seconds is None else seconds)
 
     def pause(self, seconds: float) -> None:
-        # For a longer wait, nothing pauses: the row that received the 429 fails.
+        # A longer wait pauses nothing: instead, the row that received the 429 fails.
         until = self._clock() + (seconds if seconds <= self.max_wait_seconds else 0.0)
         self._paused_until = max(self._paused_until, until)
 

@@ -1,8 +1,8 @@
 """Judges that use an instructor client, and the settings of their calls.
 
-The default temperature is 0. Some models reject it, or use another name for `max_tokens`. In that
-case, the call is retried with different settings, and later calls through the same client use them
-from the start.
+The default temperature is 0. Some models reject a temperature, or use another name for
+`max_tokens`. In that case, the call is retried with different settings, and later calls through the
+same client use them from the start.
 """
 
 import json
@@ -54,7 +54,7 @@ from rag_evals.response_models.statements import EXACT, ReplyForm
 _OWN_PLACES = ("temperature", "config", "generation_config", "inferenceConfig")
 # Anthropic requires a limit.
 _ANTHROPIC_TOKENS = 4096
-# Older models accept these, but newer versions of the library pass them only in the extra body.
+# Older models accept these, but newer versions of the SDK pass them only in `extra_body`.
 _ANTHROPIC_EXTRA = ("temperature", "top_p")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "mistral": {"seed": "random_seed"},
@@ -123,7 +123,7 @@ class CallSettings:
         provider = provider_of(self._client)
         lessons = {what for what, model in _learned.get(self._client, ()) if model == self._model}
         settings = wanted_settings(self._asked, {}, self._own)
-        # The window only affects the prompt.
+        # The context window only affects the prompt, so it is not sent.
         settings.pop("window", None)
         no_temperature = self._ours and NO_TEMPERATURE in lessons
         if no_temperature or settings.get("temperature", 0) is None:
@@ -161,7 +161,7 @@ class CallSettings:
             lessons.add((what, self._model))
             return True
         if not isinstance(error, PendingError):
-            # Omitting the settings did not help.
+            # Omitting the settings did not help, so forget that.
             lessons.difference_update((tried, self._model) for tried in self._tried)
         return False
 
@@ -206,7 +206,7 @@ _MEANS_NOTHING = frozenset(
     {"accept", "accept-encoding", "connection", "content-type", "host", "idempotency-key"}
     | {"traceparent", "tracestate", "user-agent", "x-request-id"}
 )
-# A new key must not make earlier results unusable.
+# A new API key must not make earlier results unusable.
 _SECRET = ("auth", "key", "token", "secret", "cookie", "signature")
 
 
@@ -219,7 +219,7 @@ def own_model(client: Any) -> str | None:
     model = client_settings(client).get("model")
     create = getattr(client, "create_fn", None)
     if model is None and isfunction(create):
-        # `from_openai(client, model="m")` stores the model only there.
+        # The only place where `from_openai(client, model="m")` stores the model.
         model = getclosurevars(create).nonlocals.get("default_model")
     return model if isinstance(model, str) else None
 
@@ -538,5 +538,5 @@ def wrong_replies() -> tuple[type[Exception], ...]:
 
 
 def model_in(identity: str) -> str:
-    """Return the model in a judge's identity; empty if there is none."""
+    """Return the model named in a judge's identity; empty if there is none."""
     return identity.partition("\n")[2].partition("\n")[0]

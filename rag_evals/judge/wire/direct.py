@@ -178,7 +178,7 @@ Post = Callable[..., Awaitable[Any]]
 
 
 class DirectJudge(InstructorJudge):
-    """Calls an endpoint without instructor; the client only provides the address, mode and key."""
+    """Calls an endpoint without instructor; the client provides only the address, mode and key."""
 
     _enveloped = False
 
@@ -283,7 +283,7 @@ class DirectPost:
                 async for part in response.content.iter_chunked(_PART_BYTES):
                     extend(content, part)
         except aiohttp.ClientResponseError as error:
-            # The reply is not HTTP, but aiohttp's error would have a status.
+            # The reply is not HTTP, so do not raise aiohttp's error, which has a status.
             raise aiohttp.ClientPayloadError(str(error)) from error
         if not 200 <= response.status < 300:
             raise StatusError(response.status, bytes(content), response.headers)
@@ -324,7 +324,7 @@ class DirectPost:
 
 
 def _proxy_for(url: "httpx2.URL") -> str | None:
-    # Slow, because it imports http.client and ssl.
+    # This import is slow, because it loads http.client and ssl.
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
     proxies = getproxies()
@@ -337,7 +337,7 @@ def _proxy_for(url: "httpx2.URL") -> str | None:
 
 
 class StatusError(Exception):
-    """An HTTP error, with the attributes of an SDK's exception that `read_fault` reads."""
+    """An HTTP error with the attributes that `read_fault` reads from an SDK's exception."""
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(body.decode("utf-8", "replace").strip() or f"Error code: {status}")

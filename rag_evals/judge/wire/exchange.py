@@ -198,7 +198,7 @@ _CACHED = _paths(
     "prompt_tokens_details.cached_tokens input_tokens_details.cached_tokens "
     "cache_read_input_tokens cached_content_token_count cacheReadInputTokens"
 )
-# Sent tokens that are not included in the counts above.
+# Prompt tokens that are not included in the counts above.
 _SENT_BESIDE = _paths(
     "cache_read_input_tokens cache_creation_input_tokens cacheReadInputTokens cacheWriteInputTokens"
 )
@@ -590,7 +590,7 @@ def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> 
 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
-    """Reject a name with two values, because parsers silently use the last value."""
+    """Reject an object that repeats a name, because parsers silently keep only the last value."""
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)

@@ -52,8 +52,8 @@ Send = Callable[[dict[str, Any]], Any]
 class ClientUse:
     """How a client created for a judge string is used.
 
-    `seconds` is the timeout of a single attempt if the row does not have a timeout. `answer`
-    replaces the network and is not retried.
+    `seconds` is the timeout of a single attempt if the row does not have a timeout. `answer`, if
+    given, replies in place of the network, and is not retried.
     """
 
     seconds: float
@@ -62,7 +62,7 @@ class ClientUse:
 
     def one_try(self) -> float:
         left = seconds_left()
-        # One extra second, so that the row's timeout, whose message is more helpful, fires first.
+        # Add a second, so that the row's timeout, whose message is more helpful, fires first.
         return self.seconds if left is None else max(0.0, left) + 1.0
 
 
@@ -204,7 +204,7 @@ async def _check_async(response: Any) -> None:
 
 @contextmanager
 def _policed(response: Any, exchange: Exchange) -> Iterator[bytearray]:
-    """Yield a buffer for the body, and replace a rejected reply with an empty one of status 400."""
+    """Yield a buffer for the body, and turn a rejected reply into an empty one with status 400."""
     body = bytearray()
     try:
         yield body
@@ -419,7 +419,7 @@ def too_long_for(said: str) -> JudgeRequestError:
 
 
 def _is_about_every_call(fault: SdkFault) -> bool:
-    """True if the error concerns the schema, the tools or a setting, which every row shares."""
+    """True if the error concerns the schema, the tools or a setting, which all rows share."""
     shared = ("response_format", "tools", "tool_choice", "temperature", "max_tokens", "model")
     return fault.parameter.startswith(shared) or "schema" in fault.message.lower()
 
