@@ -1,7 +1,7 @@
 """Faithfulness with evidence: the judge quotes the chunks, and code verifies the quotes.
 
 A reply is valid only if it covers every sentence and each quote occurs in its chunk; otherwise the
-judge is asked again. If a quote is still wrong on the last attempt, its statement is unverified.
+judge is asked again. If a quote is still wrong on the last try, its statement counts as unverified.
 """
 
 from collections.abc import Sequence

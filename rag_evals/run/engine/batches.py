@@ -269,7 +269,7 @@ def open_batches(folder: Path) -> BatchTable:
 
 @dataclass(frozen=True, slots=True)
 class BatchSteps:
-    """Next steps for a run's batches after finished results have been collected.
+    """Next steps for a run's batches once the finished results have been collected.
 
     `send` sends missing requests, `wait` sends and collects until no row is pending, and `again`
     resends the requests of batches that the endpoint has deleted.
@@ -333,7 +333,7 @@ async def _wait_for_results(table: BatchTable, steps: BatchSteps, tell: Tell) ->
 
 
 async def _outlast(work: Callable[[], None], steps: BatchSteps, tell: Tell) -> None:
-    """Do the work; if waiting was requested, retry until the outage is over."""
+    """Call `work`; if the user chose to wait, retry until the outage is over."""
     for number in count(1):
         try:
             work()

@@ -84,7 +84,7 @@ class EarlierOutcomes:
 
     def is_done(self, row: NumberedSample, grader: str) -> bool:
         """True if the row at this position is known to have been graded."""
-        # A slice, because the file may have grown, which the run checks at the end.
+        # Use a slice, because the file may have grown, which the run checks at the end.
         here = slice(row.position, row.position + 1)
         return self._flags is not None and self._flags[grader][here] == b"\1"
 

@@ -112,7 +112,7 @@ class Refusals:
     def check(self, outcome: Outcome) -> None:
         """Raise an error if the outcome shows that the endpoint cannot be used."""
         if outcome.error is None:
-            # An outcome without a call does not prove that the key works.
+            # An outcome that needed no call does not prove that the key works.
             if outcome.usage.calls > 0:
                 self._answered = True
                 self._in_a_row = 0

@@ -72,7 +72,7 @@ class Missed:
 
     @classmethod
     def pending(cls, pending: int) -> "Missed":
-        """Return the failure of the rule that a run must not have pending gradings."""
+        """Return the failed rule for a run that still has pending gradings."""
         return cls("", "pending", f"{pending}", Phrase("gate.no_outcome"))
 
     def line(self, say: Phrases) -> str:
@@ -256,7 +256,7 @@ def decide_gate(
     """Decide for each grader whether its mean reaches a gate; see `Run.gate` for the arguments.
 
     The run wrongly passes with probability `error` and wrongly fails with the same probability. The
-    latter is divided among the graders, because a single failed grader fails the run.
+    failure probability is divided among the graders, because one failed grader fails the run.
     """
     require_gate("gate", gate, error)
     require_share("min_scored", min_scored)

@@ -208,7 +208,7 @@ def folders_of(out: str | Path | None) -> list[Path]:
 
 
 def default_folders(path: Path) -> list[Path]:
-    """Return the default folders of earlier runs with a data file."""
+    """Return the default folders of earlier runs on a data file."""
     begin = f"{_stem(path)}-"
     there = _RUNS_FOLDER.iterdir() if _RUNS_FOLDER.is_dir() else ()
     return sorted(folder for folder in there if folder.name.startswith(begin))

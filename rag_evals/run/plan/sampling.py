@@ -155,7 +155,7 @@ class EarlyStop(RunPolicy):
 class Budget(RunPolicy):
     """Stops a run when its budget is spent, including the expected cost of gradings in flight.
 
-    The sample consists of `drawn` rows, each graded by the given number of `graders`.
+    The sample consists of `drawn` rows; `graders` is the number of graders that grade each.
     """
 
     dollars: float
@@ -267,7 +267,7 @@ class SampledMean:
 
 
 def _is_worth_it(corrected: CorrectedMean) -> bool:
-    """True if the embedded judge narrows the interval by more than chance."""
+    """True if the embedded judge narrows the interval by more than chance would."""
     return corrected.effective_labels >= _LEAST_FACTOR * corrected.labels
 
 
@@ -287,6 +287,6 @@ def choose_designs(
         elif free is not None:
             dear, every = of_grader(name), free.of_grader(name)
             judges = summary.judge or "the judge", free.judge or "the cheap judge"
-            # The budget may have covered all rows.
+            # The budget may have been enough for all rows.
             if len(dear) < len(every):
                 numbers.design = SampledMean(dear, every, *judges, manifest.get("budget"))

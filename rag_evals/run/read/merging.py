@@ -128,7 +128,7 @@ def _opened(path: Path) -> _Part:
         return (record for record, _ in _rows_in(path))
 
     def samples_read() -> Iterator[bytes]:
-        # The sample of a row with several graders is repeated.
+        # The sample is repeated for each of a row's graders.
         return (line for line, _ in groupby(line for _, line in _rows_in(path) if line))
 
     graders: dict[str, str] = {}

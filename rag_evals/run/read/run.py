@@ -97,7 +97,7 @@ class ScoreNumbers(ABC):
 
 
 class GraderOutcomes(list[Outcome], ScoreNumbers):
-    """The outcomes of one grader in a run, in the order of the data."""
+    """One grader's outcomes in a run, in the order of the data."""
 
     def __init__(
         self, grader: str, outcomes: Iterable[Outcome], design: Design | None = None
@@ -191,12 +191,12 @@ class Run(ScoreNumbers):
 
     @property
     def graders(self) -> list[str]:
-        """Names of the graders, in the order of the manifest."""
+        """Grader names, in the order of the manifest."""
         return self._kept.graders
 
     @property
     def records(self) -> Sequence[Record]:
-        """The latest record of each (sample, grader), in the order of the data."""
+        """The latest record of each (sample, grader) pair, in the order of the data."""
         return self._kept.records()
 
     @property
@@ -205,7 +205,7 @@ class Run(ScoreNumbers):
         return self._kept.samples
 
     def row_records(self, sample_id: str) -> Sequence[Record]:
-        """Return the records of one row, in the order of the graders.
+        """Return one row's records, in the order of the graders.
 
         Raises:
             NotInRunError: No row has this id.
@@ -218,7 +218,7 @@ class Run(ScoreNumbers):
         return found
 
     def chunks(self, sample_id: str) -> Sequence[str]:
-        """Return the chunks of a row; empty if the run did not store them."""
+        """Return a row's chunks; empty if the run did not store them."""
         sample = self.samples.get(sample_id)
         return () if sample is None else sample.chunks
 
@@ -280,7 +280,7 @@ class Run(ScoreNumbers):
         return cast("list[Outcome[R]]", found)
 
     def of_grader(self, grader: str) -> Sequence[Record]:
-        """Return the records of one grader, in the order of the data."""
+        """Return one grader's records, in the order of the data."""
         return self._kept.records(grader)
 
     def scored_rows(self, grader: str) -> Iterator[ScoredRow]:
@@ -496,7 +496,7 @@ class Run(ScoreNumbers):
         return replace(summary, graders=graders)
 
     def shared(self, *, cluster: str | None = None) -> tuple[str | None, Mapping[str, Hashable]]:
-        """Return the clustering criterion, and each sample's cluster.
+        """Return what rows are clustered by, and each sample's cluster.
 
         Args:
             cluster: As for `summary`.

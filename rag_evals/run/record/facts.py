@@ -149,7 +149,7 @@ class RowTable:
         self._reasons.append(self._codes.setdefault(reason, len(self._codes)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Load the remaining rows from the index first, because it cannot be pickled."""
+        """Load the remaining rows from the index first, because the index cannot be pickled."""
         self._load()
         return self.__dict__
 

@@ -109,7 +109,7 @@ STATUSES: tuple[Literal["failed", "scored", "not_scorable"], ...] = (
     "scored",
     "not_scorable",
 )
-# The columns of a line, by the field of its record.
+# The columns of a line, keyed by the field of its record.
 _SELECTED = {
     "place": "o.place",
     "index": "o.position",
@@ -135,7 +135,7 @@ _JOINED = (
 
 
 class IndexedLine(NamedTuple):
-    """The offset of a line in `results.jsonl`, and those of its fields that the index stores."""
+    """The offset of a line in `results.jsonl`, and the line's fields that the index stores."""
 
     place: int
     record: Mapping[str, Any]
@@ -306,7 +306,7 @@ class RunIndex:
 
     @property
     def is_due(self) -> bool:
-        """True if enough lines have been added for a commit."""
+        """True if enough lines have been added to be worth a commit."""
         return len(self._outcomes) >= _COMMIT_ROWS
 
     def commit(self, results: Written, samples: Written) -> None:
@@ -329,7 +329,7 @@ class RunIndex:
     def doubted(self) -> frozenset[int]:
         """Return the hashes of samples that a killed process wrote after its last commit.
 
-        The positions stored with them may not match the data.
+        The positions stored with these samples may not match the data.
         """
         return frozenset(map(int, (self.noted(_DOUBTED) or "").split()))
 
@@ -346,7 +346,7 @@ class RunIndex:
         return Spent(Usage(*used), cost, bool(is_answered))
 
     def ended(self, chosen: Ended, grader: str) -> Iterator[int]:
-        """Yield the data position of each of a grader's selected lines."""
+        """Yield the position in the data of each of a grader's selected lines."""
         return self._column(
             f"SELECT position FROM outcome o WHERE {self._where(chosen)} "
             f"AND grader = {self._find_word(grader)}"
@@ -367,7 +367,7 @@ class RunIndex:
     def fill(self, summary: Summary, chosen: Ended | None = None) -> None:
         """Add each grader's selected lines to the summary; by default, the current lines."""
         self._is_lent = True
-        # Row metadata is read later, when the index may already contain lines of this process.
+        # Row metadata is read later, when this process may already have added lines to the index.
         where = _COUNTS if chosen is None else f"{self._where(chosen)} AND o.place < {self._began}"
         for name in self.graders(self._shown):
             number = self._find_word(name)
@@ -584,7 +584,7 @@ class RunIndex:
         )
 
     def usage(self) -> dict[str, float]:
-        """Return the calls, tokens, cost and seconds of current lines, omitting zeros."""
+        """Return the total calls, tokens, cost and seconds of current lines, omitting zeros."""
         names = (*_USAGE, "cost_usd", "seconds")
         sums = ", ".join(f"SUM({name})" for name in names)
         found = next(self._rows(f"SELECT {sums} FROM outcome o WHERE {_COUNTS}"))
@@ -617,7 +617,7 @@ class RunIndex:
         return int(self._first(f"SELECT COUNT(*) FROM main.sample s WHERE {_LAST_SAMPLE}"))
 
     def answered(self) -> dict[str, Counter[tuple[str, ...]]]:
-        """Count each grader's rows by the models that answered; empty if those never vary."""
+        """Count each grader's rows by the models that answered; empty if the models never vary."""
         pairs = f"SELECT o.grader, o.judge, COUNT(*) AS count FROM outcome o WHERE {_COUNTS}"
         said = "JOIN word g ON g.number = c.grader JOIN word j ON j.number = c.judge"
         every = self._rows(
@@ -722,11 +722,11 @@ class RunIndex:
         )
 
     def _find_word(self, text: str) -> int:
-        """Return the number of a word; -1 if it is not in the index."""
+        """Return a word's number in the index; -1 if it has none."""
         return int(self._first("SELECT number FROM word WHERE text = ?", text) or -1)
 
     def _word(self, text: str | None) -> int | None:
-        """Return the number of a word; add it if it is new."""
+        """Return a word's number in the index; add the word if it is new."""
         if text is None:
             return None
         if text not in self._words:

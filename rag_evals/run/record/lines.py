@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 class Written(NamedTuple):
-    """Size of a file, and hash of its content."""
+    """A file's size, and a hash of its content."""
 
     size: int
     content: str

@@ -1,4 +1,4 @@
-"""The outcomes and samples of a run, read on demand.
+"""A run's outcomes and samples, read on demand.
 
 A run may have a million rows. Most queries need only the index; a log line is read only for fields
 that the index does not contain, such as findings.
@@ -53,7 +53,7 @@ class IndexedRecord(Mapping[str, Any]):
 
 
 class IndexedRecords(Sequence[Record]):
-    """The records of a run in the order of the data, each read when needed."""
+    """A run's records in the order of the data, each read when needed."""
 
     def __init__(self, index: RunIndex, read: ReadRecord, grader: str | None) -> None:
         self._index = index
@@ -83,7 +83,7 @@ class IndexedRecords(Sequence[Record]):
 
 
 class IndexedSamples(Mapping[str, StoredSample]):
-    """The samples of a run folder by id, each read when needed."""
+    """A run folder's samples by id, each read when needed."""
 
     def __init__(self, index: RunIndex, log: LogReader) -> None:
         self._index = index

@@ -283,7 +283,7 @@ def require_same_run(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a run.
+    """Read a run's manifest.
 
     Raises:
         DataError: The folder does not contain a run, or the run is damaged or of a newer format.

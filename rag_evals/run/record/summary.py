@@ -40,7 +40,7 @@ def counted_words(counts: Mapping[str, int]) -> str:
 
 
 def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
-    """Like `counted_words`, with the reasons in the reader's language."""
+    """Like `counted_words`, but with the reasons in the reader's language."""
     said: Counter[str] = Counter()
     for reason, count in reasons.items():
         said[say.reason(reason)] += count
@@ -48,7 +48,7 @@ def reason_words(reasons: Mapping[str, int], say: Phrases) -> str:
 
 
 def models_in(answered_by: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the models, sorted, without their system fingerprints."""
+    """Return the sorted names of the models, without their system fingerprints."""
     return tuple(sorted({said.partition(" ")[0] for said in answered_by}))
 
 
@@ -146,8 +146,8 @@ def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, An
     """Return each grader's verifiers as JSON values, in order.
 
     Each has a `name`; `unsure`, the range of support in which the next verifier is called; and
-    `tuned`, which includes the expected error, the promised error, and the distance of the data
-    from the labels.
+    `tuned`, which includes the expected error, the promised error, and how far the data are from
+    the labels.
     """
     return {
         grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
@@ -170,7 +170,7 @@ def measure_shifts(
     stages: Sequence[Mapping[str, Any]],
     rows: Sequence[tuple[str, Sequence[Finding]]],
 ) -> Shifts:
-    """Compare the support values of tuned verifiers in a run with those in their labels."""
+    """Compare tuned verifiers' support values in a run with those of their labelled statements."""
     shifts: dict[tuple[str, str], SupportShift | None] = {}
     for place, stage in enumerate(stages):
         if (tuned := stage["tuned"]) is None:
@@ -402,7 +402,7 @@ class GraderSummary:
         return count_bands(self.scores, bands=bands)
 
     def labelled_bands(self, say: Phrases, bands: Sequence[Band] = DEFAULT_BANDS) -> dict[str, int]:
-        """Like `bands`, with the displayed label of each band."""
+        """Like `bands`, but keyed by the displayed label of each band."""
         labels = {band.name: band.label(say.language, self.grader) for band in bands}
         return {labels[name]: count for name, count in self.bands(bands).items()}
 
@@ -739,7 +739,7 @@ def clusters_words(clusters: Clusters, say: Phrases) -> str:
 
 
 def size_words(name: str, mean: Interval, say: Phrases) -> str:
-    """Format one mean answer size, as in "words 126.0 [118.2, 133.8]"."""
+    """Format a mean answer size, as in "words 126.0 [118.2, 133.8]"."""
     return f"{say.named('sizes', name)} {size_interval_words(mean, say)}"
 
 
