@@ -1,4 +1,4 @@
-"""Statistics: pure functions on numbers that use only the standard library.
+"""Pure functions for statistics, which use only the standard library.
 
 Intervals, bands, groups, paired comparison, agreement with people, and correction of a judge's
 bias. See docs/statistics.md.

@@ -148,7 +148,7 @@ def _kappa_interval(counts: _Counts, share: float) -> Interval | None:
     """Estimate kappa (Cohen 1960) by the Bayesian bootstrap (Rubin 1981).
 
     With complete agreement, the plain bootstrap interval has zero width and 24 % coverage, so one
-    extra row is spread over all cells (Perks 1947). `share` is the ratio of effective rows to rows.
+    extra row is spread over all cells (Perks 1947). `share` is effective rows / actual rows.
     """
     estimate = _kappa(*counts)
     if estimate is None:
@@ -301,5 +301,5 @@ def _split(labels: Sequence[bool], scores: Sequence[float]) -> tuple[list[float]
 
 
 def _share_below(score: float, ordered: Sequence[float]) -> float:
-    """Return the share of `ordered` below the score; ties count as half."""
+    """Return the share of values in `ordered` below the score; ties count as half."""
     return (bisect_left(ordered, score) + bisect_right(ordered, score)) / (2 * len(ordered))

@@ -17,7 +17,7 @@ from rag_evals.stats.intervals import (
     require_scores,
 )
 
-# The sum of nine times 0.1 is 1e-16 below 0.9, but belongs in the upper band.
+# Adding up 0.1 nine times gives 1e-16 less than 0.9, but belongs in the upper band.
 _ROUNDING = 1e-9
 
 

@@ -2,10 +2,10 @@
 
 A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
 probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
-0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops if it happens.
+0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops once it does.
 
-The wealth is split equally among eight fixed fractions of the largest bet. It does not depend on
-the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
+The wealth is split equally among eight fixed fractions of the largest bet. The wealth does not
+depend on the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
 """
 
 import math
@@ -77,7 +77,7 @@ def gate_test(
     fail_error: float | None = None,
     clusters: Keys = None,
 ) -> GateTest:
-    """Test whether the mean over all similar rows reaches a gate; valid at any stopping time.
+    """Test whether the mean of all rows like these reaches a gate; valid at any stopping time.
 
     A gate below 1e-9 is treated as 0 and always passes. `error` is the probability of a wrong
     verdict; for one of several graders, the smaller `fail_error` applies to a wrong "failed".
@@ -120,7 +120,7 @@ class _Independent:
     def __init__(self, totals: "array[float]", sizes: "array[int]") -> None:
         values: Iterable[float] = totals
         if len(set(islice(totals, _COUNTED))) > _MOST_DISTINCT:
-            # Rounding down speeds up a million distinct scores, and never increases the wealth.
+            # Rounding down saves time on a million distinct scores, and never raises the wealth.
             values = (math.floor(total * _GRAIN) / _GRAIN for total in totals)
         self._units = Counter(zip(values, sizes, strict=True))
         # Each cluster is one bet, scaled so that no cluster can lose more than the fraction.
@@ -139,7 +139,7 @@ class _Independent:
         )
 
     def best_growth(self, doubted: float, mean: float) -> float:
-        """Return the log growth of the best fraction, with an extra row of 0 or 1.
+        """Return the log growth of the best fraction, with an extra row that scores 0 or 1.
 
         Without that row, five identical rows would imply that all rows are identical.
         """
@@ -162,7 +162,7 @@ def _rows_more(
         grown = below.best_growth(1 - gate, 1 - estimate)
     if grown <= 0:
         return None
-    # The search for the best fraction starts at one eighth of the wealth.
+    # The best fraction starts with one eighth of the wealth.
     needed = -math.log(error) + math.log(len(_FRACTIONS))
     more = max(1, math.ceil((rows + 1) * needed / grown) - rows)
     return more if more <= _MOST_ROWS_TOLD else None

@@ -177,7 +177,7 @@ def _rectifier_variance(
     )
     variance = spread / len(labels)
     if clusters is None:
-        # Subtract one degree for the mean, and one for the power fitted to the same labels.
+        # Subtract one degree of freedom for the mean, and one for the power fitted to the labels.
         return variance, len(labels) - 2
     errors = [label - power * score for label, score in zip(labels, judged, strict=True)]
     robust, plain = mean_error(errors, clusters=clusters), mean_error(errors)

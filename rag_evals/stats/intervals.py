@@ -122,7 +122,7 @@ class Clusters:
 def are_clustered(rows: int, within: int, repeated: int) -> bool:
     """True if enough rows share a value to cluster them, unless they would form a single cluster.
 
-    `within` rows share one of the `repeated` values.
+    `within` is the number of rows that share a value, and `repeated` the number of such values.
     """
     return within > _MOST_REPEATED * rows and rows - within + repeated > 1
 
@@ -130,7 +130,7 @@ def are_clustered(rows: int, within: int, repeated: int) -> bool:
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field in which more than 5 % of rows share a value.
 
-    `shared` maps each field, such as "question", to the hash of its value in each row, or 0.
+    `shared` maps each field, such as "question", to each row's hash of the value, or 0 if unknown.
     Return None if rows are independent, or if they would form a single cluster.
     """
     for by, hashes in shared.items():
@@ -306,7 +306,7 @@ def count_interval(
 
 
 def interval_of_sums(rows: int, total: int, squares: int) -> Interval:
-    """Estimate like `count_interval`, from the sum of the counts and the sum of their squares."""
+    """Like `count_interval`, but computed from the sums of the counts and of their squares."""
     if rows < 2:
         return count_interval([total], lowest=0.0)
     error = math.sqrt((squares * rows - total * total) / (rows - 1)) / rows

@@ -76,7 +76,7 @@ def sign_flip_test(
 
 
 def _exact_p(totals: list[float], limit: float) -> float:
-    """Return the share of sign patterns at least as extreme, by meeting in the middle."""
+    """Return the share of sign patterns at least as extreme, by a meet-in-the-middle search."""
     half = len(totals) // 2
     left, right = _signed_sums(totals[:half]), sorted(_signed_sums(totals[half:]))
     extreme = 0

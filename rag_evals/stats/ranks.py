@@ -1,4 +1,4 @@
-"""Quality of a search ranking, from the relevance at each rank.
+"""Measures of a search ranking's quality, computed from the relevance at each rank.
 
 `relevant` states for each rank, best first, whether the item is relevant. `total` is the number of
 relevant items, found or not; by default, the number found. All results are between 0 and 1:

@@ -1,6 +1,6 @@
 """Calibration of a judge's support with labels, and limits beyond which it can decide alone.
 
-Platt's map has only two parameters, so a few labels are enough. It preserves the order of supports.
+Platt's map has only two parameters, so a few labels are enough; it preserves the order of supports.
 
 The limits for deciding alone are found by "learn then test" (Angelopoulos et al. 2021): limits are
 tried from the strictest to the most lenient, each with an exact test of the errors on the labels,

@@ -297,7 +297,7 @@ def _keyed(text: str, chunks: Sequence[str]) -> dict[str, Any]:
 
 
 def _items(request: JudgeRequest) -> dict[str, list[dict[str, Any]]]:
-    """Return the items of each list, with the fields of every response model."""
+    """Return the items of each list, with the fields that any response model may need."""
     chunks, answer = request.chunks, request.answer or ""
     texts = request.sentences or _sentences(answer)
     return {
@@ -370,7 +370,7 @@ def _share(text: str, other: str) -> float:
 
 @lru_cache(maxsize=4096)
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a text, which is compared with many others."""
+    """Return the words of a text, cached because each text is compared with many others."""
     return frozenset(re.findall(r"\w+", text.lower()))
 
 
@@ -455,7 +455,7 @@ class ScriptedJudge:
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.wire('').path}"
 
     def wire(self, path: str) -> Wire:
-        """Return the format to use for a path."""
+        """Return the provider's format to use for a path."""
         del path
         return OPENAI
 
@@ -562,7 +562,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _reset(self) -> None:
-        # Linger 0 makes the kernel send RST.
+        # A linger time of 0 makes the kernel send RST.
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close_connection = True
         self.connection.close()

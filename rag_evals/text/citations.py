@@ -132,7 +132,7 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
             continue
         if _PATTERNS["before_name"].search(before):
             continue
-        # An index directly follows a name; a mark follows a space or a full stop.
+        # An index directly follows a name; a citation mark follows a space or a full stop.
         touches = before[-1:].isalnum() or before[-1:] == "_"
         if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
             continue

@@ -70,7 +70,7 @@ Edit = tuple[int, int, str]
 
 
 class Traced(NamedTuple):
-    """A text, with the offsets at which each of its characters starts and ends in the source."""
+    """A text, with the source offsets at which each of its characters starts and ends."""
 
     text: str
     starts: list[int]

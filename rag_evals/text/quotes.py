@@ -36,7 +36,7 @@ class Quotable:
         self._folded = _fold(traced(text))
 
     def find(self, quote: str) -> tuple[Span, ...] | None:
-        """Find a quote. An ellipsis in it may replace any words except a negation.
+        """Find a quote, in which an ellipsis may replace any words except a negation.
 
         Returns:
             One span for each part, in order; None if a part does not occur as whole words, or if a
@@ -64,8 +64,8 @@ class Quotable:
     def is_long_enough(self, quote: str) -> bool:
         """True if a quote is long enough to be evidence.
 
-        It needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word
-        ("it is not the" contains none). The whole text is always long enough.
+        A quote needs `MIN_QUOTE_LETTERS` letters and digits, a few in each part, and a content word
+        ("it is not the" contains none). A quote of the whole text is always long enough.
         """
         folded, (seen, *_) = _fold(traced(quote)), _readings(quote)
         whole = {text.text.strip() for text in (self._folded, *self._readings)} - {""}

@@ -45,7 +45,7 @@ def one_line(text: str) -> str:
     line = re.sub(r"\s*\n\s*", " ", printable(text)).strip()
     if len(line) <= _MAX_LINE_CHARS:
         return line
-    # The end of a message states what was expected.
+    # A message's end is kept, because it states what was expected.
     return f"{line[: _MAX_LINE_CHARS - _END_CHARS - 3]} … {line[-_END_CHARS:]}"
 
 
@@ -77,7 +77,7 @@ def html_table(
 
 
 def html_head(name: str, rest: str = "") -> str:
-    """Return the heading of a value: its name and a description."""
+    """Return an HTML heading with a name and a description."""
     return f"<div><b>{html_text(name)}</b> {html_text(rest)}</div>"
 
 

@@ -40,7 +40,7 @@ _CLOSERS = "\"'»”’)]}›"
 _OPENERS = "\"'«“‘([{‹¿¡*_`—–-"
 # A mark such as " [1]" belongs to the sentence before it; "[1](address)" is a link.
 _CITATIONS = r"(?:[ ]?[\[【]\d{1,3}(?:[ ]?[,;–—-][ ]?\d{1,3})*[\]】](?!\())*"
-# Starts with a character class, which makes the search fast.
+# The pattern starts with a character class, which makes the search fast.
 _STOP = re.compile(
     r"(?P<stop>[.!?…。！？｡](?:(?<=[.!?…])[.!?…]*|[。！？｡]*))"
     rf"(?P<closers>[{re.escape(_CLOSERS)}*_`]*{_CITATIONS})"
@@ -144,7 +144,7 @@ def _ends_sentence(text: str, begin: int, stop: re.Match[str], end: int) -> bool
 
 
 def _is_abbreviation(before: str) -> bool:
-    """True if `before`, which a full stop and a capital letter follow, ends in an abbreviation."""
+    """True if `before`, the text before a full stop and a capital, ends in an abbreviation."""
     last = before[before.rfind(" ") + 1 :]
     if last.isdigit():
         # "1. First" at the start of a block is a list number; "in 1967. Then" ends a sentence.
@@ -225,7 +225,7 @@ def _is_fragment(text: str) -> bool:
     # Most texts need only this check.
     if sum(map(str.isalnum, text.split())) > _LONGEST_FRAGMENT:
         return False
-    # Read one extra word to detect longer texts.
+    # Read one word more than a fragment may have, to detect longer texts.
     found = [word[0] for word in islice(_PLAIN_WORD.finditer(text), _LONGEST_FRAGMENT + 1)]
     if not found or len(found) > _LONGEST_FRAGMENT:
         return False
@@ -268,7 +268,7 @@ _SUBJECTS = frozenset("i you we they".split())
 _BEFORE_BASE = _SUBJECTS.union(
     "people children men women police also always often usually never only".split()
 )
-# A noun follows these words. They follow a verb more often than a noun, except for the last few.
+# A noun follows these words. Verbs precede all but a few of them more often than nouns do.
 _BEFORE_NOUN = frozenset("and or of who which hundred".split()).union(
     *(_GROUPS[one] for one in ("determiners", "prepositions", "never names"))
 )

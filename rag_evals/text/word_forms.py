@@ -61,7 +61,7 @@ _UNITS_OF_SIGN = {
 
 # Effects of a word on a statement, one bit each.
 DENIES, DENIES_SOFTLY, QUANTIFIES, WEAKENS, INSISTS, DENIES_ABROAD = 1, 2, 4, 8, 16, 32
-# Words that may be a part of a number or a date, together with their neighbours.
+# Words that, together with their neighbours, may form a number or a date.
 _FIGURE = 64
 _WITH_FIGURE = frozenset(range(_FIGURE, 2 * _FIGURE))
 _MARKS_OF = attrgetter("marks")
@@ -153,7 +153,7 @@ def is_stop_word(low: str) -> bool:
 
 
 def is_name_at(sentence: list[Word], position: int) -> bool:
-    """True if the word at a position of its sentence looks like part of a name.
+    """True if the word at a position in a sentence looks like part of a name.
 
     A sentence's first word qualifies only if it contains another capital letter or the next word is
     capitalised.
@@ -219,7 +219,7 @@ _WORDS = _Cache(_analyse)
 
 
 def _read_piece(piece: str) -> tuple[Word, ...]:
-    # A shortcut for plain words and numbers, which are most pieces.
+    # A shortcut for plain words and numbers, which make up most pieces.
     bare = piece.strip(_BESIDE_WORDS)
     if bare.isalpha() and bare.isascii():
         return (_WORDS[bare],)
@@ -357,7 +357,7 @@ def _normalise_numbers(sequence: list[Word]) -> list[Word]:
         if position < figure and sequence[figure - 1].kind == "number":
             result += sequence[position : figure - 1]
             position = _read_digits(sequence, figure - 1, result)
-        # Already read as part of the previous number.
+        # This figure was already read as part of the previous number.
         if figure < position:
             continue
         result += sequence[position:figure]

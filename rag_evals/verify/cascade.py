@@ -30,8 +30,8 @@ class CascadeVerifier:
     Args:
         first: Judges every claim; its verdict is final if the support is outside the band.
         then: Judges the remaining claims.
-        unsure: The support band, from 0 to 1, inclusive. It must include the threshold of `first`.
-            If `first` is tuned, the band learned from its labels applies instead.
+        unsure: The inclusive support band, from 0 to 1, which must include the threshold of
+            `first`. If `first` is tuned, the band learned from its labels applies instead.
 
     Raises:
         ConfigurationError: The band is invalid, or `first` is never unsure.
@@ -133,7 +133,7 @@ def _named(
 
 
 def with_tunings(verifier: Verifier, tunings: Sequence[Tuning], *, prompt: str) -> Verifier:
-    """Return the verifier with each tuning applied to the stage of that name."""
+    """Return a verifier in which each tuning is applied to the stage that it names."""
     names = [stage.name for stage in stages_in(verifier)]
     for one in tunings:
         if one.stage not in names:

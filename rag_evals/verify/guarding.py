@@ -94,7 +94,7 @@ class Guarded:
 
     Attributes:
         sentences: All sentences, in order. If a limit was reached, the remaining text is a single
-            undecided sentence.
+            sentence without a verdict.
         warnings: Reasons not to trust the verdicts, such as an answer in a language that the
             embedded judge does not support. No claim in such a language passes.
         decided_by: Name of the judge.

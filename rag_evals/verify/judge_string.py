@@ -35,7 +35,7 @@ CLASSIFIER_PREFIX, DECISION_PREFIX = "hf:", "decisions:"
 class _Kind(NamedTuple):
     """A type of verifier: its class in `rag_evals.verify`, or a function that parses the string.
 
-    `what` is its name in error messages; `example` is empty if nothing follows the prefix.
+    `what` is the type's name in error messages; `example` is empty if nothing follows the prefix.
     """
 
     make: str | Callable[[str], Verifier | None]

@@ -295,7 +295,7 @@ class TunedVerifier:
     goes_first: bool = False
 
     def __post_init__(self) -> None:
-        # Raises an error if the verifier goes first without a promise.
+        # This raises an error if the verifier goes first but has no promise.
         _ = self._promise
 
     @property
@@ -442,7 +442,7 @@ def stage_confidences(stages: Sequence[Mapping[str, Any]]) -> dict[str, Confiden
 
 
 def read_signals(finding: Finding, chunks: Sequence[str], attempts: int = 0) -> dict[str, float]:
-    """Return signals of a verdict's certainty, as numbers around 0; no labels are needed."""
+    """Return signals of how certain a verdict is, as numbers around 0; no labels are needed."""
     side = 1.0 if finding.verdict else -1.0
     coverage, missing, support = _compared(finding.text, tuple(chunks))
     own = 0.0 if finding.support is None else _clear_odds(finding.support)

@@ -272,7 +272,7 @@ def _load_hhem(
 
 
 def _t5_config(transformers: Any, folder: Path) -> Any:
-    """Read a T5's dimensions from its weights, without the hub; None if there is no such file."""
+    """Read a T5's dimensions from its weights, without the hub; None if the file is missing."""
     file = folder / "model.safetensors"
     if not file.is_file():
         return None

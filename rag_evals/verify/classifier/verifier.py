@@ -136,8 +136,8 @@ class _Item:
 class SharedModel:
     """A loaded model; windows that arrive while it is busy wait in a pool for the next batch.
 
-    A batch contains windows of similar length from any row, so that at most 8 % is padding. Its
-    size is limited to the callers' batch size, and to that many windows of 512 tokens.
+    A batch contains windows of similar length from any row, so that at most 8 % is padding. Batches
+    are limited to the callers' batch size, and to 512 times as many tokens.
     """
 
     def __init__(self, adapter: Adapter) -> None:
@@ -178,9 +178,9 @@ def _next_batch(pool: Sequence[_Item]) -> list[_Item]:
     """Return the oldest window and as many windows of similar length as fit."""
     oldest = pool[0]
     size = oldest.batch_size
-    # Only windows with the same batch size, because the caller may not have memory for more.
+    # Combine only windows with the same batch size, as other callers may not have memory for more.
     alike = [item for item in pool if item.batch_size == size]
-    # The sort is stable, so the oldest stays first.
+    # The sort is stable, so the oldest window stays first.
     alike.sort(key=lambda item: abs(item.window.tokens - oldest.window.tokens))
     batch: list[_Item] = []
     tokens = longest = 0
@@ -217,8 +217,8 @@ class ClassifierVerifier:
     Args:
         model: Name on the Hugging Face hub, or a folder.
         device: `cpu`, `cuda:0`, `mps`, or `auto` for the first GPU, if any.
-        batch_size: Maximum number of windows per batch, at least 1. Batches of long windows contain
-            fewer. Does not affect verdicts.
+        batch_size: Maximum number of windows per batch, at least 1. Batches of long windows are
+            smaller. Does not affect verdicts.
         max_length: Tokens per window, at least 32; by default, the model's limit.
         entailment: The label that means "supported", such as `LABEL_0`; None looks for its name.
         threshold: Minimum support for a "supported" verdict, 0 to 1.
@@ -339,7 +339,7 @@ class ClassifierVerifier:
         join = self.join or shared.adapter.join
         if join == "always":
             self._read(shared, [(one, one.scored, reader.joined(one.claim)) for one in readings])
-            # Find the chunks that support the claim; its support stays the same.
+            # Find the chunks that support the claim, without changing its support.
             several = [
                 (one, one.alone, reader.alone(one.claim, one.best.chunk_ids))
                 for one in readings
@@ -349,7 +349,7 @@ class ClassifierVerifier:
         else:
             self._read(shared, [(one, one.scored, reader.alone(one.claim)) for one in readings])
         if join == "unsupported":
-            # Some claims are only supported by two chunks together.
+            # Some claims are supported only by two chunks together.
             unsupported = [
                 (one, one.scored, reader.together(one.claim, one.best_pieces.values()))
                 for one in readings
