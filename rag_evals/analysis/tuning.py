@@ -60,8 +60,8 @@ def tune(
 ) -> Tuning:
     """Calibrate a verifier's support with labels, and find when a cascade can rely on it.
 
-    In a cascade, the last verifier is tuned, because only its support is recorded for every
-    statement that reached it.
+    In a cascade, only the last verifier is tuned: it is the only one whose support is recorded for
+    every statement that it receives.
 
     Args:
         run: A run graded by this verifier before it was tuned.

@@ -1,11 +1,13 @@
 """Tests of whether a mean is above a gate, valid at any stopping time.
 
 A gambler bets that the mean is above the gate, at odds that are fair if it equals the gate. The
-probability that his wealth ever exceeds 1 / error is then at most `error`, for any distribution on
-0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops once it does.
+probability that the gambler's wealth ever exceeds 1 / error is then at most `error`, for any
+distribution on 0 to 1 (Ville 1939; Waudby-Smith and Ramdas 2024, arXiv:2010.09686). The test stops
+once it does.
 
-The wealth is split equally among eight fixed fractions of the largest bet. The wealth does not
-depend on the order of rows, and falls as the tested mean rises, so bisection finds the bounds.
+The wealth is split equally among eight strategies, each of which always bets the same fraction of
+the largest bet. It does not depend on the order of rows, and falls as the tested mean rises, so
+bisection finds the bounds.
 """
 
 import math

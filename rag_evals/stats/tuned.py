@@ -276,7 +276,7 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
 
 @dataclass(frozen=True, slots=True)
 class SupportShift:
-    """How much supports differ from those of labelled statements.
+    """How far support scores differ from those of the labelled statements.
 
     Attributes:
         distance: Kolmogorov-Smirnov distance, 0 to 1.
