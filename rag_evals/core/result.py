@@ -158,7 +158,7 @@ def check_each_once(
 ) -> None:
     """Reject a reply unless `given` contains each item of `wanted` exactly once.
 
-    The error message names `things` (a plural noun), the faulty items, the fault and the `wish`.
+    The error message has `things` (a plural noun), the faulty items, what is wrong, and `wish`.
     """
     counts = Counter(given)
     for faulty, fault in (

@@ -115,7 +115,7 @@ class EmbeddedVerifier:
     def answer_support(self, supports: Iterable[float]) -> float:
         """Return the probability (0.1 to 0.8) that all statements in an answer are supported.
 
-        It is above 0.5 if the weakest statement reaches the limit for answers. Additional
+        It is above 0.5 if the weakest statement reaches the threshold for answers. Additional
         statements never raise it.
         """
         from rag_evals.embedded.model import answer_support  # noqa: PLC0415 - as in `verify`

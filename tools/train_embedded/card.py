@@ -223,7 +223,7 @@ too: it is unsupported if, by the strict threshold, the sources do contain it. I
 ## Whole answers
 
 A statement's verdict does not depend on other statements in the answer. An answer counts as
-supported if its weakest statement reaches the limit for answers (now {limit}, lower than the
+supported if its weakest statement reaches the threshold for answers (now {limit}, lower than the
 {balanced} for a single statement). With the higher limit, long faithful answers would fail because
 of one doubtful sentence. `answer_support` is at least 0.5 if and only if the answer counts as
 supported. On either side of 0.5, it ranks answers by all their statements: every additional
@@ -341,8 +341,8 @@ its statements hardly better than the shared fit does (LFQA 90, FActScore 88).
   250 more lines of code.
 - Twenty-two features instead of these (mean AUROC within 0.1); rules for decades ("the 1890s" for
   1894) and for prices and "free".
-- Half the weight for words that repeat the question: three more fresh cases, mean AUROC +0.1, but
-  then "The car is red" passes if only the house is red.
+- Halving the weight of words that repeat the question: three more fresh cases are decided right,
+  and mean AUROC rises by 0.1 points, but then "The car is red" passes if only the house is red.
 - Near a contradiction, counting words from the rest of the chunk as agreement: gains up to four of
   the later cases, but RAG answers lose 1.0 to 2.7 points. Checking what a number counts ("six
   hours" where the text has six tablets): FActScore loses 0.6. Names at the start of a sentence,

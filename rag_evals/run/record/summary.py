@@ -146,8 +146,8 @@ def stage_numbers(stages: Stages, shifts: Shifts) -> dict[str, list[dict[str, An
     """Return each grader's verifiers as JSON values, in order.
 
     Each has a `name`; `unsure`, the range of support in which the next verifier is called; and
-    `tuned`, which includes the expected error, the promised error, and how far the data are from
-    the labels.
+    `tuned`, which includes the expected error, the error bound, and how much the data differ from
+    the labelled rows.
     """
     return {
         grader: [_numbers(stage, shifts.get((grader, stage["name"]))) for stage in of_grader]
