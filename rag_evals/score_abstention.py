@@ -17,7 +17,7 @@ Cell = Literal[
     "needless_abstention",
     "right_abstention",
 ]
-"""The four outcomes: the question was answerable or not, and was answered or not."""
+"""The outcome, given how far the context answers the question and the answer declines it."""
 
 _Degree = Literal["no", "partly", "yes"]
 

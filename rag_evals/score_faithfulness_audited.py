@@ -270,7 +270,7 @@ def _quotes(evidence: Sequence[ClaimedQuote], chunks: Sequence[str]) -> list[Quo
 
 
 def _why_unverified(claim: AuditedClaim, chunks: Sequence[str]) -> str | None:
-    """Explain in the statement's language why the verdict has no evidence; None if it has some."""
+    """Explain in the statement's language why the verdict is unverified; None if it is not."""
     if claim.verdict == "not_in_context":
         return None
     say = phrases("ru" if has_russian(claim.statement) else "en")

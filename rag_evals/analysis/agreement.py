@@ -220,8 +220,8 @@ def _measure(
 def _yes_or_no(unit: Unit, label: float) -> bool:
     if 0 < label < 1:
         raise DataError(
-            f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no labels, "
-            "and only correct accepts fractions"
+            f"row {unit.sample_id!r} has the label {label:g}; agreement needs yes or no labels; "
+            "fractions are for the command correct"
         )
     return label == 1
 

@@ -268,7 +268,7 @@ class Comparison:
     pending: int = 0
 
     def notes(self, *, say: Phrases | None = None) -> list[str]:
-        """Return all differences except those in scores, as text."""
+        """Return the differences in judges, settings, graders and data, as text."""
         return [each.said(say or phrases()) for each in self.differences]
 
     def missed(
@@ -679,7 +679,7 @@ def pair_graders(first: Run, second: Run, pairs: Mapping[str, str]) -> tuple[Run
 
 
 def _differences(first: Run, second: Run) -> Iterator[Phrase]:
-    """Yield all differences between the runs except those in scores."""
+    """Yield the differences in judges, settings, graders and data between the runs."""
     judges = [models_in(run.answering()) for run in (first, second)]
     models = [run.identity.get("models") or {} for run in (first, second) if run.identity]
     is_same_judge = first.judge == second.judge and models[1:] == models[:-1]

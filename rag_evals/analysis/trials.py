@@ -353,7 +353,7 @@ def attack(
     attacks: Iterable[Attack] | None = None,
     **options: Unpack[RunOptions],
 ) -> AttackReport:
-    """Attack a judge: grade each row without the attack, with it, and with hardening turned off.
+    """Attack a judge: grade each row clean, attacked, and attacked without hardening.
 
     Args:
         grader: The grader whose prompt is attacked.

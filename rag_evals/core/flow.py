@@ -407,8 +407,8 @@ class VerifierTraits:
             all of them are supported; None if the verifier cannot compute it.
         warn: Returns reasons not to trust verdicts on the given texts, one line each.
         check: Raises `ConfigurationError` before the first call if the verifier cannot be used.
-        languages: Codes of the languages in which its verdicts count. If the set contains None,
-            texts in an unknown language also count. If `languages` is None, every language counts.
+        languages: Codes of the languages in which its verdicts count. None in the set means
+            that texts too short to detect their language count; None instead of a set, that all do.
     """
 
     asks_judge: bool = False

@@ -125,7 +125,7 @@ _OF_TURNS = frozenset({"question", "answer", "context"})
 class ColumnMap:
     """Maps the fields of a sample to their sources in a row.
 
-    `"a.b"` refers to the key `"a.b"` if the row has one, else to a path. None means the usual name.
+    `"a.b"` is the key `"a.b"` if the row has one, else a path. None means the usual names.
 
     Attributes:
         context: Source of the chunks; a single string becomes one chunk.

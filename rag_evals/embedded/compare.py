@@ -419,8 +419,8 @@ _SAME_VALUE, _MOST_CLAUSES = 2, 4
 def _misplaced(compared: StatementComparison, theirs: Sentence) -> Iterator[Clash]:
     """Find a value that the sentence assigns to something else.
 
-    In the sentence, the words around the value appear in a different clause, next to another value
-    of the same type: a number, a name, or the opposite word.
+    In the sentence, the words that surround the value in the statement appear in another clause,
+    next to another value of the same type: a number, a name, or an opposite word.
     """
     ours = compared.statement
     values = _values(ours, theirs)

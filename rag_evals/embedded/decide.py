@@ -227,7 +227,7 @@ class _Decision:
         return rival if most >= said + _LEAST_LEAD else None
 
     def _denied(self, reading: Reading, subject: str) -> Verdict:
-        """Judge a "no": it is supported by a sentence that contradicts one part of the question.
+        """Judge a "no": supported if a sentence contradicts the question but agrees otherwise.
 
         "Is the shop open on Sunday?" "No." | "On Sunday the shop is closed."
         """

@@ -221,7 +221,7 @@ def leading_subject(sentence: str) -> str:
 
 
 _DENIAL = re.compile(r"\b(?:not|no)\b|n't\b|cannot\b|\bне\b|\bнет\b|\bнельзя\b", re.IGNORECASE)
-# An echo ("it is") is a pronoun and an auxiliary; a Russian one also repeats question words.
+# An echo ("it is") is a pronoun and an auxiliary; a Russian one may repeat words of the question.
 _ECHOED = frozenset("он она оно они это не так им ею ими нет нельзя".split())
 _NEVER_NAMES = frozenset(_GROUPS["never names"])
 
@@ -312,7 +312,7 @@ def _without_pronoun(claim: Claim) -> Reading:
     head, subject = _PATTERNS["head"].match(claim.text), _antecedent(claim)
     word = head["word"].lower() if head else ""
     if head is not None and (subject.lower() == word or word in ("его", "её", "ее", "их")):
-        # "It is" after "Is it private?" has no subject; "Её брат" (her brother) is not "Анна брат".
+        # "Is it private?" gives "It is" no new subject; "Её брат" (her brother) is not "Анна брат".
         return Reading(claim.text)
     if head is None or not subject:
         return Reading(claim.text, unresolved="pronoun")

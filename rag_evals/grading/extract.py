@@ -48,7 +48,7 @@ class ExtractedStatement:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """The claims in an answer; sentences without any were passed over, or left out by mistake."""
+    """The claims in an answer; other sentences were passed over, or left out by mistake."""
 
     statements: tuple[ExtractedStatement, ...]
     passed_over: tuple[PassedOverSentence, ...] = ()

@@ -40,11 +40,11 @@ _LEAST_SHARED = 0.3
 # Names and numbers stay the same in a translation; other words change.
 _LEAST_OF_TRANSLATED = 0.7
 _FEW_WORDS = 2
-# A statement counts as copied from the context if some chunk contains at least the share
+# A statement counts as copied from the context if a sentence of a chunk contains the share
 # `_SHARE_OF_CONTEXT` of its words, and the answer lacks at least `_LEAST_FOREIGN` of them.
 _SHARE_OF_CONTEXT = 0.75
 _LEAST_FOREIGN = 0.25
-# The corresponding shares for a statement that repeats a whole sentence of a chunk.
+# The corresponding shares for a statement that is nearly all in one sentence of a chunk.
 _WHOLE, _LEAST_OF_COPY = 0.95, 0.12
 # A statement without an id is assigned to sentences that contain at least this share of its words.
 _LEAST_COVERED = 0.3
@@ -572,7 +572,7 @@ def _keyed(claims: list[dict[str, Any]], unit: VerdictUnit) -> dict[str, Any]:
         return {"claims_nothing": "It claims nothing."}
     if unit == "claims" and len(claims) > 1:
         return {"claims": claims}
-    # The first claim that is not supported decides the verdict on the whole sentence.
+    # The first claim that is not supported decides the verdict on the sentence or whole answer.
     denied = (one for one in claims if "supported_by" not in one["verdict"])
     chosen = next(denied, claims[0])
     return {"reasoning": chosen["reasoning"], "verdict": chosen["verdict"]}

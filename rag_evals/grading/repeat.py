@@ -39,7 +39,7 @@ class RepeatedResult(Result):
         results: One result per repeat; mappings if the run was read from a folder.
         repeated_scores: One score per repeat, 0 to 1, or None for a repeat without a score.
         reason: Why no repeat has a score; None if any repeat has one.
-        shown_findings: Findings of the first result with the majority score.
+        shown_findings: Findings, warnings and tallies (below) of the first majority result.
     """
 
     results: list[Any]

@@ -130,7 +130,7 @@ def are_clustered(rows: int, within: int, repeated: int) -> bool:
 def find_clusters(shared: Mapping[str, Sequence[int]]) -> Clusters | None:
     """Cluster rows by the first field in which more than 5 % of rows share a value.
 
-    `shared` maps each field, such as "question", to each row's hash of the value, or 0 if unknown.
+    `shared` maps each field, such as "question", to each row's hash of its value, or 0 without one.
     Return None if rows are independent, or if they would form a single cluster.
     """
     for by, hashes in shared.items():

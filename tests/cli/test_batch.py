@@ -89,7 +89,11 @@ def test_a_command_that_names_the_folder_by_mistake_changes_nothing(scripted: St
 
     for words in (("--prompt", "mine.jinja"), ("--limit", "1")):
         code, said = run(*GRADE, *words)
-        assert (code, "has a different run" in said, "taken" in said) == (2, True, False), said
+        assert (code, "has a different run" in said, "collected: batch" in said) == (
+            2,
+            True,
+            False,
+        ), said
     code, said = run("batch", "collect", "run")
     assert (code, "over 2 scored of 2" in said) == (0, True), said
 

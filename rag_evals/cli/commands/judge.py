@@ -109,7 +109,7 @@ def label(
 
 
 def _second_looks(run: Run, decisions: int) -> list[RowToLabel]:
-    """Return the fifth of the rows whose labels are most suspicious, for relabelling."""
+    """Return the rows with the most suspicious fifth of the labels, at most `decisions` labels."""
     listed, texts = suspicious_labels(run), dict[str, list[str]]()
     for one in listed[: min(decisions, math.ceil(len(listed) / 5))]:
         texts.setdefault(one.sample_id, []).append(one.text)

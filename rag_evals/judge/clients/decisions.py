@@ -123,7 +123,7 @@ class DecisionJudge(InstructorJudge):
     async def _ask(
         self, exchange: Exchange, part: DecisionCall, found: dict[str, DecisionAnswer]
     ) -> dict[str, str]:
-        """Send a request's questions, re-ask those with invalid answers, and return any faults."""
+        """Send a request's questions, re-ask those with invalid answers; return the last faults."""
         asked: Sequence[Question] = part.questions
         for attempt in range(self._settings.options.reasks + 1):
             listed = [_as_sent(question) for question in asked]

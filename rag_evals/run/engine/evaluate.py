@@ -451,7 +451,7 @@ def evaluate(
             Anthropic or Google client; by default `RAG_EVALS_JUDGE` or `"embedded"`.
         out: Run folder; an existing run is resumed. If None, no files are written.
         on_outcome: Called with each outcome after it is stored, including those that an earlier
-            process stored; an exception stops the run.
+            call stored; an exception stops the run.
         options: See `RunOptions`.
 
     Raises:

@@ -163,7 +163,7 @@ class Spent(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Selects lines of finished gradings by certain graders, except those of samples in doubt."""
+    """Selects lines of certain graders that did not fail, except those of samples in doubt."""
 
     fingerprints: Mapping[str, str]
     # Whether to exclude rows that changed or are no longer in the data.
@@ -794,7 +794,7 @@ def remove_index(folder: Path) -> None:
 
 
 def _fits_seal(folder: Path) -> bool:
-    """True if the index matches its seal, or is unsealed (for example, after a crash)."""
+    """True if the index matches its seal, or is unsealed (for example, after a kill)."""
     path, log = folder / INDEX, folder / f"{INDEX}-wal"
     try:
         seal = (folder / _SEAL).read_text()

@@ -1,4 +1,4 @@
-"""JSON Lines files that are written line by line, and repaired after a crash."""
+"""JSON Lines files that are written line by line, and repaired after a kill."""
 
 import hashlib
 import os
@@ -31,7 +31,7 @@ class Written(NamedTuple):
 
 
 class LineLog:
-    """A file to which one process appends lines; a crash can only tear the last line."""
+    """A file to which one process appends lines; a kill can tear only the last line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -62,7 +62,7 @@ class LineLog:
         begins = self._size
         self._size += len(line)
         self._digest.update(line)
-        # Usually a single write; after a crash, the last line is either complete or torn.
+        # Usually a single write; after a kill, the last line is either complete or torn.
         while line:
             line = line[os.write(self._file, line) :]
         return begins
@@ -123,7 +123,7 @@ def placed_lines(
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool) -> None:
-    """Replace a file atomically: after a crash, it has either the old or the new content."""
+    """Replace a file atomically: after a kill, it has either the old or the new content."""
     temporary = path.with_suffix(".tmp")
     temporary.touch(PRIVATE)
     with temporary.open("wb") as file:
