@@ -277,15 +277,15 @@ recognises numbers, negations and function words. Each result contains the langu
 detected from the question and chunks if the answer is short: `und` if it is not recognised, None if
 all texts are too short. Unless the language is detected and is English or Russian, a verdict has a
 warning and **no score counts**: the row is `not_scorable` with the reason `unread_language`, so it
-fails every gate, `assert_faithful` and `guard`. To let verdicts count, name the language:
-`--judge "embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of `EmbeddedVerifier`,
-`guard` and `assert_faithful`. A row's own `language` replaces the detected one. If you name a
-language, as in `languages=["en"]`, verdicts on texts too short for language detection count as
-well. In a cascade, answers in unsupported languages go to the second judge. Words are compared as
-written: "Moscow" does not match "Москва". A result has a warning if the question or the answer is
-in a different script from a chunk. The table is based on short sentences written by hand, four
-samples per language. The rules were written with these sentences in view, so expect worse results
-on real answers:
+fails every gate, `assert_faithful` and `guard`. To let verdicts count, name the language: `--judge
+"embedded?languages=de,fr"` (`any` for all), or `languages=["de"]` of `EmbeddedVerifier`, `guard`
+and `assert_faithful`. A row's own `language` replaces the detected one. If you name a language, as
+in `languages=["en"]`, verdicts on texts too short for language detection count as well. In a
+cascade, answers whose verdicts do not count go to the second judge. Words are compared as written:
+"Moscow" does not match "Москва". A result has a warning if the question or the answer is in a
+different script from a chunk. The table is based on short sentences written by hand, four samples
+per language. The rules were written with these sentences in view, so expect worse results on real
+answers:
 
 {languages}
 
