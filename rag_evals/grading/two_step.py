@@ -31,7 +31,7 @@ from rag_evals.grading.extract import Extraction, Extractor, SentenceExtractor, 
 from rag_evals.grading.grader import Grader, require_fields, with_steps
 from rag_evals.prompt import Prompt, check_language
 from rag_evals.response_models import FaithfulnessResult, PassedOverSentence, StatementEvaluation
-from rag_evals.text import language_in
+from rag_evals.text import READ_WELL, language_in
 from rag_evals.verify import LLMVerifier
 from rag_evals.verify.cascade import described_stages, with_tunings
 from rag_evals.verify.llm import PromptedPart
@@ -255,7 +255,9 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         made: list[Step] = []
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
-        language = sample.language or language_in(sample.answer or "", sample.question, chunks)
+        # "en" and "ru" may only name the language of the prompts, so the text itself decides.
+        told = sample.language or (self.language if self.language not in READ_WELL else None)
+        language = told or language_in(sample.answer or "", sample.question, chunks)
         verdicts = yield from with_steps(verifier.flow(claims, chunks), partial(_counted, made))
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits

@@ -162,6 +162,17 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
     assert judged.warnings == ()
 
 
+@pytest.mark.parametrize(("language", "reason"), [("de", "unread_language"), ("ru", None)])
+def test_the_language_of_a_run_is_that_of_its_rows(language: str, reason: str | None) -> None:
+    """German rows are not read; English rows of a run with Russian prompts are read as English."""
+    rows = [{"answer": "The tower is in Paris.", "context": ["The tower is in Paris."]}]
+    grader = Faithfulness.with_language(language)
+    run = evaluate(rows, grader, client="embedded", progress=False)
+
+    assert run.outcomes[0].reason == reason
+    assert run.outcomes[0].score == (None if reason else 1.0)
+
+
 @pytest.mark.parametrize(
     ("answer", "chunk"),
     [
