@@ -106,6 +106,16 @@ def test_ppi_spends_a_degree_of_freedom_on_the_power() -> None:
     assert found.corrected.width == pytest.approx(2 * half, rel=1e-5)
 
 
+def test_rows_in_clusters_of_one_are_independent() -> None:
+    """Twenty labels, each a cluster of its own: the degree of freedom for the power is spent."""
+    labels = [1.0, 0.0] * 10
+    alone = prediction_powered_mean(labels, labels, labels * 25)
+    keyed = prediction_powered_mean(labels, labels, labels * 25, label_clusters=range(20))
+
+    assert keyed.corrected.low == pytest.approx(alone.corrected.low)
+    assert keyed.corrected.high == pytest.approx(alone.corrected.high)
+
+
 def test_a_coin_is_not_trusted() -> None:
     """A judge unrelated to the labels gets next to no power, and costs no width."""
     rng = random.Random(1)
