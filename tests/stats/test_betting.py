@@ -37,6 +37,17 @@ def test_five_rows_decide_nothing() -> None:
     assert gate_test([1.0] * (5 + high.more_rows), 0.85).verdict == "passed"
 
 
+def test_rows_already_graded_count_toward_those_needed() -> None:
+    """Nine of ten rows are right: about 500 rows pass 0.85, and those graded are not told again."""
+    ten = [1.0] * 9 + [0.0]
+    tests = [gate_test(ten * times, 0.85) for times in (10, 20, 30)]
+
+    needed = {test.scored + (test.more_rows or 0) for test in tests}
+    assert needed == {505}
+    assert gate_test(ten * 51, 0.85).verdict == "passed"
+    assert gate_test(ten * 41, 0.85).verdict == "not decided"
+
+
 @pytest.mark.parametrize(
     ("scores", "gate", "verdict"),
     [
