@@ -89,6 +89,24 @@ def test_scores_from_people_correct_the_mean_score() -> None:
     assert found.prediction_powered.effective_labels > 100
 
 
+def test_weighted_labels_are_compared_with_all_rows() -> None:
+    """All of 40 hard rows are labelled, and one of nine others: the judge's mean is that of all."""
+    scores = [0.2] * 40 + [0.8] * 360
+    run = scores_run(scores)
+    lines = [
+        json.dumps({"sample_id": f"r{n}", "label": scores[n] + n % 5 / 20, "weight": weight})
+        for weight, drawn in ((1, range(40)), (9, range(40, 400, 9)))
+        for n in drawn
+    ]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    powered = correct(run, "labels.jsonl").corrections[0].prediction_powered
+
+    assert powered is not None
+    assert powered.judged == pytest.approx(sum(scores) / 400)
+    # The weighted labels stand for all rows: the judge is 0.1 too strict, with any power.
+    assert powered.corrected.estimate == pytest.approx(0.74 + 0.1, abs=1e-9)
+
+
 def test_rows_of_one_document_widen_the_interval() -> None:
     """With `cluster=` alike rows count less."""
     rng = random.Random(4)
