@@ -299,6 +299,19 @@ def test_a_paid_score_outlasts_a_later_failure(scripted: Start, kind: str) -> No
     assert "in several parts" not in str(merge(parts[:1], "one").summary())
 
 
+def test_a_single_overlap_keeps_its_score(scripted: Start) -> None:
+    """Two parts share one row: scored in the first and failed in the second, it stays scored."""
+    replies: dict[str, Any] = {}
+    scripted(lambda request: replies[str(request.answer)])
+    for name, cut, ends in (("a", slice(0, 2), [GOOD, GOOD]), ("b", slice(1, 3), ["{", GOOD])):
+        replies |= {row["answer"]: end for row, end in zip(ROWS[cut], ends, strict=True)}
+        evaluate(ROWS[cut], client="openai/m", out=name, max_failures=3)
+    merged = merge(["a", "b"], "merged")
+
+    assert [outcome.status for outcome in merged] == ["scored"] * 3
+    assert "1 grading is in several parts" in str(merged.summary())
+
+
 def test_stored_and_merged_runs_show_judge_and_money(scripted: Start) -> None:
     """What the run itself says; a merged one says it of all parts, folders or Parquet."""
     scripted(GOOD)
