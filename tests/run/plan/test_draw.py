@@ -407,6 +407,19 @@ def test_rows_are_drawn_in_python(scripted: Start, in_a_folder: bool) -> None:
     assert run.gate(0.3).passed
 
 
+@pytest.mark.parametrize("in_a_folder", [True, False])
+def test_a_column_of_a_sample_has_every_row(scripted: Start, in_a_folder: bool) -> None:
+    """Also the rows that only the free judge graded, so that groups are whole."""
+    scripted(truth(140))
+    rows = [json.loads(line) for line in Path(rows_file(100, 70)).read_text().splitlines()]
+    run = evaluate(
+        rows, client="openai/m", sampling=Sampling(20), out="run" if in_a_folder else None
+    )
+
+    assert len(run) == 20
+    assert run.column("topic") == {row["id"]: row["topic"] for row in rows}
+
+
 def test_a_gate_stops_early_in_python() -> None:
     """`Sampling(gate=)` stops a list as the command stops a file."""
     rows = [json.loads(line) for line in Path(rows_file(300, 300)).read_text().splitlines()]
