@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rag_evals import Faithfulness
 from rag_evals.base import ContextEvaluation
 from rag_evals.core import Sample
 from rag_evals.errors import PromptError, UnknownNameError
@@ -179,6 +180,34 @@ def test_instructions_are_written_once_for_all_samples(tmp_path: Path) -> None:
     (tmp_path / "drawn.jinja").write_text("{{ range(9**6)|random }}")
     for text in ("{{ range(9)|random }}", "{% include 'drawn.jinja' %}", "Mind {{ reference }}."):
         assert not Prompt(text, places=[tmp_path]).is_same_for_all
+
+
+def test_the_language_of_a_sample_comes_before_that_of_the_grader() -> None:
+    """A Russian grader asks about an English sample in English, and about others in Russian."""
+    grader = Faithfulness.with_language("ru")
+    english, other = (
+        grader.messages(Sample(answer="It is tall.", context=["It is."], language=language))
+        for language in ("en", None)
+    )
+
+    assert english[0] == Faithfulness.messages(Sample(answer="a", context=["c"], language="en"))[0]
+    assert other[0] != english[0]
+
+
+def test_an_example_of_the_same_question_is_for_other_answers() -> None:
+    """It is shown neither with its own answer nor with another question."""
+    example = {"question": "Who?", "answer": "Ann.", "same_question": True, "result": {"passed": 1}}
+    grader = ContextEvaluation(
+        "{{ answer }}{% for one in examples %} not {{ one.answer }}{% endfor %}",
+        PassFailResult,
+        examples=[example],
+    )
+    shown = [
+        grader.messages(Sample(question=question, answer=answer))[0]["content"]
+        for question, answer in (("Who?", "Bob."), ("Who?", "Ann."), ("What?", "Bob."))
+    ]
+
+    assert shown == ["Bob. not Ann.", "Ann.", "Bob."]
 
 
 def test_languages_without_end_fill_no_memory() -> None:
