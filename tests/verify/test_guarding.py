@@ -115,6 +115,7 @@ def test_a_short_answer_is_read_with_its_question() -> None:
 def test_without_context_no_claim_passes(min_support: MinSupport) -> None:
     """Nothing carries a claim then, whatever was asked."""
     assert not guard_sync("The tower is high.", [], min_support=min_support).passed
+    assert not guard_sync("The context does not mention Rome.", []).passed
     assert guard_sync("Hello!", []).passed
 
 
