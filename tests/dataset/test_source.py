@@ -1,13 +1,14 @@
 """A file is checked whole before anything is paid for; an iterable row by row."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import ColumnMap, Sample
-from rag_evals.dataset import FileData, RowData, data_from
+from rag_evals.dataset import FileData, KeptCheck, RowData, data_from
 from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
 
 NEEDED = frozenset({"answer", "context"})
@@ -29,6 +30,20 @@ def test_a_check_counts_hashes_and_says_what_it_took() -> None:
     assert checked.taken == {"answer": "response", "context": "contexts"}
     assert file_of(*rows).check().data_hash == checked.data_hash
     assert file_of(*reversed(rows)).check().data_hash != checked.data_hash
+
+
+def test_a_check_of_a_file_that_changes_meanwhile_is_not_kept() -> None:
+    """What was read is neither the file before nor after, so the next run checks it again."""
+    data = file_of({"answer": "a", "context": "c"})
+
+    def changing() -> Iterator[KeptCheck]:
+        file_of({"answer": "a", "context": "c"}, {"answer": "b", "context": "c"})
+        yield from ()
+
+    assert data.check().count == 1
+    assert data.kept_check is not None
+    assert data.check(changing()).count == 2
+    assert data.kept_check is None
 
 
 def test_rows_of_one_file_may_name_their_columns_differently() -> None:
