@@ -238,6 +238,18 @@ def test_an_own_model_that_insists_has_no_score(scripted: Start) -> None:
         base.ContextEvaluation("Check it.", Checks).grade(**EIFFEL, client="openai/m")
 
 
+def test_a_row_without_a_score_still_counts_its_calls(scripted: Start) -> None:
+    """What the judge was paid for is in the outcome and in the summary."""
+    judge = scripted(lambda _: checks(BAD["leaves a sentence out"]))
+    own = base.ContextEvaluation("Check it.", Checks)
+    run = evaluate([EIFFEL], own, "openai/gpt-4o-mini", progress=False)
+    (outcome,) = run.outcomes
+
+    assert (outcome.status, outcome.attempts) == ("not_scorable", len(judge.requests))
+    assert outcome.usage.calls == run.summary().usage.calls == len(judge.requests) == 2
+    assert outcome.usage.prompt_tokens > 0
+
+
 def schema_of(judge: ScriptedJudge) -> Any:
     """Return the schema of the last request."""
     return judge.requests[-1].schema

@@ -468,8 +468,13 @@ def outcome_of(
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
     """Complete an outcome with the result or error from its grading."""
-    timed: dict[str, Any] = {"seconds": seconds, "answered_by": answered_by, "cost_usd": cost_usd}
-    counted = {**timed, "attempts": usage.calls, "usage": usage}
+    counted: dict[str, Any] = {
+        "seconds": seconds,
+        "attempts": usage.calls,
+        "usage": usage,
+        "cost_usd": cost_usd,
+        "answered_by": answered_by,
+    }
     if not isinstance(ended, Exception):
         try:
             return replace(grading, **counted, **_fields_of(ended, grading.facts))
@@ -477,7 +482,7 @@ def outcome_of(
             ended = error
     if isinstance(ended, NotScorableError):
         facts = grading.facts.with_findings((), ended.reason)
-        return replace(grading, **timed, status="not_scorable", reason=ended.reason, facts=facts)
+        return replace(grading, **counted, status="not_scorable", reason=ended.reason, facts=facts)
     fault = ErrorRecord(type(ended).__name__, str(ended))
     return replace(grading, **counted, status="failed", error=fault)
 
