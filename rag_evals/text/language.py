@@ -147,10 +147,12 @@ def script_of(text: str) -> str | None:
 
     The script is a key of `SCRIPT_NAMES`: `latin`, `other`, or the code of a language that uses it.
     """
+    if text.isascii():
+        return "latin" if any(map(str.isalpha, text)) else None
     letters = sum(map(str.isalpha, text))
     if not letters:
         return None
-    counts = Counter({"latin": letters if text.isascii() else len(_LATIN.findall(text))})
+    counts = Counter({"latin": len(_LATIN.findall(text))})
     if counts["latin"] < letters:
         for code, script in _SCRIPTS:
             counts[_SAME_SCRIPT.get(code, code)] += len(script.findall(text))
@@ -199,12 +201,9 @@ def _by_script(text: str) -> str | None:
 
 def _by_small_words(found: list[str]) -> str | None:
     languages = _languages_of_words()
-    hits: dict[str, int] = {}
-    for code in chain.from_iterable(filter(None, map(languages.get, found))):
-        hits[code] = hits.get(code, 0) + 1
+    hits = Counter(chain.from_iterable(filter(None, map(languages.get, found))))
     text = "".join(found)
-    for sign in () if text.isascii() else _ODD.findall(text):
-        hits[_LETTERS[sign]] = hits.get(_LETTERS[sign], 0) + 1
+    hits.update(_LETTERS[sign] for sign in ([] if text.isascii() else _ODD.findall(text)))
     if not hits:
         return None
     # A tie between Spanish and Portuguese matters little; a tie with English is inconclusive.
