@@ -68,6 +68,15 @@ def test_chunks_without_ids_have_their_places() -> None:
     assert result.warnings == ["the chunks have no ids, so their positions (from 0) are compared"]
 
 
+def test_a_chunk_without_an_id_among_others_has_its_place() -> None:
+    """Ids are compared then, so no warning says otherwise."""
+    sample = Sample(context=[{"id": "a", "text": "x"}, "y"], relevant_ids=["a"])
+    result = RetrievalRanks.grade(sample, client="embedded")
+
+    assert result.ids == ["a", "1"]
+    assert result.warnings == []
+
+
 def test_a_run_reads_the_column_and_names_rows_without_it() -> None:
     """The ids are a part of the row: another list is another row."""
     row = {"answer": "x", "context": [{"id": "a", "text": "x"}]}
