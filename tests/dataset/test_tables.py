@@ -2,9 +2,11 @@
 
 import datetime
 import json
+import re
 import secrets
 import sys
 import tracemalloc
+import zipfile
 from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
@@ -202,6 +204,21 @@ def test_excel_cells_are_read_as_they_are_shown() -> None:
     (row,) = read_rows(Path("e.xlsx"))
 
     assert row.values == {"answer": None, "context": "c", "day": "2020-05-01"}
+
+
+def test_a_formula_of_excel_is_read_as_its_value() -> None:
+    """The value is the one that Excel stored when it last computed the sheet."""
+    book = openpyxl.Workbook()
+    book.active.append(["answer", "context"])
+    book.active.append(["=1900+87", "c"])
+    book.save("formula.xlsx")
+    with zipfile.ZipFile("formula.xlsx") as old, zipfile.ZipFile("stored.xlsx", "w") as new:
+        for name in old.namelist():
+            content = re.sub(rb"(?<=</f>).*?(?=</c>)", b"<v>1987</v>", old.read(name))
+            new.writestr(name, content)
+    (row,) = read_rows(Path("stored.xlsx"))
+
+    assert row.values == {"answer": 1987, "context": "c"}
 
 
 def test_two_columns_of_one_name_are_refused_in_arrow_too() -> None:
