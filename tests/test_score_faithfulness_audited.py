@@ -44,6 +44,17 @@ def test_evidence_has_offsets_into_the_chunk(scripted: Start) -> None:
     assert result.statements[1].evidence[0].text == "It was completed in 1889."
 
 
+def test_a_statement_of_two_sentences_covers_both_in_the_answer(scripted: Start) -> None:
+    """A reader sees it marked from the first word of one to the last of the other."""
+    text = "The Eiffel Tower stands in Paris and was completed in 1923."
+    both = claim(0, text, "contradicted", (1, "It was completed in 1889."))
+    scripted({"statements": [both | {"sentence_ids": [1, 0]}], "no_claim_sentences": []})
+    (statement,) = AuditedFaithfulness.grade(**EIFFEL, client="openai/m").statements
+
+    assert (statement.sentence_id, statement.start) == (0, 0)
+    assert statement.end == len(EIFFEL["answer"])
+
+
 def test_a_judge_may_quote_what_a_reader_sees_of_a_table(scripted: Start) -> None:
     """Signs of the document do not count, and offsets are those of the document."""
     context = ["| City | Tower |\n|---|---|\n| Paris | **Eiffel** Tower |", EIFFEL["context"][1]]
