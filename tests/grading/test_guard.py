@@ -1,6 +1,6 @@
 """What code finds between the sentences of an answer and a judge's statements of them."""
 
-from rag_evals.grading.guarding import Guard
+from rag_evals.grading.guarding import Guard, claiming_sentences
 from rag_evals.response_models.statements import Stated
 
 SENTENCES = (
@@ -33,3 +33,10 @@ def test_twenty_statements_of_a_sentence_are_not_too_many() -> None:
     found = [guard.faults([Stated(SENTENCES[0], (0,))] * count) for count in (20, 21)]
 
     assert [[fault.name for fault in faults] for faults in found] == [[], ["too many statements"]]
+
+
+def test_a_claim_has_five_words_or_a_number() -> None:
+    """A judge may pass over four words without a number, but not over five."""
+    answer = "Lions sleep in dry grass. Lions sleep on grass. Lions ate 3 hens."
+
+    assert claiming_sentences(answer) == [0, 2]
