@@ -454,6 +454,18 @@ def test_another_client_of_ones_own_does_not_share(
     assert len(judge.requests) == 4
 
 
+def test_a_temperature_of_the_run_differs_from_that_of_ones_own_client(
+    own_client: OwnClient, tmp_path: Path
+) -> None:
+    """A run that asks for 0 gets no reply that was made with the client's temperature."""
+    make, judge = own_client
+    for settings in (None, None, {"temperature": 0}):
+        client, cache = make(temperature=0.7), tmp_path / "c.sqlite3"
+        evaluate([EIFFEL], client=client, settings=settings, cache=cache, progress=False)
+
+    assert [request.body["temperature"] for request in judge.requests] == [0.7, 0]
+
+
 def test_a_key_is_no_part_of_who_is_asked(own_client: OwnClient) -> None:
     """A new key of the same owner costs nothing."""
     make, judge = own_client
