@@ -52,6 +52,16 @@ def test_two_candidates_are_an_error_that_names_both() -> None:
     assert ColumnMap(answer="response").sample(row, NEEDED).answer == "b"
 
 
+def test_messages_beside_a_named_answer_are_not_turns() -> None:
+    """Whoever names the column of the answer has it graded, and not the conversation."""
+    talk = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "old"}]
+    row = {"messages": talk, "meta": {"final": "new"}, "context": ["c"]}
+    sample = ColumnMap(answer="meta.final").sample(row, NEEDED)
+
+    assert (sample.answer, sample.turns) == ("new", ())
+    assert ColumnMap().sample(row, NEEDED).turns[0].answer == "old"
+
+
 def test_a_path_leads_into_a_column() -> None:
     """Dots go down, numbers index lists, and a real key with dots wins."""
     row: dict[str, Any] = {

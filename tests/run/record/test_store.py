@@ -96,6 +96,21 @@ def test_another_run_is_refused_with_the_setting(
     assert setting in str(caught.value)
 
 
+def test_what_a_run_waits_for_is_known_until_it_is_finished(data: str) -> None:
+    """A command that goes on with it and stops early leaves the number as it was."""
+    evaluate(data, client="embedded", out=OUT)
+    manifest = read_manifest(OUT)
+    with RunStore(OUT, manifest) as store:
+        store.wait(6)
+    with RunStore(OUT, manifest):
+        pass
+
+    assert read_manifest(OUT)["pending"] == 6
+    with RunStore(OUT, manifest) as store:
+        store.finish()
+    assert "pending" not in read_manifest(OUT)
+
+
 def test_another_file_is_another_run(data: str) -> None:
     """Neither its rows nor its name are what they were; the same rows may have another name."""
     evaluate(data, out=OUT)
