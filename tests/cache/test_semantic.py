@@ -237,6 +237,24 @@ def test_vectors_have_to_agree_too() -> None:
     assert cache.look_up("g", [key("The tower was finished in 1889.")]) == [None]
 
 
+def test_the_most_similar_statement_gives_the_verdict() -> None:
+    """Of several that may, whichever was stored first."""
+    angles = {"completed": 0.0, "finished": 0.3, "built": 0.1, "ended": 0.2}
+    groups = Thesaurus({*angles})
+    texts = {word: f"The tower was {word} in 1889." for word in angles}
+
+    def turned(asked: Sequence[str]) -> list[list[float]]:
+        turns = [angles[text.split()[3]] for text in asked]
+        return [[math.cos(turn), math.sin(turn)] for turn in turns]
+
+    cache = SemanticCache(embed=turned, threshold=0.9, equivalence=groups)
+    cache.store("g", {key(texts[word]): VERDICT for word in ("finished", "built", "ended")})
+    (found,) = cache.look_up("g", [key(texts["completed"])])
+
+    assert found is not None
+    assert (found.taken_from, found.similarity) == (texts["built"], 0.995)
+
+
 def test_vectors_of_another_model_are_asked_for_anew(tmp_path: Path) -> None:
     """Both models find all texts the same, but point elsewhere: their vectors are never mixed."""
 
