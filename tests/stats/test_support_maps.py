@@ -9,6 +9,7 @@ from rag_evals.stats import (
     calibration_error,
     fit_support_map,
 )
+from rag_evals.stats.tuned import support_shift
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]
@@ -51,3 +52,15 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         fit_support_map([True] * 12, SUPPORTS)
     with pytest.raises(WeakJudgeError, match="support is not higher for statements"):
         fit_support_map([not label for label in LABELS], SUPPORTS)
+
+
+def test_statements_of_one_row_are_no_further_proof_of_a_shift() -> None:
+    """Nine equal statements a row are as far from the labels as one, and no surer."""
+    labelled = [one**2 for one in SUPPORTS] * 10
+    once = support_shift(SUPPORTS, range(12), labelled, 120)
+    rows = [row for row in range(12) for _ in range(9)]
+    repeated = support_shift([SUPPORTS[row] for row in rows], rows, labelled, 120)
+
+    assert (once.count, repeated.count) == (12, 108)
+    assert repeated.distance == once.distance > 0.2
+    assert repeated.p_value > once.p_value > 0.1
