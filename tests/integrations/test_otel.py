@@ -95,6 +95,17 @@ def test_a_run_a_row_and_a_call_are_spans(seen: Seen) -> None:
     assert run.attributes["rag_evals.faithfulness.mean"] == 1.0
 
 
+def test_a_mean_of_0_is_in_the_span_of_the_run(seen: Seen) -> None:
+    """It is a mean like any other; only a run without scores has none."""
+    evaluate([{**ROWS[0], "answer": "The mill was burnt down by Harald."}], client="embedded")
+    evaluate(ROWS[1:], client="embedded")
+
+    wrong, empty = (one.attributes for one in seen.spans if one.name == "rag_evals run")
+    assert wrong["rag_evals.faithfulness.mean"] == 0.0
+    assert wrong["rag_evals.faithfulness.scored"] == 1
+    assert "rag_evals.faithfulness.mean" not in empty
+
+
 def test_each_score_is_an_event_of_the_span_that_is_judged(seen: Seen) -> None:
     """`gen_ai.evaluation.result` stands in the row's `trace_id` and `span_id`, without texts."""
     evaluate(ROWS, client="embedded")
