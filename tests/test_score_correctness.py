@@ -83,6 +83,18 @@ def test_the_embedded_judge_asks_nobody_and_finds_the_same(scripted: Start) -> N
     assert "chunk" not in str(result)
 
 
+def test_a_short_claim_contradicts_a_long_one_on_its_subject() -> None:
+    """The words of the shorter of both are the subject; what the longer one adds is no excuse."""
+    result = AnswerCorrectness.grade(
+        question="When was the mill built?",
+        answer="The mill was built in 1887.",
+        reference="The mill was built in 1889 by two brothers from Arlen for the old abbey.",
+        client="embedded",
+    )
+
+    assert [one.label for one in result.findings] == ["wrong", "missing"]
+
+
 @pytest.mark.parametrize(
     ("claims", "reference", "beta", "score"),
     [
