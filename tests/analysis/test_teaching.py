@@ -166,6 +166,19 @@ def test_answers_to_one_question_teach_each_other_and_never_themselves(scripted:
         assert {one for one in others if one in shown} == everyone - {peer, request.answer}
 
 
+def test_errors_come_first_among_the_answers_to_one_question(scripted: Start) -> None:
+    """Four answers are shown for each question, and none that was judged wrongly is left out."""
+    rows = [{**row, "question": f"What costs {n // 8}?"} for n, row in enumerate(shop_rows())]
+    scripted(shop_judge)
+    graded(rows)
+    lesson = prepare_teaching("run", "labels.jsonl", budget=40).learn()
+    shown = yaml.safe_load(lesson.text.split("---")[1])["examples"]
+    wrong = {row["answer"] for row in rows if "VAT" in row["context"][0]}
+
+    assert lesson.receipt.peers == 5 * 4
+    assert wrong <= {example["answer"] for example in shown}
+
+
 def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) -> None:
     """The search shrinks to what the budget allows; below one call a label it is refused."""
     scripted(shop_judge)

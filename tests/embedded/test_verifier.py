@@ -124,6 +124,18 @@ def test_what_the_sources_leave_out_is_looked_for(
     assert all(chunks[one.chunk_id][one.start : one.end] == one.text for one in verdict.evidence)
 
 
+def test_words_of_an_unrelated_chunk_fill_no_gap() -> None:
+    """A chunk counts with at least half of the words that the best one has."""
+    asked = "You can work from home every day if you ask HR."
+    chunks = [
+        "Staff may work from home up to three days a week.",
+        "Requests are made through the HR portal.",
+    ]
+    (verdict,) = EmbeddedVerifier().verify([asked], chunks)
+
+    assert not verdict.is_supported
+
+
 def test_evidence_quotes_the_chunk() -> None:
     """The sentence that was read as evidence is given with its offsets."""
     (verdict,) = EmbeddedVerifier().verify(["It was completed in 1889."], CHUNKS)
