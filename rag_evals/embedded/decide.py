@@ -104,7 +104,7 @@ def reason(compared: StatementComparison, *, is_supported: bool, chunks: Sequenc
     if findings:
         return "; ".join(findings[:_MOST_FINDINGS])
     total = len(compared.weights)
-    lost = [key for key in compared.lost if key not in compared.found.wide]
+    lost = [key for key in compared.lost if key not in compared.evidence.chunk.masks]
     name = "held_some" if lost else "held_all"
     return _say(text, name, held=total - len(lost), total=total, place=place)
 

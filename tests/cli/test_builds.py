@@ -150,12 +150,15 @@ def test_wrong_options_are_told_before_anything_is_graded(
 
 @pytest.mark.parametrize("option", ["--junit", "--out"])
 def test_a_link_to_the_data_is_the_data(command: Command, option: str) -> None:
-    """The file behind a symbolic link would be overwritten all the same."""
+    """The file behind a symbolic or a hard link would be overwritten all the same."""
     write([RIGHT])
     before = Path("rows.jsonl").read_bytes()
     Path("link.jsonl").symlink_to("rows.jsonl")
+    Path("hard.jsonl").hardlink_to("rows.jsonl")
 
-    for data, file in (("rows.jsonl", "link.jsonl"), ("link.jsonl", "rows.jsonl")):
+    for data, file in (
+        ("rows.jsonl", "link.jsonl"), ("link.jsonl", "rows.jsonl"), ("rows.jsonl", "hard.jsonl"),
+    ):  # fmt: skip
         ended = command("grade", data, option, file)
         assert ended.code == 2
         assert f"{option} '{file}' would overwrite the data" in ended.err

@@ -113,6 +113,16 @@ def test_years_and_months_are_the_same_amount() -> None:
     assert not other.is_supported
 
 
+def test_a_reason_counts_the_words_of_its_chunk() -> None:
+    """A word that only another chunk has is not said to be in this one."""
+    (verdict,) = EmbeddedVerifier().verify(
+        ["The Arlen mill was sold to the Baker family in 1902."],
+        ["The Arlen mill was sold to a family in 1902.", "The baker sold bread to the family."],
+    )
+
+    assert verdict.reason == "5 of 6 content words are in chunk 0"
+
+
 def test_a_condition_is_no_hedge() -> None:
     """The statement names the same condition with another word."""
     (verdict,) = EmbeddedVerifier().verify(

@@ -147,7 +147,7 @@ class Outputs(Output):
                 "`rag-evals report RUN` also write files"
             )
         for option, file in (("--junit", self.junit), ("--out", self.table)):
-            if file is not None and os.path.realpath(file) == os.path.realpath(data):
+            if file is not None and file.exists() and Path(data).exists() and file.samefile(data):
                 raise ConfigurationError(
                     f"{option} {str(file)!r} would overwrite the data; choose another file"
                 )
