@@ -42,7 +42,7 @@ from rag_evals.prompt import Prompt
 from rag_evals.response_models import ByStatement, StatementEvaluation
 from rag_evals.response_models.statements import finding_of
 from rag_evals.stats import average_precision, hit_at, ndcg_at, reciprocal_rank
-from rag_evals.text import language_in, plain_form, words
+from rag_evals.text import plain_form, words
 
 __all__ = ["ComparedText", "MatrixClaim", "MatrixGrader", "MatrixResult", "claim_finding"]
 
@@ -414,7 +414,7 @@ class VerifiedMatrix(VerifiedFaithfulness):
         )
         _find_contradicted(rows)
         sources = [*chunks, *filter(None, [reference])]
-        language = sample.language or language_in(sample.answer or "", sample.question, sources)
+        language = self._language_of(sample, sources)
         read = verifier.traits.languages
         return grader._result(
             sample,

@@ -255,9 +255,7 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
         made: list[Step] = []
         chunks = [chunk.text for chunk in sample.context]
         verifier = self._verifier_for(sample)
-        # "en" and "ru" may only name the language of the prompts, so the text itself decides.
-        told = sample.language or (self.language if self.language not in READ_WELL else None)
-        language = told or language_in(sample.answer or "", sample.question, chunks)
+        language = self._language_of(sample, chunks)
         verdicts = yield from with_steps(verifier.flow(claims, chunks), partial(_counted, made))
         check_verdicts(claims, chunks, verdicts)
         traits = verifier.traits
@@ -277,6 +275,11 @@ class VerifiedFaithfulness(Grader[VerifiedFaithfulnessResult]):
             verification_calls=len(made),
             calls_saved=max(0, most_calls - len(made)),
         )
+
+    def _language_of(self, sample: Sample, sources: Sequence[str]) -> str | None:
+        # "en" and "ru" may only name the language of the prompts, so the text itself decides.
+        told = sample.language or (self.language if self.language not in READ_WELL else None)
+        return told or language_in(sample.answer or "", sample.question, sources)
 
     def _verifier_for(self, sample: Sample) -> Verifier:
         language = sample.language

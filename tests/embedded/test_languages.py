@@ -12,9 +12,10 @@ import pytest
 from rag_evals import Faithfulness, evaluate, guard_sync
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading import VerifiedFaithfulnessResult
+from rag_evals.grading import Grader, VerifiedFaithfulnessResult
 from rag_evals.pytest_plugin import assert_faithful
 from rag_evals.run import Gate
+from rag_evals.score_rag import Rag
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.text import LANGUAGE_NAMES, has_russian, language_in, language_of, script_of
 
@@ -162,11 +163,15 @@ def test_a_language_that_is_not_read_passes_nothing(language: str | None) -> Non
     assert judged.warnings == ()
 
 
+@pytest.mark.parametrize("plain", [Faithfulness, Rag], ids=["faithfulness", "rag"])
 @pytest.mark.parametrize(("language", "reason"), [("de", "unread_language"), ("ru", None)])
-def test_the_language_of_a_run_is_that_of_its_rows(language: str, reason: str | None) -> None:
+def test_the_language_of_a_run_is_that_of_its_rows(
+    plain: Grader[Any], language: str, reason: str | None
+) -> None:
     """German rows are not read; English rows of a run with Russian prompts are read as English."""
-    rows = [{"answer": "The tower is in Paris.", "context": ["The tower is in Paris."]}]
-    grader = Faithfulness.with_language(language)
+    text = "The tower is in Paris."
+    rows = [{"question": "Where?", "answer": text, "context": [text], "reference": text}]
+    grader = plain.with_language(language)
     run = evaluate(rows, grader, client="embedded", progress=False)
 
     assert run.outcomes[0].reason == reason
