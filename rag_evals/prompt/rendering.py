@@ -197,10 +197,12 @@ class Rendering:
         fields = self.shown if in_block else _ALL_FIELDS
         numbered = self.numbered or (None if in_block else "answer")
         data: dict[str, Any] = dict.fromkeys(_DATA_NAMES)
-        # Most instructions do not show data, and escaping it anyway would double the time of a
-        # call.
-        if any(prompt.uses(name) for name in _DATA_NAMES):
-            data = _shown_data(self.sample, escape, fields, numbered, self.sentences)
+        # Most instructions do not show data, and a list of sentences shows no chunks. Escaping them
+        # anyway would double the time of a call.
+        if used := set(filter(prompt.uses, _DATA_NAMES)):
+            used |= {"context"} if "chunks" in used else set()
+            used |= {numbered} if "sentences" in used and numbered else set()
+            data |= _shown_data(self.sample, escape, fields & used, numbered, self.sentences)
         return prompt.render(
             {
                 **data,

@@ -8,7 +8,8 @@ from pydantic_core import from_json
 from rag_evals import FaithfulnessResult, Result, StatementEvaluation
 from rag_evals.core import Usage
 from rag_evals.run import Run, StoredSample
-from rag_evals.run.record.outcome import Outcome, outcome_of
+from rag_evals.run.record.facts import RowFacts
+from rag_evals.run.record.outcome import outcome_of
 
 GRADER = "faithfulness"
 
@@ -29,7 +30,8 @@ def graded(
     index: int, sample_id: str, result: Result, *, grader: str = GRADER, seconds: float = 0.0
 ) -> dict[str, Any]:
     """Return the outcome of a result as `results.jsonl` has it."""
-    outcome = outcome_of(Outcome(index, sample_id, grader, "failed"), result, seconds, Usage())
+    row = {"index": index, "sample_id": sample_id, "grader": grader, "facts": RowFacts()}
+    outcome = outcome_of(row, result, seconds, Usage())
     line: dict[str, Any] = from_json(outcome.to_line())
     return line
 

@@ -26,7 +26,8 @@ from rag_evals import (  # noqa: E402 - the path comes first
 )
 from rag_evals.analysis import compare  # noqa: E402 - as above
 from rag_evals.core import Usage  # noqa: E402 - as above
-from rag_evals.run.record.outcome import Outcome, outcome_of  # noqa: E402 - as above
+from rag_evals.run.record.facts import RowFacts  # noqa: E402 - as above
+from rag_evals.run.record.outcome import outcome_of  # noqa: E402 - as above
 from tests.report.browser import chromium  # noqa: E402 - as above
 
 T = TypeVar("T")
@@ -129,9 +130,8 @@ def line(number: int, sentences: list[str], rng: random.Random) -> bytes:
         for text in sentences
     ]
     result = FaithfulnessResult(statements=statements)
-    return outcome_of(
-        Outcome(number, f"row-{number}", "faithfulness", "failed"), result, 0.01, Usage()
-    ).to_line()
+    row = {"index": number, "sample_id": f"row-{number}", "grader": "faithfulness"}
+    return outcome_of(row | {"facts": RowFacts()}, result, 0.01, Usage()).to_line()
 
 
 def sentence(rng: random.Random) -> str:

@@ -53,13 +53,10 @@ _OF_A_FUNCTION = ("arguments", "name")
 
 
 class ChatReply(dict[str, Any]):
-    """A JSON object with attribute access, like an SDK's reply."""
+    """A JSON object with attribute access, like an SDK's reply; a missing attribute is None."""
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        return self.get(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value

@@ -125,7 +125,7 @@ class EarlierOutcomes:
         if sample is None and before is not None:
             sample = StoredSample(row.name)
         if sample is not None:
-            self._store.append_sample(sample.to_line(), before)
+            self._store.append_sample(*sample.keyed_line(), before)
 
     def leave_out(self) -> int:
         """Record the rows that are no longer in the data; return how many of them had outcomes."""
@@ -133,8 +133,8 @@ class EarlierOutcomes:
         if self._flags is None and not self._store.is_new:
             for sample_id, was_graded in index.unmarked():
                 gone += was_graded
-                line = StoredSample(sample_id, in_data=False).to_line()
-                self._store.append_sample(line, self._kept_line(sample_id))
+                gone_sample = StoredSample(sample_id, in_data=False)
+                self._store.append_sample(*gone_sample.keyed_line(), self._kept_line(sample_id))
             if not self._has_moved and self._key is not None:
                 index.trust_positions(self._key)
                 index.note(_LEFT_OUT, str(gone))

@@ -184,7 +184,11 @@ async def runner_of(
         stack.enter_context(settled_heap())
         if store is not None and isinstance(plan.data, FileData) and plan.data.kept_check:
             store.keep_check(plan.data.kept_check)
-        yield Runner(plan, session, store, report, yields_earlier, holds and store is None)
+        yield Runner(plan, session, store, report, yields_earlier, holds)
+
+
+# A short run need not read its outcomes from the log again.
+_MOST_HELD = 1_000
 
 
 @dataclass(slots=True)
@@ -215,6 +219,8 @@ class Runner:
 
     def __post_init__(self) -> None:
         plan = self.plan
+        # A folder may have earlier outcomes, and each round of a batch grades failed rows again.
+        self.holds &= self.store is None or (self.store.is_new and not plan.batched)
         self._earlier = None if self.store is None else EarlierOutcomes(plan, self.store)
         self._refusals = Refusals(self._earlier)
         self._summary = Summary(unfinished=True, judge=plan.identity["judge"], stages=plan.stages)
@@ -339,6 +345,8 @@ class Runner:
         # Store the outcome first, so that a resumed run continues after this row.
         if self.holds:
             self._outcomes.append(outcome)
+            self.holds = self.store is None or len(self._outcomes) <= _MOST_HELD
+            self._outcomes = self._outcomes if self.holds else []
         before = None
         if self._earlier is not None and self.plan.batched and outcome.error is not None:
             before = self._earlier.find(outcome)

@@ -171,17 +171,16 @@ class AsyncGradingSession:
         async with self._places:
             meter = Meter()
             began = time.monotonic()
-            grading = Outcome(
-                row.position,
-                row.name,
-                grader.name,
-                "failed",
-                facts=RowFacts.of(row.sample),
-                sample_fingerprint=row.fingerprint,
-                grader_fingerprint=self._fingerprints[grader.name],
-                judge=self._plan.identity["judge"],
-                settings=self._settings[grader.name],
-            )
+            grading = {
+                "index": row.position,
+                "sample_id": row.name,
+                "grader": grader.name,
+                "facts": RowFacts.of(row.sample),
+                "sample_fingerprint": row.fingerprint,
+                "grader_fingerprint": self._fingerprints[grader.name],
+                "judge": self._plan.identity["judge"],
+                "settings": self._settings[grader.name],
+            }
             ended: BaseModel | Exception
             try:
                 if isinstance(row.sample, Sample):

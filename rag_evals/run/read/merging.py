@@ -82,7 +82,7 @@ def merge(parts: Sequence[str | Path], out: str | Path) -> Run:
                 store.commit()
         for part in opened:
             for line in part.samples():
-                store.append_sample(line)
+                store.append_sample(read_sample_key(line), line)
         if all(part.is_finished for part in opened):
             store.finish()
     return load_run(folder)

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, Generic, Literal, NotRequired
@@ -460,15 +460,16 @@ def _result(values: Mapping[str, Any], known: Mapping[str, type[BaseModel]]) -> 
 
 
 def outcome_of(
-    grading: Outcome,
+    grading: Mapping[str, Any],
     ended: BaseModel | Exception,
     seconds: float,
     usage: Usage,
     cost_usd: float | None = None,
     answered_by: tuple[str, ...] = (),
 ) -> Outcome:
-    """Complete an outcome with the result or error from its grading."""
-    counted: dict[str, Any] = {
+    """Create an outcome from its first fields, and the result or error from its grading."""
+    known: dict[str, Any] = {
+        **grading,
         "seconds": seconds,
         "attempts": usage.calls,
         "usage": usage,
@@ -477,14 +478,14 @@ def outcome_of(
     }
     if not isinstance(ended, Exception):
         try:
-            return replace(grading, **counted, **_fields_of(ended, grading.facts))
+            return Outcome(**known | _fields_of(ended, known["facts"]))
         except Exception as error:  # noqa: BLE001 - a result's own properties may raise
             ended = error
     if isinstance(ended, NotScorableError):
-        facts = grading.facts.with_findings((), ended.reason)
-        return replace(grading, **counted, status="not_scorable", reason=ended.reason, facts=facts)
+        known["facts"] = known["facts"].with_findings((), ended.reason)
+        return Outcome(**known, status="not_scorable", reason=ended.reason)
     fault = ErrorRecord(type(ended).__name__, str(ended))
-    return replace(grading, **counted, status="failed", error=fault)
+    return Outcome(**known, status="failed", error=fault)
 
 
 def _fields_of(result: BaseModel, facts: RowFacts) -> dict[str, Any]:

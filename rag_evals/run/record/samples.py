@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, NotRequired
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 from typing_extensions import TypedDict  # before 3.12, pydantic rejects Python's own
 
 from rag_evals.core import Sample
@@ -15,6 +17,9 @@ from rag_evals.errors import DataError
 from rag_evals.run.record.facts import stable_hash
 
 SAMPLES = "samples.jsonl"
+# Both encoders write these types in the same way.
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+_COMPACT = (",", ":")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +93,23 @@ class StoredSample:
             "in_data": None if self.in_data else False,
         }
         known = {name: value for name, value in fields.items() if value not in (None, {}, [])}
+        columns = self.columns.items()
+        if not any(self.metadata) and all(
+            type(name) is str and type(value) in _PLAIN for name, value in columns
+        ):
+            # Three times as fast, but it rejects lone surrogates.
+            with suppress(ValueError):
+                return to_json(known) + b"\n"
         # Arbitrary objects in columns and metadata are stored as text, which a report can show.
-        text = json.dumps(known, ensure_ascii=False, default=str, skipkeys=True)
+        text = json.dumps(
+            known, ensure_ascii=False, default=str, skipkeys=True, separators=_COMPACT
+        )
         return text.encode("utf-8", "replace") + b"\n"
+
+    def keyed_line(self) -> tuple["SampleKey", bytes]:
+        """Return the fields of `to_line` that are indexed, and the line."""
+        line, sample_id = self.to_line(), self.sample_id.encode("utf-8", "replace").decode()
+        return SampleKey(sample_id, self.fingerprint, self.in_data, stable_hash(line)), line
 
 
 class _StoredChunk(TypedDict):

@@ -21,7 +21,7 @@ from rag_evals.run.record.extras import REPLIES
 from rag_evals.run.record.index import LOCK, RESULTS, RunIndex, remove_index
 from rag_evals.run.record.lines import LineLog, LogReader, fault_of, replace_file
 from rag_evals.run.record.outcome import Outcome
-from rag_evals.run.record.samples import SAMPLES, read_sample_key
+from rag_evals.run.record.samples import SAMPLES, SampleKey
 
 MANIFEST = "manifest.json"
 DATA_CHECK = ".data-check.json"
@@ -167,9 +167,8 @@ class RunStore:
             self._write_manifest()
         self.index.add(outcome, self._results.append(line or outcome.to_line()))
 
-    def append_sample(self, line: bytes, before: int | None = None) -> None:
+    def append_sample(self, key: SampleKey, line: bytes, before: int | None = None) -> None:
         """Store a sample unless it is unchanged: `before` is the hash of its last line."""
-        key = read_sample_key(line)
         if key.line != before:
             self.index.add_sample(key, self._samples.append(line))
 

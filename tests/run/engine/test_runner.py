@@ -11,7 +11,7 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import ColumnMap, Faithfulness, Sample, aevaluate, base, evaluate
+from rag_evals import ColumnMap, Faithfulness, Sample, aevaluate, base, evaluate, load_run
 from rag_evals.core import Flow
 from rag_evals.errors import (
     ConfigurationError,
@@ -363,3 +363,30 @@ def test_each_grader_is_asked_with_its_own_model(scripted: Start) -> None:
 def test_eiffel_is_graded_from_a_sample() -> None:
     """Samples are rows like any other."""
     assert evaluate([Sample(**EIFFEL)]).outcomes[0].score == 0.5
+
+
+@pytest.mark.parametrize("most", [2, 20])
+def test_outcomes_held_by_a_run_are_those_of_its_folder(
+    scripted: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """A run that holds its outcomes, or reads them from the log, returns what the folder has."""
+    scripted(None)
+    monkeypatch.setattr("rag_evals.run.engine.evaluate._MOST_HELD", most)
+    graders = ["chunk_precision", "faithfulness"]
+    data = [row | {"question": "Where?"} for row in rows(4)]
+    first = evaluate(data[:3], graders, "openai/m", out=tmp_path / "run").outcomes
+    again = evaluate(data, graders, "openai/m", out=tmp_path / "run")
+
+    assert first == again.outcomes[:6]
+    assert again.graded == 2
+    assert again.outcomes == load_run(tmp_path / "run").outcomes
+    assert [(o.index, o.grader) for o in again.outcomes] == [
+        (n, grader) for n in range(4) for grader in graders
+    ]
+    assert json.loads((tmp_path / "run" / "samples.jsonl").read_bytes().splitlines()[3]) == {
+        "sample_id": "row-3",
+        "fingerprint": again.outcomes[6].sample_fingerprint,
+        "question": "Where?",
+        "answer": "The tower 3 stands in Paris.",
+        "context": ["In Paris."],
+    }
