@@ -312,7 +312,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
 
         def ask(sentences: Sequence[str], reply_model: type[BaseModel]) -> JudgeCall[Any]:
             call = self.call(sample, sentences=sentences, reply_model=reply_model)
-            return replace(call, is_shared=is_shared)
+            return replace(call, is_shared=True) if is_shared else call
 
         return grade_by_sentence(sample, self.response_model, self.unit, ask)
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from pydantic_core import to_json
@@ -55,9 +55,14 @@ def written_out(value: object) -> str:
     return f"{type(value).__qualname__}({', '.join(parts)})"
 
 
+@lru_cache(maxsize=100)
+def _schema_of(model: Any) -> Any:
+    return model.model_json_schema()
+
+
 def _plain(part: Any) -> Any:
     if isinstance(part, type):
-        return part.model_json_schema() if hasattr(part, "model_json_schema") else part.__name__
+        return _schema_of(part) if hasattr(part, "model_json_schema") else part.__name__
     if hasattr(part, "fingerprint"):
         return part.fingerprint()
     if isinstance(part, frozenset):

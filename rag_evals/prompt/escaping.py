@@ -188,6 +188,11 @@ class ShownExample:
         yield f"Reply: {self.result}"
 
 
+@cache
+def _with_keys(tags: frozenset[str]) -> frozenset[str]:
+    return tags | _KEYS
+
+
 class TagEscaper:
     """Escapes data for a template with the given tags; leaves it unchanged if not `hardened`.
 
@@ -196,7 +201,7 @@ class TagEscaper:
 
     def __init__(self, tags: frozenset[str], *, hardened: bool = True, keyed: bool = False) -> None:
         self._keyed = keyed
-        self._tags = (tags | _KEYS if keyed else tags) if hardened else frozenset()
+        self._tags = (_with_keys(tags) if keyed else tags) if hardened else frozenset()
 
     def text(self, text: str | None) -> str | None:
         """Escape text; None stays None."""

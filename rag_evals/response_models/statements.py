@@ -434,8 +434,9 @@ class KeyedReply(BaseModel):
         return {n: one.claims_nothing for n, one in self._sentences() if one.claims_nothing}
 
     def _sentences(self) -> Iterator[tuple[int, KeyedSentence]]:
+        given = vars(self)
         for number in range(self.shape.sentences):
-            if (one := getattr(self, f"s{number}", None)) is not None:
+            if (one := given.get(f"s{number}")) is not None:
                 yield number, one
 
 

@@ -467,7 +467,7 @@ class RequestLimiter:
             await asyncio.sleep(left)
 
     def after_response(self, status: int, headers: Mapping[str, str]) -> None:
-        asked = retry_after_seconds(headers)
+        asked = retry_after_seconds(headers) if headers else None
         if status == 429:
             self.slow_down(asked)
             return

@@ -223,8 +223,10 @@ def usage_of(completion: object) -> Usage:
 
 
 def _first(counts: object, paths: Sequence[Sequence[str]]) -> int | None:
-    found = (_count(counts, path) for path in paths)
-    return next((count for count in found if count is not None), None)
+    for path in paths:
+        if (count := _count(counts, path)) is not None:
+            return count
+    return None
 
 
 def _count(counts: object, path: Sequence[str]) -> int | None:

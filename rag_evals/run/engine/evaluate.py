@@ -187,8 +187,8 @@ async def runner_of(
         yield Runner(plan, session, store, report, yields_earlier, holds)
 
 
-# A short run need not read its outcomes from the log again.
-_MOST_HELD = 1_000
+# A short run need not read its outcomes from the log again; each takes about 10 kB.
+_MOST_HELD = 2_000
 
 
 @dataclass(slots=True)

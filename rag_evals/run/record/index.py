@@ -55,6 +55,7 @@ _read_usage = attrgetter(*_USAGE)
 _read_facts = attrgetter(*FACTS)
 
 _SCHEMA = f"""
+BEGIN;
 CREATE TABLE covered (file TEXT PRIMARY KEY, size INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE word (number INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);
@@ -72,6 +73,7 @@ CREATE TABLE sample (
 CREATE TABLE stale (place INTEGER PRIMARY KEY);
 CREATE TABLE settled (grader INTEGER PRIMARY KEY, independent INTEGER NOT NULL);
 PRAGMA user_version = {_VERSION};
+COMMIT;
 """
 # A line is current if it is the last one for its sample and grader, and the sample has not changed
 # since. Samples without a line in `samples.jsonl` are treated as unchanged. In most runs, every

@@ -507,6 +507,7 @@ def _fields_of(result: BaseModel, facts: RowFacts) -> dict[str, Any]:
         "warnings": tuple(getattr(result, "warnings", ())),
         "tallies": dict(getattr(result, "tallies", {})),
         "further_scores": further,
-        "repeats": tuple(getattr(result, "repeated_scores", ())),
+        # Not `getattr`, which is slow for a pydantic model without the field.
+        "repeats": tuple(vars(result).get("repeated_scores", ())),
         "facts": facts.with_findings(findings, reason),
     }
