@@ -270,7 +270,6 @@ def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
     Raises:
         InvalidScoresError: There are fewer than two clusters.
     """
-    require_scores("values", values, bounds=None)
     mean = math.fsum(values) / len(values)
     if clusters is None and len(values) > 1:
         squares = math.fsum(times * (value - mean) ** 2 for value, times in equal_values(values))

@@ -210,6 +210,25 @@ def test_all_rows_leave_nothing_to_chance() -> None:
             watch.add(row)
         assert watch.verdict == verdict
         assert watch.test().low == pytest.approx(watch.test().high)
+        assert watch.test().more_rows is None
+
+
+def test_rows_are_missing_only_until_a_verdict() -> None:
+    """Before, the rest of the data may be needed; after, nothing more is, whatever is left."""
+    watch = SequentialGate(0.5, 100)
+    left = []
+    for _ in range(20):
+        watch.add(1.0)
+        left.append(watch.test().more_rows)
+    decided = left.index(None)
+
+    assert left[:3] == [99, 98, 97]
+    assert set(left[decided:]) == {None}
+    assert (watch.test().verdict, watch.test().scored, watch.test().population) == (
+        "passed",
+        20,
+        100,
+    )
 
 
 def test_alike_rows_of_a_cluster_count_once() -> None:
@@ -243,3 +262,6 @@ def test_differences_are_written_as_they_were_given() -> None:
         found = gate_test([0.5, 0.25], (1 - margin) / 2).of_differences()
         assert found.gate == -margin
         assert -1 <= found.low <= found.high <= 1
+    found = gate_test([1.0] * 40, 0.65).of_differences()
+    assert (found.verdict, found.gate, found.estimate, found.high) == ("passed", 0.3, 1, 1)
+    assert 0.3 < found.low < 1

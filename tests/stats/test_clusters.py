@@ -99,6 +99,18 @@ def test_identical_statements_count_once() -> None:
     assert effective_rows(matches) == 100
 
 
+def test_effective_rows_by_hand() -> None:
+    """Variance of one yes/no row / variance of the mean, plus 1; of clusters, and of weights."""
+    # Residual sums 1, 0, -1 and 0 of pairs: (1 + 1) / (1 - 2/8) / 8**2 = 1/24, and 1/4 / (1/24).
+    matches = [True, True, True, False, False, False, True, False]
+    assert effective_rows(matches, clusters=[*"aabbccdd"]) == pytest.approx(6 + 1)
+    # Weighted mean 1/2, residuals -1, 1/3, 1/3 and 1/3: 4/3 / 3 / 4 = 1/9, and 1/4 / (1/9).
+    found = effective_rows([False, True, True, True], weights=[3.0, 1.0, 1.0, 1.0])
+    assert found == pytest.approx(2.25 + 1)
+    # All alike: four rows times (3 + 1 + 1 + 1)**2 / (9 + 1 + 1 + 1) / 4.
+    assert effective_rows([True] * 4, weights=[3.0, 1.0, 1.0, 1.0]) == pytest.approx(3)
+
+
 def test_without_disagreement_only_clusters_count() -> None:
     """When all rows are equal, their likeness cannot be seen and each cluster counts once."""
     assert effective_rows([True] * 12, clusters=[row // 3 for row in range(12)]) == 4

@@ -1,15 +1,18 @@
 """What a support means: two numbers, learnt from labels."""
 
+import math
 import random
+from statistics import fmean, pstdev
 
 import pytest
 
 from rag_evals.errors import TooFewLabelsError, WeakJudgeError
 from rag_evals.stats import (
     calibration_error,
+    fit_logistic,
     fit_support_map,
 )
-from rag_evals.stats.tuned import support_shift
+from rag_evals.stats.tuned import probability, support_shift
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]
@@ -22,6 +25,24 @@ def test_platt_agrees_with_scipy() -> None:
     found = fit_support_map(LABELS, SUPPORTS)
 
     assert (found.slope, found.intercept) == pytest.approx((0.58966324, -0.06566387), abs=1e-7)
+
+
+def test_platt_agrees_with_scipy_where_supports_are_close_together() -> None:
+    """All supports lie between 0.9 and 0.99, so slope and intercept depend on each other a lot."""
+    # As above, with SUPPORTS replaced by 0.9 + 0.1 * SUPPORTS.
+    found = fit_support_map(LABELS, [0.9 + 0.1 * support for support in SUPPORTS])
+
+    assert (found.slope, found.intercept) == pytest.approx((0.91057239, -2.87615149), rel=1e-6)
+
+
+def test_platt_is_exact_where_a_full_step_would_overshoot() -> None:
+    """32 True labels at 0.2, three at 0.8 and two False at 0, as minimised by scipy."""
+    found = fit_support_map(
+        [True] * 32 + [False] * 2 + [True] * 3, [0.2] * 32 + [0.0] * 2 + [0.8] * 3
+    )
+
+    # As above: t = 36/37 and 1/4, and log-odds of 1e-6 for a support of 0.
+    assert (found.slope, found.intercept) == pytest.approx((0.36878373, 4.02543457), abs=1e-6)
 
 
 def test_a_map_brings_supports_to_what_they_say() -> None:
@@ -64,3 +85,44 @@ def test_statements_of_one_row_are_no_further_proof_of_a_shift() -> None:
     assert (once.count, repeated.count) == (12, 108)
     assert repeated.distance == once.distance > 0.2
     assert repeated.p_value > once.p_value > 0.1
+
+
+def test_a_shift_heeds_four_digits_and_no_more() -> None:
+    """The last digits of a model differ between batches; a difference of 0.0002 is one."""
+    labelled = [0.5] * 12
+
+    assert support_shift([0.50004] * 12, [None] * 12, labelled, 12).distance == 0
+    assert support_shift([0.5002] * 12, [None] * 12, labelled, 12).distance == 1
+
+
+def test_a_shift_has_the_p_value_of_stephens() -> None:
+    """For 12 and 40 independent rows half of which differ; by hand, with the first two terms."""
+    found = support_shift([0.2] * 6 + [0.9] * 6, [None] * 12, [0.2] * 40, 40)
+
+    root = math.sqrt(12 * 40 / 52)
+    value = (root + 0.12 + 0.11 / root) * 0.5
+    expected = 2 * (math.exp(-2 * value**2) - math.exp(-8 * value**2))
+    assert found.distance == 0.5
+    assert found.p_value == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_logistic_regression_solves_the_equations_of_its_penalty() -> None:
+    """The residuals add up to 0, and times a standardised feature to five times its weight."""
+    rng = random.Random(3)
+    rows = [[rng.gauss(3, 0.5), rng.gauss(-40, 20), 7.0] for _ in range(80)]
+    targets = [one + other / 40 + rng.gauss(0, 0.5) > 2.2 for one, other, _ in rows]
+    weights, intercept = fit_logistic(rows, targets)
+    off = [
+        target - probability(intercept + sum(w * x for w, x in zip(weights, row, strict=True)))
+        for row, target in zip(rows, targets, strict=True)
+    ]
+
+    assert 20 < sum(targets) < 60
+    assert sum(off) == pytest.approx(0, abs=0.03)
+    for weight, column in zip(weights[:2], [[row[n] for row in rows] for n in (0, 1)], strict=True):
+        mean, spread = fmean(column), pstdev(column)
+        pull = sum(one * (x - mean) / spread for one, x in zip(off, column, strict=True))
+        assert pull > 3
+        assert pull == pytest.approx(5 * weight * spread, abs=0.03)
+    # A feature that is always the same says nothing.
+    assert weights[2] == 0

@@ -92,6 +92,11 @@ def test_calibration_by_hand() -> None:
     found = calibration_error([True, True, False, False], [0.9, 0.9, 0.3, 0.3])
 
     assert found == pytest.approx(0.2)
+    # The last range holds 0.9 to 1, and 0.85 is in the one before: gaps of 0.05 + 0 and 0.85.
+    last = calibration_error([True, True, False], [0.95, 1.0, 0.85])
+    assert last == pytest.approx((0.05 + 0.85) / 3)
+    # 0.1 starts the second range, also where it is 0.09999999999999998.
+    assert calibration_error([True, False], [0.05, 1 - 0.9]) == pytest.approx((0.95 + 0.1) / 2)
 
 
 @given(ROWS)
