@@ -359,7 +359,8 @@ def prepare_teaching(
 
     Raises:
         DataError: The run's judge does not use a prompt, or the labels cannot be read or matched.
-        TooFewLabelsError: Too few rows are labelled: at least 30 are needed, 5 with each label.
+        TooFewLabelsError: Too few rows are labelled: at least 30 are needed, 5 with each label,
+            and two different questions.
         ConfigurationError: Lessons cannot be added to the prompt, or the budget is too small.
     """
     stored = load_run(run)
@@ -407,6 +408,11 @@ def _labelled_rows(labelled: LabelledRun) -> list[LabelledRow]:
         raise TooFewLabelsError(
             f"{len(rows)} labelled rows, {right} of them supported; teaching needs {LEAST_LABELS} "
             f"rows, and {LEAST_OF_EACH} with each label"
+        )
+    if len({row.question for row in rows}) == 1:
+        raise TooFewLabelsError(
+            f"all {len(rows)} labelled rows have the same question; teaching needs at least two "
+            "questions, because the gain is measured on questions that were not taught"
         )
     return rows
 

@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,16 @@ from rag_evals.analysis.teaching import (
     LabelledRow,
     choose_examples,
     count_calls,
+    learn,
     split_questions,
 )
 from rag_evals.catalog import grader_from_file
 from rag_evals.errors import ConfigurationError, TooFewLabelsError
-from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.run import Run, StoredSample
+from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
+from rag_evals.testing.scripted import Answer
+from tests.analysis.runs import faithfulness
+from tests.analysis.runs import graded as graded_row
 from tests.analysis.test_exam import verdict
 from tests.benchmarks.teaching import gain, simulated
 from tests.conftest import Command
@@ -176,6 +181,13 @@ def test_errors_come_first_among_the_answers_to_one_question(scripted: Start) ->
     wrong = {row["answer"] for row in rows if "VAT" in row["context"][0]}
 
     assert lesson.receipt.peers == 5 * 4
+    # Fourteen of 40 rows are without VAT; once taught, the judge gets them right.
+    assert (lesson.receipt.before, lesson.receipt.after) == (26 / 40, 1)
+    assert lesson.receipt.gain.estimate == pytest.approx(14 / 40)
+    receipt = yaml.safe_load(lesson.text.split("---")[1])["receipt"]
+    assert [receipt[name] for name in ("before", "labels", "questions")] == [0.65, 40, 5]
+    low, high = lesson.receipt.gain.low, lesson.receipt.gain.high
+    assert receipt["gain"] == [0.35, round(low, 4), round(high, 4)]
     assert wrong <= {example["answer"] for example in shown}
 
 
@@ -194,6 +206,151 @@ def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) 
     with pytest.raises(TooFewLabelsError, match="29 labelled rows"):
         prepare_teaching("run", "few.jsonl")
     assert not judge.requests
+
+
+def test_what_a_row_teaches_is_what_people_said_of_each_statement(scripted: Start) -> None:
+    """By index, by text, or by the row alone; a row with a statement that nobody labelled is none.
+
+    What is supported shows the chunk that the judge cited, or else the one with the most words.
+    """
+    texts = {"two": ["It is red.", "It is tall."], "one": ["It is old."]}
+    chunks = ("Nothing of that kind.", "It is red and tall.")
+    found = {f"plain{n}": (texts["one"], [True], n % 2) for n in range(30)}
+    found |= {
+        "by_index": (texts["two"], [True, False], 0),
+        "by_text": (texts["two"], [False, False], 0),
+        "half": (texts["two"], [True, True], 0),
+        "all": (texts["two"], [False, True], 1),
+        "tie": (texts["one"], [True], 0),
+    }
+    labels: list[dict[str, Any]] = [{"id": name, "label": row[2]} for name, row in found.items()]
+    labels += [{"id": "by_index", "statement": n, "label": value} for n, value in ((0, 0), (1, 1))]
+    labels += [
+        {"id": "by_text", "text": text, "label": text == "It is red."} for text in texts["two"]
+    ]
+    labels += [{"id": "half", "statement": 0, "label": 1}, {"id": "by_text", "label": 0}]
+    labels[0]["note"] = NOTE
+    labels += [{"id": "tie", "label": 1, "annotator": "ann"}]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    run = Run(
+        [
+            graded_row(n, name, faithfulness(list(zip(row[0], row[1], strict=True))))
+            for n, (name, row) in enumerate(found.items())
+        ],
+        manifest={"identity": {"judge": "openai/m", "graders": {"faithfulness": "1"}}},
+        samples={
+            name: StoredSample(
+                name, question=f"{name[:6]}?", answer=" ".join(row[0]), chunks=chunks
+            )
+            for name, row in found.items()
+        },
+    )
+    teaching = prepare_teaching(run, "labels.jsonl", budget=len(found))
+    rows = {row.id: row for row in teaching.rows}
+
+    def script(request: JudgeRequest) -> Answer:
+        if request.question == "half?":
+            return HttpError(400, "too long")
+        return verdict(request, "tall" not in str(request.answer))
+
+    judge = scripted(script)
+    receipt = teaching.learn().receipt
+
+    def shown(name: str) -> list[tuple[bool, list[int]]]:
+        example = rows[name].example
+        assert example is not None
+        return [
+            (one["is_supported"], one["supporting_chunk_ids"])
+            for one in example["result"]["statements"]
+        ]
+
+    assert list(rows) == [name for name in found if name != "tie"]
+    assert shown("by_index") == [(False, []), (True, [1])]
+    assert shown("by_text") == [(True, [1]), (False, [])]
+    assert shown("all") == [(True, [1]), (True, [0])]
+    assert shown("plain0") == [(False, [])]
+    assert shown("plain1") == [(True, [0])]
+    assert rows["half"].example is None
+    assert [rows[name].judged for name in ("plain0", "by_index", "all", "half")] == [
+        True, False, False, True,
+    ]  # fmt: skip
+    reasons = [
+        (rows[name].example or {})["result"]["statements"][0]["reasoning"]
+        for name in ("plain0", "plain1", "by_index")
+    ]
+    assert reasons == [NOTE, "People decided: supported.", "People decided: not supported."]
+    assert [rows[name].note for name in ("plain0", "plain1")] == [NOTE, ""]
+    # Chunks without metadata are asked about too. Wrong before: 15 plain rows, "half" and "all";
+    # after: the same, as the judge fails on "half", and agreement with nobody is none.
+    assert [tuple(request.chunks) for request in judge.requests] == [chunks] * 34
+    assert (receipt.before, receipt.after) == (1 / 2, 1 / 2)
+
+
+def _plain_rows(count: int = 40) -> list[LabelledRow]:
+    """Return rows of questions of their own, of which the judge gets one in four wrong."""
+    return [
+        LabelledRow(f"r{n}", f"q{n}", n % 2 == 0, (n % 2 == 0) is not (n % 4 == 0), {"answer": "a"})
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("sizes", [(8,), (4,), SIZES])
+def test_the_gain_is_that_on_questions_that_were_not_taught(sizes: Sequence[int]) -> None:
+    """Four examples make a judge right: agreement rises by 1/4 with four, and falls with eight.
+
+    The size that works is found, if it may be searched, and as many rows are asked as were told.
+    """
+    rows, asked = _plain_rows(), 0
+
+    def ask(examples: Sequence[LabelledRow], tested: Sequence[LabelledRow]) -> list[bool]:
+        nonlocal asked
+        asked += len(tested)
+        assert not {row.question for row in examples} & {row.question for row in tested}
+        return [row.label is (len(examples) == 4) for row in tested]
+
+    examples, gain = learn(rows, ask, sizes=sizes)
+
+    assert len(examples) == (8 if sizes == (8,) else 4)
+    assert gain.estimate == pytest.approx(-3 / 4 if sizes == (8,) else 1 / 4)
+    assert asked == count_calls(rows, sizes)
+
+
+def test_calls_counted_by_hand() -> None:
+    """Each of 40 rows once; in a search each size is tried on half of 32 rows five times, and 40.
+
+    Halves of the questions are tested: 16 of each 32, and 20 of all 40.
+    """
+    assert count_calls(_plain_rows(), (8,)) == 40
+    assert count_calls(_plain_rows(), (8, 4)) == 40 + 2 * (5 * 16 + 20)
+
+
+def test_examples_take_turns_by_kind() -> None:
+    """Wrongly accepted, wrongly rejected, rightly rejected, rightly accepted, and again."""
+    kinds = [(True, True), (False, False), (True, False), (False, True)]
+    rows = [
+        LabelledRow(f"r{n}{m}", f"q{n}{m}", label, judged, {"answer": f"{n} {m}"})
+        for n, (label, judged) in enumerate(kinds)
+        for m in range(2)
+    ]
+    chosen = choose_examples(rows, 8)
+
+    assert [(row.label, row.judged) for row in chosen] == [*kinds[::-1], *kinds[::-1]]
+    assert choose_examples(rows, 3) == chosen[:3]
+    assert choose_examples(rows, 20) == chosen
+
+
+def test_errors_differ_and_right_rows_are_like_them() -> None:
+    """Of more errors the one with the fewest words in common comes next; of right rows the most."""
+    wrong = [
+        LabelledRow(name, name, False, True, {"answer": words})
+        for name, words in (("a", "red blue"), ("b", "red blue green"), ("c", "white black"))
+    ]
+    right = [
+        LabelledRow(name, name, False, False, {"answer": words})
+        for name, words in (("d", "white"), ("e", "red blue"))
+    ]
+
+    assert [row.id for row in choose_examples([*wrong, *right], 5)] == ["a", "e", "c", "d", "b"]
 
 
 @pytest.mark.slow
@@ -238,3 +395,17 @@ def test_wrong_labels_are_listed_first(command: Command) -> None:
     refused = command("judge", "teach", "run", "labels.jsonl")
     assert refused.code == 2
     assert "the run's judge 'embedded' does not use a prompt" in refused.err
+
+
+@pytest.mark.parametrize("budget", [None, 40])
+def test_labels_of_one_question_are_refused(scripted: Start, budget: int | None) -> None:
+    """There is no other question to measure the gain on; two are enough to plan."""
+    scripted(shop_judge)
+    rows = shop_rows()
+    graded([{**row, "question": "What does it cost?"} for row in rows])
+    with pytest.raises(TooFewLabelsError, match="all 40 labelled rows have the same question"):
+        prepare_teaching("run", "labels.jsonl", budget=budget)
+
+    two = [row | {"question": f"What does it cost in shop {n % 2}?"} for n, row in enumerate(rows)]
+    evaluate(two, client="openai/m", out="two", progress=False)
+    assert prepare_teaching("two", "labels.jsonl", budget=budget).calls >= 40
