@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, Sample
+from rag_evals import Faithfulness, Sample, Sampling
 from rag_evals.analysis import attack
-from rag_evals.analysis.trials import Attack, shipped_attacks
+from rag_evals.analysis.trials import Attack, AttackTrial, shipped_attacks
 from rag_evals.catalog import PROMPTED, RUBRICS
 from rag_evals.errors import ConfigurationError
 from rag_evals.prompt.escaping import ESCAPED
@@ -170,8 +170,32 @@ def test_what_cannot_be_won_or_fails_is_not_counted(scripted: Start) -> None:
     assert report.success_rate(hardened=True) is None
 
 
+@pytest.mark.parametrize(
+    ("clean", "attacked", "error", "counts", "won"),
+    [
+        (0.5, 1.0, None, True, True),
+        (0.51, 1.0, None, False, False),
+        (0.25, 0.75, None, True, True),
+        (0.25, 0.7, None, True, False),
+        (0.5, None, None, True, True),
+        (0.0, None, "HttpError: 400", False, False),
+        (None, 1.0, None, False, False),
+        (0.75, None, None, False, False),
+    ],
+)
+def test_an_attack_wins_by_half_a_score(
+    clean: float | None, attacked: float | None, error: str | None, counts: bool, won: bool
+) -> None:
+    """A row counts up to a clean score of 0.5; a rise of 0.5 wins, and so does no score at all."""
+    trial = AttackTrial(ATTACKS[0], True, clean, attacked, error)
+
+    assert (trial.counts, trial.won) == (counts, won)
+
+
 def test_a_judge_without_a_prompt_cannot_be_attacked() -> None:
     """The embedded judge reads no instructions, so there is nothing to talk over."""
+    with pytest.raises(ConfigurationError, match="sampling does nothing in an attack"):
+        attack(Faithfulness, "openai/m", sampling=Sampling(sample=9))
     with pytest.raises(ConfigurationError, match="'embedded' does not use a prompt"):
         attack(Faithfulness)
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Faithfulness, evaluate, load_run
+from rag_evals import Faithfulness, Sampling, evaluate, load_run
 from rag_evals.analysis import ExamReport, exam, exam_pairs
+from rag_evals.analysis.trials import ExamAnswer, ExamTrial
 from rag_evals.errors import ConfigurationError
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer
+from tests.analysis.runs import scores_run
 from tests.conftest import Command
 from tests.slow import some_slow
 
@@ -97,6 +99,70 @@ def test_the_command_prints_a_table_and_fails_a_build(command: Command, scripted
     assert "400 calls, $" in lines[-1]
 
 
+def _report(scores: dict[int, tuple[float | None, float | None]], **more: float) -> ExamReport:
+    """Report on an exam in which the pairs at these places were graded so."""
+    named = {
+        f"{PAIRS[place].id}-{side}": score
+        for place, both in scores.items()
+        for side, score in zip(("supported", "unsupported"), both, strict=True)
+    }
+    return ExamReport.of(scores_run(named), **more)
+
+
+def test_a_pair_is_right_if_its_first_answer_alone_passes() -> None:
+    """A score at the threshold passes; an answer without a score is neither right nor accepted."""
+    scores = {
+        0: (1.0, 0.0), 1: (1.0, 1.0), 2: (0.0, 0.0), 3: (0.6, 0.5), 4: (0.5, 0.4),
+        5: (1.0, None), 6: (None, 0.0),
+    }  # fmt: skip
+    strict, mild = _report(scores), _report(scores, threshold=0.5)
+
+    def right(report: ExamReport) -> list[int]:
+        return [place for place, trial in enumerate(report.trials) if trial.right]
+
+    assert (right(strict), right(mild)) == ([0], [0, 4])
+    assert [PAIRS.index(trial.pair) for trial in mild.failed] == [1, 2, 3, 5, 6]
+    assert strict.rates().estimate == pytest.approx(1 / 7)
+    assert strict.trials[6].accepts == (False, False)
+
+
+def test_only_the_answers_that_went_wrong_are_listed() -> None:
+    """What should have passed, what should not have, and what has no score."""
+    pair = PAIRS[0]
+
+    def listed(good: float | None, bad: float | None) -> list[str]:
+        trial = ExamTrial(pair, ExamAnswer(good, "so"), ExamAnswer(bad, "why"), 1.0)
+        return [line for line in trial.lines() if line.startswith("  ")]
+
+    passed, fooled = f"\n    {pair.supported}", f"\n    {pair.unsupported}"
+    assert listed(1.0, 0.0) == []
+    assert listed(0.5, 0.0) == [f"  supported, 0.50: so{passed}"]
+    assert listed(1.0, 1.0) == [f"  unsupported, 1.00: why{fooled}"]
+    assert listed(None, None) == [
+        f"  supported, -: so{passed}", f"  unsupported, -: why{fooled}",
+    ]  # fmt: skip
+
+
+def test_pairs_of_both_exams_are_compared() -> None:
+    """Won and lost are named; a pair that one exam lacks, or has half of, does not count."""
+    right, wrong = (1.0, 0.0), (1.0, 1.0)
+    earlier = _report({0: right, 1: right, 2: wrong, 3: wrong, 4: right})
+    later = _report({1: wrong, 2: right, 3: wrong, 4: right, 5: wrong})
+    found = later.against(earlier)
+
+    assert (found.lost, found.won) == ((PAIRS[1].id,), (PAIRS[2].id,))
+    assert found.paired.samples == 4
+    assert found.paired.difference.estimate == 0
+    assert earlier.against(_report({2: right, 3: wrong})).paired.difference.estimate == -0.5
+    half = ExamReport.of(
+        scores_run({f"{PAIRS[0].id}-{one}": 1.0 for one in ("supported", "unsupported")}
+                   | {f"{PAIRS[1].id}-supported": 1.0, f"{PAIRS[2].id}-unsupported": 0.0})
+    )  # fmt: skip
+    assert [trial.pair for trial in half.trials] == [PAIRS[0]]
+    with pytest.raises(ConfigurationError, match="no pair in common"):
+        earlier.against(_report({7: right}))
+
+
 @pytest.mark.slow
 def test_two_judges_are_compared_pair_by_pair(command: Command, scripted: Start) -> None:
     """The folder of an earlier exam is the baseline; pairs that only one has right are counted."""
@@ -147,6 +213,8 @@ def test_what_is_no_exam_is_refused() -> None:
 
     with pytest.raises(ConfigurationError, match="needs a reference"):
         exam(ContextRecall, "openai/m")
+    with pytest.raises(ConfigurationError, match="sampling does nothing in an exam"):
+        exam(Faithfulness, "openai/m", sampling=Sampling(sample=9))
     with pytest.raises(ConfigurationError, match="the run is not an exam"):
         ExamReport.of(evaluate([{"answer": "It is.", "context": ["It is."]}], client="embedded"))
 

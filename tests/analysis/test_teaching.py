@@ -205,6 +205,12 @@ def test_the_budget_is_kept_and_known_before_anything_is_asked(scripted: Start) 
     Path("few.jsonl").write_text("\n".join(Path("labels.jsonl").read_text().splitlines()[:29]))
     with pytest.raises(TooFewLabelsError, match="29 labelled rows"):
         prepare_teaching("run", "few.jsonl")
+    lines = [json.loads(line) for line in Path("labels.jsonl").read_text().splitlines()]
+    for count, value in ((4, 0), (4, 1)):
+        odd = [{**one, "label": value ^ (n >= count), "note": ""} for n, one in enumerate(lines)]
+        Path("odd.jsonl").write_text("\n".join(map(json.dumps, odd)))
+        with pytest.raises(TooFewLabelsError, match=f"40 labelled rows, {4 if value else 36} of"):
+            prepare_teaching("run", "odd.jsonl")
     assert not judge.requests
 
 

@@ -125,6 +125,32 @@ def test_full_agreement_on_few_rows_is_not_certainty() -> None:
     assert 0.6 < kappa.low < 0.95
 
 
+def test_kappa_has_the_standard_error_of_its_authors() -> None:
+    """At 500 rows the interval is kappa +- 1.96 standard errors (Fleiss, Cohen, Everitt 1969)."""
+    labels = [True] * 250 + [False] * 250
+    kappa = measure_agreement(
+        labels, [True] * 200 + [False] * 50 + [True] * 100 + [False] * 150
+    ).kappa
+
+    # Of the table 0.4, 0.1, 0.2, 0.3 the formula gives 0.04016.
+    assert kappa is not None
+    assert (kappa.low, kappa.high) == pytest.approx((0.4 - 0.0787, 0.4 + 0.0787), abs=0.008)
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_balanced_accuracy_is_as_unsure_as_its_few_rows(label: bool) -> None:
+    """Eight of ten right, and all of 2,000 of the other label: half of Jeffreys' interval."""
+    labels = [label] * 10 + [not label] * 2_000
+    verdicts = [label] * 8 + [not label] * 2_002
+    found = measure_agreement(labels, verdicts).balanced_accuracy
+
+    # scipy.stats.beta.ppf([0.025, 0.975], 8.5, 2.5) is 0.49723 and 0.95594.
+    assert found is not None
+    assert found.estimate == pytest.approx(0.9)
+    assert found.low == pytest.approx((1 + 0.49723) / 2, abs=0.01)
+    assert found.high == pytest.approx((1 + 0.95594) / 2, abs=0.005)
+
+
 @pytest.mark.slow
 def test_kappa_intervals_cover_in_simulation() -> None:
     """At 40 rows the 95 % interval holds the true kappa in at least 92 % of 400 draws."""
