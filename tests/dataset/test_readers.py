@@ -1,13 +1,17 @@
 """Files are read row by row; what is broken is named with its line."""
 
 import gzip
+import io
 import json
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
 
-from rag_evals.dataset import read_rows
-from rag_evals.errors import DataError
+from rag_evals.dataset import DataFile, read_rows
+from rag_evals.dataset.files import Opened, max_line_bytes
+from rag_evals.dataset.readers import locate
+from rag_evals.errors import ConfigurationError, DataError
 
 ROW = {"answer": "Да. 🗼", "context": ["c"]}
 
@@ -69,6 +73,7 @@ def test_a_row_of_empty_cells_is_a_row() -> None:
         ("a.json", "[1]", "a.json, row 0: int; expected an object"),
         ("a.csv", "a,b\n1,2\n1\n", r"'a.csv', line 3: 1 cells, but the header has 2; columns"),
         ("a.csv", "a,a\n1,2\n", "'a.csv': the header contains 'a' twice"),
+        ("a.csv", "b,c,a,b,a\n", "'a.csv': the header contains 'a', 'b' twice"),
         ("a.csv", 'a,b\n1,"2\n', "'a.csv', line 2: unexpected end of data"),
         ("a.jsonl", b'{"a": 1}\n{"a": "\xff"}\n', "a.jsonl, line 2, byte 7: not UTF-8 .byte 0xff."),
         (
@@ -121,3 +126,55 @@ def test_a_huge_cell_is_read() -> None:
     path = write("a.csv", "answer,context\na," + "x" * 500_000 + "\n")
 
     assert len(next(read_rows(path)).values["context"]) == 500_000
+
+
+def opened(content: bytes, limit: int) -> Opened:
+    """Open bytes as a file of which at most so many are read at once."""
+    return Opened(io.BufferedReader(io.BytesIO(content)), Path("a"), DataFile("a"), limit)  # type: ignore[arg-type]  # typeshed wants a raw stream
+
+
+def test_a_line_may_be_as_long_as_the_limit_and_no_longer() -> None:
+    """The line break counts; the line that is too long is named, not split."""
+    assert list(opened(b"1234\n67890", 5)) == [b"1234\n", b"67890"]
+    with pytest.raises(DataError, match="'a': line 2 is larger than"):
+        list(opened(b"1\n12345\n", 5))
+    assert opened(b"12345", 5).read() == b"12345"
+    with pytest.raises(DataError, match="'a': the file is larger than"):
+        opened(b"123456", 5).read()
+
+
+def test_only_the_beginning_of_a_file_has_a_byte_order_mark() -> None:
+    """The same bytes in a later line are a part of the text."""
+    later = BOM_UTF8 + b"b\n"
+
+    assert list(opened(BOM_UTF8 + b"a\n" + later, 9)) == [b"a\n", later]
+    assert opened(BOM_UTF8 + later, 9).read() == later
+
+
+@pytest.mark.parametrize(
+    ("written", "limit"), [("", 256_000_000), ("1", 1_000_000), ("999999999", 999_999_999_000_000)]
+)
+def test_the_longest_line_is_set_in_megabytes(
+    monkeypatch: pytest.MonkeyPatch, written: str, limit: int
+) -> None:
+    """An empty variable is none; a number of more than nine digits is a mistake."""
+    monkeypatch.setenv("RAG_EVALS_MAX_LINE_MB", written)
+    assert max_line_bytes() == limit
+    monkeypatch.setenv("RAG_EVALS_MAX_LINE_MB", "1000000000")
+    with pytest.raises(ConfigurationError, match="expected a whole number of megabytes"):
+        max_line_bytes()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"), [("parts/*.jsonl", "parts"), ("*.jsonl", "files"), ("p?/*/c", "c")]
+)
+def test_a_pattern_has_a_name_without_its_signs(pattern: str, name: str) -> None:
+    """Messages and the run's folder show what is fixed in it."""
+    for file in ("parts/b.jsonl", "parts/a.jsonl", "b.jsonl", "a.jsonl", "p1/x/c"):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).touch()
+    located = locate(pattern)
+
+    assert str(located.name) == name
+    assert [*located.files] == sorted(located.files)
+    assert len(located.files) == (1 if name == "c" else 2)

@@ -195,15 +195,19 @@ def test_a_row_that_cannot_be_graded_keeps_its_name_and_columns() -> None:
 
 
 def test_excel_cells_are_read_as_they_are_shown() -> None:
-    """An error is an empty cell, a date has no clock."""
+    """An error is an empty cell, a date has no clock, and rows have their numbers in Excel."""
     book = openpyxl.Workbook()
     book.active.append(["answer", "context", "day"])
     book.active.append(["#VALUE!", "c", datetime.datetime(2020, 5, 1)])  # noqa: DTZ001 - as Excel has it
     book.active["A2"].data_type = "e"
+    book.active.append([None, "", None])
+    book.active.append(["a"])
     book.save("e.xlsx")
-    (row,) = read_rows(Path("e.xlsx"))
+    first, second = read_rows(Path("e.xlsx"))
 
-    assert row.values == {"answer": None, "context": "c", "day": "2020-05-01"}
+    assert first.values == {"answer": None, "context": "c", "day": "2020-05-01"}
+    assert (first.place, second.place) == ("row 2", "row 4")
+    assert second.values["answer"] == "a"
 
 
 def test_a_formula_of_excel_is_read_as_its_value() -> None:
