@@ -43,10 +43,11 @@ def test_a_row_is_shown_with_its_evidence(command: Command, scripted: StartJudge
 def test_prompt_and_reply_are_kept_when_asked(command: Command, scripted: StartJudge) -> None:
     """Of every grading, also those whose reply came from the cache; only their owner reads them."""
     write([{**EIFFEL, "id": "eiffel"}, {**EIFFEL, "id": "other", "answer": "It is in Paris."}])
-    scripted(judged)
+    asked = scripted(judged)
     judge = ASKED[:2]
     for folder in ("run", "again"):
         command("grade", "rows.jsonl", "-q", "-o", folder, *judge, "--keep-replies", "--restart")
+        assert len(asked.requests) == 2
         kept = [json.loads(line) for line in Path(folder, "replies.jsonl").read_text().splitlines()]
         assert sorted(one["sample_id"] for one in kept) == ["eiffel", "other"]
         assert {one["grader"] for one in kept} == {"faithfulness"}

@@ -3,16 +3,22 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_evals import TwoStepFaithfulness, evaluate
+from rag_evals import FaithfulnessResult, TwoStepFaithfulness, base, evaluate
 from rag_evals.core import Usage
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
+from rag_evals.run import make_plan
+from rag_evals.run.plan.plan import estimate
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge, Stall
 from rag_evals.testing.scripted import Answer, fill_by_words
 from rag_evals.verify import LLMVerifier
+
+if TYPE_CHECKING:
+    import instructor
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS = [
@@ -54,6 +60,23 @@ def test_a_model_of_ones_own_has_its_price(scripted: Start) -> None:
     ]
 
     assert costs[0] == costs[1] is not None
+
+
+def test_the_model_of_a_run_is_what_it_costs(
+    scripted: Start, client_of: Callable[..., "instructor.Instructor"]
+) -> None:
+    """It is asked instead of the grader's own; 100 tokens sent and 20 received, by hand."""
+    judge = scripted(None)
+    client = client_of(judge)
+    for own in (None, "gpt-4o"):
+        grader = base.ContextEvaluation("Judge.", FaithfulnessResult, model=own, name="g")
+        (outcome,) = evaluate(ROWS[:1], grader, client, model="gpt-4o-mini", progress=False)
+        guessed = estimate(make_plan(ROWS[:1], grader, client, options={"model": "gpt-4o-mini"}))
+        tokens, received = guessed.prompt_tokens, guessed.completion_tokens
+
+        assert outcome.cost_usd == pytest.approx((100 * 0.15 + 20 * 0.6) / 1_000_000)
+        assert guessed.cost_usd == pytest.approx((tokens * 0.15 + received * 0.6) / 1_000_000)
+    assert [request.body["model"] for request in judge.requests] == ["gpt-4o-mini"] * 2
 
 
 def test_an_unknown_price_of_one_judge_leaves_the_sum_open(scripted: Start) -> None:
