@@ -6,7 +6,7 @@ from typing import Any, ClassVar, get_args, get_origin
 
 import instructor
 import pytest
-from pydantic import BaseModel, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, base, catalog
 from rag_evals.core import SampleField
@@ -110,6 +110,35 @@ def test_a_users_own_model_is_read_as_json_all_the_same() -> None:
     )
 
     assert read == Dated(day=datetime.date(2026, 1, 2), pages=(3,), mark=0.5)
+
+
+class Listed(BaseModel):
+    """A reply with one list, of numbers."""
+
+    numbers: list[int]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("[3]", [3]),
+        ("[3, 4]", [3, 4]),
+        ("[]", []),
+        ('[{"numbers": [3]}]', [3]),
+        ('{"numbers": [3], "numbers": [3]}', [3]),
+    ],
+)
+def test_a_list_alone_is_the_list_of_the_reply(text: str, numbers: list[int]) -> None:
+    """Whatever is in it; an object with the reply's field in a list is the reply."""
+    assert validated(Listed, text, {"strict": True}).numbers == numbers
+
+
+def test_two_values_under_one_name_are_a_fault() -> None:
+    """JSON parsers keep the last one; nobody knows which is meant."""
+    twice = '{"numbers": [3], "numbers": [4]}'
+
+    with pytest.raises(ValidationError, match="numbers is given twice, with different values"):
+        validated(Listed, twice, {"strict": True})
 
 
 def test_a_label_in_quotes_is_the_label() -> None:

@@ -8,7 +8,7 @@ import pytest
 from rag_evals import errors
 from rag_evals.core import Usage
 from rag_evals.judge.pace.retry import read_fault
-from rag_evals.judge.wire.exchange import early_stop, usage_of
+from rag_evals.judge.wire.exchange import complete_text, early_stop, fault_of, usage_of
 from rag_evals.judge.wire.sending import translate
 
 _USAGE: dict[str, Any] = {
@@ -69,6 +69,41 @@ def test_a_reply_that_stopped_early_is_told(reply: Any, kind: type[Exception] | 
     """Each provider has its own word for the token limit and for a refusal."""
     found = early_stop(reply)
     assert found is None if kind is None else isinstance(found, kind)
+
+
+def _called(*arguments: str) -> list[Any]:
+    return [Made(function=Made(arguments=one)) for one in arguments]
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        (Made(content="{}", tool_calls=_called('{"a": 1}')), "{}"),
+        (Made(content=None, tool_calls=_called('{"a": 1}')), '{"a": 1}'),
+        (Made(content="", function_call=Made(arguments='{"a": 1}')), '{"a": 1}'),
+        (Made(content=None, tool_calls=_called('{"a": 1}', '{"a": 2}')), None),
+        (Made(content=None, tool_calls=None), None),
+    ],
+)
+def test_the_only_tool_call_stands_in_for_missing_content(
+    message: Any, content: str | None
+) -> None:
+    """Content that is there counts, and of two calls neither is picked."""
+    complete_text(message)
+
+    assert message.content == content
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Made(content=None, tool_calls=_called("{}")),
+        Made(content=None, tool_calls=None, function_call=Made(arguments="{}")),
+    ],
+)
+def test_a_reply_in_a_tool_call_is_not_empty(message: Any) -> None:
+    """Neither in today's form, nor in that of before."""
+    assert fault_of(Made(choices=[Made(message=message, finish_reason="stop")])) is None
 
 
 def _raised(name: str, bases: tuple[type, ...] = (Exception,), **attributes: Any) -> Exception:
@@ -153,3 +188,24 @@ def test_a_reply_that_says_time_is_up_is_a_reply() -> None:
 
     assert (answered.status, answered.timed_out, answered.not_connected) == (504, False, False)
     assert (silent.status, silent.timed_out, silent.not_connected) == (None, True, True)
+
+
+def _of_litellm(name: str, cause: Exception) -> Exception:
+    """Make an exception of LiteLLM, which gives status 500 to what it did not expect."""
+    kind = type(name, (Exception,), {"__module__": "litellm.exceptions", "status_code": 500})
+    error: Exception = kind("as text")
+    error.__cause__ = cause
+    return error
+
+
+def test_a_lost_connection_beneath_litellm_is_one() -> None:
+    """LiteLLM says status 500 of what had none; any other cause is left beneath."""
+    lost = ConnectionResetError("reset")
+    twice = _of_litellm("InternalServerError", _of_litellm("OpenAIError", lost))
+    answered = read_fault(_of_litellm("InternalServerError", ValueError("no")))
+
+    for error in (_of_litellm("InternalServerError", lost), twice):
+        fault = read_fault(error)
+        assert (fault.status, fault.not_connected, fault.timed_out) == (None, True, False)
+        assert error.__cause__ is lost
+    assert (answered.status, answered.not_connected) == (500, False)
