@@ -13,6 +13,7 @@ from rag_evals.core import SampleField
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.response_models import PassFailResult
+from rag_evals.score_citations import CitationsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 
@@ -142,6 +143,9 @@ LACKING = {
     "{% if reference %}{{ context }}{% endif %}{{ answer }}": "does not show the context",
     "{% for c in context %}{{ c.metadata.title }}{% endfor %}": "does not show the answer",
     "{% include 'part.jinja' %}{{ answer }}": "does not show the context",
+    "{{ sentences }}{{ question }}{{ chunks | length }}{{ answer }}": (
+        "remove answer, chunks, question, sentences, and"
+    ),
 }
 
 
@@ -175,6 +179,23 @@ def test_an_extended_prompt_that_places_data_shows_all_of_it(tmp_path: Path) -> 
     )
     with pytest.raises(PromptError, match="does not show the answer and the context"):
         base.ContextEvaluation(path, FaithfulnessResult)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fault"),
+    [
+        ("{{ statements | length }}", "does not show the statements; write {{ statements }}"),
+        ("{{ statements[0] }}", "shows only part of the statements; write {{ statements }}"),
+    ],
+)
+def test_a_template_shows_the_statements_that_its_reply_numbers(numbers: str, fault: str) -> None:
+    """A verdict on statement 0 means nothing to a judge that saw no statement."""
+    shown = "{% for s in sentences %}{{ s.id }}: {{ s.text }}{% endfor %}{{ context }}"
+    with pytest.raises(PromptError) as caught:
+        base.ContextEvaluation(shown + numbers, CitationsReply)
+
+    assert fault in str(caught.value)
+    base.ContextEvaluation(shown + "{{ statements }}", CitationsReply)
 
 
 ENDS = ["Sand <b>here</b> [1].", "Ice\nhere & there.", *(f"It is the letter {x}." for x in "αβγδ")]
