@@ -65,7 +65,9 @@ def test_a_second_grade_makes_no_call(scripted: Start) -> None:
     first = grader.grade(**EIFFEL, client="openai/m")
     second = grader.grade(**EIFFEL, client="openai/m")
 
-    assert len(judge.requests) == 1
+    assert [request.statements for request in judge.requests] == [
+        ["The Eiffel Tower stands in Paris.", "It was completed in 1923."]
+    ]
     assert [s.from_cache for s in first.statements] == [False, False]
     assert [s.from_cache for s in second.statements] == [True, True]
     assert [s.is_supported for s in first.statements] == [s.is_supported for s in second.statements]
@@ -165,15 +167,17 @@ def test_a_local_verifier_needs_no_judge() -> None:
 
 
 def test_a_cascade_is_cached_whole(scripted: Start) -> None:
-    """Verdicts of both verifiers are kept."""
+    """Verdicts of both verifiers are kept, with who decided each."""
     judge = scripted(None)
     grader = VerifiedFaithfulness(extractor=SentenceExtractor(), cache=StatementCache())
-    grader.grade(**EIFFEL, client="embedded>openai/m")
-    asked = len(judge.requests)
-    result: Any = grader.grade(**EIFFEL, client="embedded>openai/m")
+    asked: Any = grader.grade(**EIFFEL, client="embedded>openai/m")
+    kept: Any = grader.grade(**EIFFEL, client="embedded>openai/m")
 
-    assert asked == len(judge.requests)
-    assert all(s.from_cache and s.decided_by for s in result.statements)
+    assert len(judge.requests) == 1
+    assert [s.from_cache for s in asked.statements] == [False, False]
+    assert [s.from_cache for s in kept.statements] == [True, True]
+    for result in (asked, kept):
+        assert [s.decided_by for s in result.statements] == ["embedded", "openai/m"]
 
 
 def test_two_runs_over_one_file_verify_once(scripted: Start, tmp_path: Path) -> None:
