@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.core import Claim, Flow, Meter, Verdict, as_claims
+from rag_evals.core import Claim, Flow, Meter, Verdict, VerifierTraits, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.extract import SentenceExtractor
@@ -73,6 +73,16 @@ def test_what_a_verifier_says_of_its_own_sureness_comes_first() -> None:
     drive(CascadeVerifier(Telling("first"), then).flow(claims, ["c"]), None, Meter())
 
     assert then.seen == [["0.1", "0.3"]]
+
+
+@pytest.mark.parametrize("reading", ["first", "then", None])
+def test_a_cascade_reads_the_question_where_one_of_its_verifiers_does(reading: str | None) -> None:
+    """Whichever of the two it is: a cached verdict is then one of its question alone."""
+    both = Fixed("first"), Fixed("then")
+    for one in both:
+        one.traits = VerifierTraits(reads_question=one.name == reading)
+
+    assert CascadeVerifier(*both).traits.reads_question is (reading is not None)
 
 
 def test_without_a_band_only_supported_is_decided_alone() -> None:

@@ -83,6 +83,17 @@ def test_examples_of_ones_own_follow_those_of_the_extractor() -> None:
     assert own.fingerprint() != StatementExtractor().fingerprint()
 
 
+def test_settings_of_a_run_leave_the_language() -> None:
+    """Each change is made for itself, and none makes no copy."""
+    own = LLMVerifier(language="ru", settings={"temperature": 0.5, "seed": 1})
+    colder = own.adapt(VerifierChanges(settings={"temperature": 0.0}))
+    english = own.adapt(VerifierChanges(language="en"))
+
+    assert (colder.language, colder.settings) == ("ru", {"temperature": 0.0, "seed": 1})
+    assert (english.language, english.settings) == ("en", {"temperature": 0.5, "seed": 1})
+    assert own.adapt(VerifierChanges()) is own
+
+
 @pytest.mark.parametrize(
     ("example", "fault"),
     [

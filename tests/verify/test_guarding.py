@@ -176,6 +176,27 @@ def test_an_answer_within_its_bounds_is_decided_whole() -> None:
     )
 
 
+def test_only_what_was_not_decided_is_warned_of() -> None:
+    """The reasons of verdicts are no warnings; a sentence that nobody reads is one, once."""
+    german = "Der Turm wurde im Jahr 1889 von Gustav Eiffel gebaut und steht noch heute in Paris."
+    guarded = guard_sync(f"{ANSWER}\n\n{german}\n\n{german}", CONTEXT)
+    unread = [one for one in guarded.sentences if one.text == german]
+
+    assert guard_sync(ANSWER, CONTEXT).warnings == ()
+    assert [(one.is_supported, one.is_decided) for one in unread] == [(False, False)] * 2
+    assert guarded.warnings == (unread[0].reason,)
+    assert guarded.warnings[0].startswith("the answer is in German")
+
+
+def test_an_answer_without_sentences_has_no_warning() -> None:
+    """A question in other letters than the chunks matters only where something is decided."""
+    question = "Где она?"
+
+    assert guard_sync("", CONTEXT, question=question).warnings == ()
+    (warning,) = guard_sync("It is 330 m high.", CONTEXT, question=question).warnings
+    assert "the question is in Cyrillic letters, but chunk 0 is in Latin" in warning
+
+
 @pytest.mark.parametrize("bounds", [{"most_sentences": 0}, {"deadline_seconds": 0}])
 def test_a_bound_that_lets_nothing_be_decided_is_refused(bounds: dict[str, Any]) -> None:
     """With its name."""
