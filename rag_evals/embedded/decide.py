@@ -92,7 +92,7 @@ def _of_same_subject(compared: list[StatementComparison]) -> list[StatementCompa
     for one in compared:
         if one.clashes and agreement(one) > _ALL_ELSE:
             held = one.held - frozenset[str]().union(*[clash.keys for clash in one.clashes])
-            return [other for other in compared if other is one or held <= other.held]
+            return [other for other in compared if held <= other.held]
     return compared
 
 

@@ -212,6 +212,18 @@ def test_a_support_at_the_threshold_is_enough() -> None:
     assert at_the_limit.is_supported
 
 
+def test_a_no_with_a_support_at_the_threshold_is_enough() -> None:
+    """As for any other statement, and above that support it is not supported."""
+    chunks, question = ["On Sunday the shop is closed."], "Is the shop open on Sunday morning?"
+    asked = ("No.", chunks, question)
+    ((_, verdict),) = EmbeddedVerifier().verify_answer(*asked)
+    limits = (verdict.support, verdict.support + 1e-9)
+    found = [EmbeddedVerifier(limit).verify_answer(*asked)[0][1] for limit in limits]
+
+    assert [one.is_supported for one in found] == [True, False]
+    assert [one.chunk_ids for one in found] == [(0,), ()]
+
+
 @pytest.mark.parametrize(
     "odd",
     [
