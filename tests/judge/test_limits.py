@@ -237,6 +237,27 @@ def test_a_long_reset_is_waited_for_as_long_as_is_allowed(clock: Clock) -> None:
     assert clock.now == pytest.approx(30)
 
 
+@pytest.mark.parametrize(("calls", "seconds"), [(1, 0.0), (2, 1.0), (3, 1.0)])
+def test_whoever_waits_for_the_budget_says_how_long(
+    monkeypatch: pytest.MonkeyPatch, calls: int, seconds: float
+) -> None:
+    """One request a second: the wait ahead is known while it lasts, and over after it."""
+    clock, seen = Clock(), [0.0]
+    limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)
+
+    async def sleep(asked: float) -> None:
+        seen.append(limiter.waiting_seconds)
+        assert not limiter.is_paused
+        await clock.sleep(asked)
+
+    monkeypatch.setattr("asyncio.sleep", sleep)
+    asyncio.run(pass_through(limiter, calls))
+
+    assert len(seen) == calls
+    assert seen[-1] == pytest.approx(seconds)
+    assert limiter.waiting_seconds == 0.0
+
+
 def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
     """What the transport sends again is taken from the budget."""
     limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)

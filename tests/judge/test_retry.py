@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.errors import JudgeUnavailableError
+from rag_evals.errors import ConfigurationError, JudgeUnavailableError
 from rag_evals.judge.pace.retry import RequestLimiter, Tries, Waits, seconds_before_poll
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import fill_by_words
@@ -143,6 +143,52 @@ def test_a_pause_is_not_charged_to_the_row(scripted: Start) -> None:
     run = evaluate(rows, "faithfulness_two_step", client="openai/m", timeout=2)
 
     assert [(o.status, o.usage.calls, o.usage.retries) for o in run] == [("scored", 2, 1)]
+
+
+def _raised(
+    name: str, base: type[Exception] = OSError, cause: Exception | None = None, **more: Any
+) -> Exception:
+    """Make an exception as an SDK does."""
+    error: Any = type(name, (base,), {})("as text")
+    error.__cause__ = cause
+    for key, value in more.items():
+        setattr(error, key, value)
+    failure: Exception = error
+    return failure
+
+
+_NO_TRUST = OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_tried_again"),
+    [
+        (_raised("ConnectError"), True),
+        (_raised("ConnectError", cause=OSError("reset")), True),
+        (_raised("ConnectError", ValueError), False),
+        (_raised("LocalProtocolError"), False),
+        (_raised("APIConnectionError", cause=_raised("UnsupportedProtocol")), False),
+        (_raised("APIConnectionError", cause=ConfigurationError("no")), False),
+        (_raised("APIConnectionError", cause=_raised("ConnectError", cause=_NO_TRUST)), False),
+        (_raised("TimeoutException", ValueError), True),
+        *((_raised("A", status_code=status), True) for status in (200, 408, 409, 429, 500, 529)),
+        *((_raised("A", status_code=status), False) for status in (400, 401, 404, 422, 499, 501)),
+        (_raised("A", status_code=400, headers={"x-should-retry": "true"}), True),
+        (_raised("A", status_code=500, headers={"x-should-retry": "false"}), False),
+        (_raised("A", status_code=500, headers={"x-should-retry": "maybe"}), True),
+        (_raised("A", status_code=429, body={"code": "insufficient_quota"}), False),
+        (_raised("A", status_code=429, body={"message": "insufficient_quota: pay"}), False),
+        (_raised("A", status_code=500, body={"code": "insufficient_quota"}), True),
+    ],
+    ids=repr,
+)
+def test_only_what_may_pass_is_tried_again(error: Exception, is_tried_again: bool) -> None:
+    """A lost connection and a busy server, but no request that fails however often it is sent."""
+    if is_tried_again:
+        assert Tries(None).after_request(error) > 0
+    else:
+        with pytest.raises(type(error)):
+            Tries(None).after_request(error)
 
 
 def test_a_spent_quota_is_not_waited_for() -> None:
