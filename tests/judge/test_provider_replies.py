@@ -1,9 +1,11 @@
 """Replies and exceptions of every provider's shape say the same to us: tokens, stops, faults."""
 
+import json
 from types import SimpleNamespace as Made
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from rag_evals import errors
 from rag_evals.core import Usage
@@ -106,6 +108,29 @@ def test_a_reply_in_a_tool_call_is_not_empty(message: Any) -> None:
     assert fault_of(Made(choices=[Made(message=message, finish_reason="stop")])) is None
 
 
+@pytest.mark.parametrize(
+    ("said", "is_refused"),
+    [
+        ("I'm sorry, but I can't help with that.", True),
+        ("Unfortunately, I cannot help.", True),
+        ("I am unable to judge this.", True),
+        ("As an AI, I have no view.", True),
+        ("Извините, это нельзя.", True),
+        ("К сожалению, я не могу ответить.", True),
+        ("The answer says: I cannot swim.", False),
+        ("Sorry: {}", False),
+        ("I cannot find more than []", False),
+        ("Sorrow is a film.", False),
+    ],
+)
+def test_a_refusal_in_words_is_told_from_a_reply(said: str, is_refused: bool) -> None:
+    """It begins with the refusal and holds no JSON."""
+    found = fault_of(Made(choices=[Made(message=Made(content=said), finish_reason="stop")]))
+
+    assert isinstance(found, errors.JudgeRefusedError) is is_refused
+    assert is_refused or found is None
+
+
 def _raised(name: str, bases: tuple[type, ...] = (Exception,), **attributes: Any) -> Exception:
     """Make an exception as an SDK does: its class's name and its attributes are what is read."""
     error: Exception = type(name, bases, {})("as text")
@@ -168,6 +193,78 @@ def test_every_exception_becomes_one_of_ours(
     assert type(found) is kind, name
     with pytest.raises(kind, match=words):
         raise found
+
+
+class _Pair(BaseModel):
+    first: int
+    second: int
+    third: int
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "first: Field required (and 2 more)"),
+        ('{"first": 1}', "second: Field required (and 1 more)"),
+        ('{"first": 1, "second": 1}', "third: Field required"),
+        ('{"first": "x SECRET", "second": 1, "third": 1}', "first: Input should be a valid integer"
+         ", unable to parse string as an integer"),
+        ("[]", "reply: Input should be an object"),
+    ],
+)  # fmt: skip
+def test_a_wrong_reply_is_told_by_its_first_fault(text: str, said: str) -> None:
+    """With its place and how many more there are, but without what the judge wrote."""
+    with pytest.raises(ValidationError) as caught:
+        _Pair.model_validate_json(text)
+
+    told = str(translate(caught.value, attempts=3))
+    again = str(translate(caught.value, attempts=2, repeated=True))
+    assert told == f"invalid after 3 attempts: {said}"
+    assert again == f"invalid after 2 attempts, the last two with the same fault: {said}"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (json.JSONDecodeError("Expecting value", "words", 0), errors.JudgeOutputError,
+         "invalid after 1 attempts: Expecting value: line 1 column 1 (char 0)"),
+        (TypeError("missing 1 required argument: 'model'"), errors.ConfigurationError,
+         "no model given"),
+        (TypeError("missing 1 required argument: 'messages'"), errors.GradingError,
+         "TypeError: missing 1 required argument: 'messages'"),
+        (ValueError("no 'model'"), errors.GradingError, "ValueError: no 'model'"),
+        (AssertionError("Unable to generate a response"), errors.JudgeRefusedError,
+         "the judge refused: Unable"),
+        (AssertionError("two calls"), errors.JudgeOutputError,
+         "the reply is not what was asked for: two calls"),
+        (RecursionError("deep"), errors.JudgeUnavailableError, "JSON of too many levels"),
+    ],
+)  # fmt: skip
+def test_what_no_endpoint_said_is_told_too(
+    error: Exception, kind: type[Exception], said: str
+) -> None:
+    """A reply that cannot be read, and a call that lacks something."""
+    found = translate(error, attempts=1)
+
+    assert type(found) is kind
+    assert said in str(found)
+
+
+@pytest.mark.parametrize(
+    ("message", "window"),
+    [
+        ("This model's maximum context length is 8,192 tokens, not 9000.", 8192),
+        ("The prompt exceeds the context window of 4096 tokens", 4096),
+        ("the prompt is too long", None),
+    ],
+)
+def test_a_window_is_read_from_the_message(message: str, window: int | None) -> None:
+    """With or without commas; not every endpoint names it."""
+    found = translate(_raised("A", status_code=400, message=message), attempts=1)
+
+    assert type(found) is errors.JudgeRequestError
+    assert "the prompt is longer than the judge's window" in str(found)
+    assert found.window_tokens == window
 
 
 def test_the_wait_that_is_asked_for_is_found() -> None:
