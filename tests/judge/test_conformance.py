@@ -138,6 +138,8 @@ def faults(mode: str, good: str) -> dict[str, Said]:
         "properties": Said(filled(mode, f'{{"properties": {good}}}')),
         "cut off": Said(filled(mode, good[:9]), "length"),
         "filtered": Said(filled(mode, ""), "content_filter"),
+        "whole, yet cut off": Said(filled(mode, good), "length"),
+        "whole, yet filtered": Said(filled(mode, good), "content_filter"),
         "no call": Said({"role": "assistant", "content": "Да \U0001f5fc"}),
         "no calls": Said(bare | {"tool_calls": []}),
         "two calls": Said(filled(mode, "{}", '{"statements": 3}')),
@@ -146,8 +148,11 @@ def faults(mode: str, good: str) -> dict[str, Said]:
     }
 
 
-READ = {"fenced", "thoughts", "parts", "properties"}
-ENDS = {"refused", "refused in words", "cut off", "filtered", "empty", "null", "no calls"}
+READ = {"fenced", "thoughts", "parts", "properties", "whole, yet filtered"}
+ENDS = {
+    *("refused", "refused in words", "cut off", "whole, yet cut off", "filtered"),
+    *("empty", "null", "no calls"),
+}
 """What is not asked again: it would come back the same."""
 
 SETTINGS: Any = [
