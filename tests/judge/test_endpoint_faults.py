@@ -214,6 +214,26 @@ def test_a_key_of_a_client_of_ones_own(scripted: Start, key: str) -> None:
     assert judge.requests == []
 
 
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/v1/chat/completions", "leave out '/chat/completions', which is appended"),
+        ("/v1#here", "a '?' or '#' would cut off the path"),
+    ],
+)
+def test_an_address_of_a_client_of_ones_own(scripted: Start, path: str, says: str) -> None:
+    """It is checked as an address in a variable, and nothing is sent."""
+    judge = scripted(GOOD)
+    url = judge.base_url.removesuffix("/v1") + path
+    with (
+        openai.OpenAI(base_url=url, api_key="k") as sdk,
+        pytest.raises(errors.ConfigurationError, match="base_url of the client is") as raised,
+    ):
+        Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk), model="m")
+    assert says in str(raised.value)
+    assert judge.requests == []
+
+
 def redirect(location: str, status: int = 307) -> Raw:
     """Return a redirect."""
     return Raw(b"", status, {"location": location})
@@ -403,6 +423,21 @@ def test_time_that_a_reply_took_is_not_left_for_a_wait(
     with pytest.raises(errors.JudgeUnavailableError, match="asks for a wait of 10 s"):
         Faithfulness.grade(**EIFFEL, client=client_of(judge, retries=0), model="m", timeout=10)
     assert len(judge.requests) == 1
+
+
+def test_the_waits_between_tries_count_toward_the_rows_time(
+    scripted: Start, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Six of ten seconds may be waited once, but not twice."""
+
+    async def no_sleep(seconds: float) -> None:
+        del seconds
+
+    monkeypatch.setattr("asyncio.sleep", no_sleep)
+    judge = scripted(HttpError(429, headers={"retry-after": "6"}))
+    with pytest.raises(errors.JudgeUnavailableError, match="HTTP 429"):
+        Faithfulness.grade(**EIFFEL, client=client_of(judge, retries=0), model="m", timeout=10)
+    assert len(judge.requests) == 2
 
 
 WINDOWS = [
