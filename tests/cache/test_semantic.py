@@ -443,6 +443,7 @@ def test_the_cosine_of_packed_vectors() -> None:
     first, second = pack_vector([3.0, 4.0]), pack_vector([4.0, 3.0])
 
     assert len(first) == 4
+    assert pack_vector([30_000.0, 40_000.0]) == pack_vector([3e-5, 4e-5]) == first
     assert math.isclose(cosine(first, second), 24 / 25, abs_tol=1e-3)
     assert math.isclose(cosine(first, first), 1.0, abs_tol=1e-6)
     assert cosine(first, pack_vector([1.0])) == 0.0

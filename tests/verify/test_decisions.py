@@ -147,6 +147,18 @@ def test_a_declined_statement_fails_its_row(scripted: Start) -> None:
         Faithfulness.grade(**EIFFEL, client=LUNA)
 
 
+def test_a_statement_that_may_be_declined_has_no_support(scripted: Start) -> None:
+    """It is in doubt, so that a cascade asks somebody else, and it never passes by itself."""
+    scripted(only_asked({"s0": None, "c0_0": "chunk_0"}))
+    verifier = DecisionVerifier(LUNA).adapt(VerifierChanges(may_decline=True))
+    flow = verifier.flow([Claim("The tower is old.")], ["It is.", "It was."])
+    (verdict,) = drive(flow, None, Meter(20))
+
+    assert (verdict.support, verdict.is_supported, verdict.chunk_ids) == (0.0, False, ())
+    assert (verdict.doubt, verdict.decided_by) == ("declined", LUNA)
+    assert verdict.reason.startswith("the decision model declined statement 0: ")
+
+
 def test_a_declined_chunk_is_told(scripted: Start) -> None:
     """The verdict stands; that no chunk is named has a reason."""
     scripted(only_asked({"s0": 0.9, "c0_0": None}))
