@@ -364,7 +364,10 @@ class Prompt:
 
     @cached_property
     def _template(self) -> jinja2.Template:
-        return self._environment.get_template(self.origin)
+        template = self._environment.get_template(self.origin)
+        # Each render copies the globals, and Jinja's chain of dictionaries is slow to copy.
+        template.globals = dict(template.globals)
+        return template
 
     @cached_property
     def kept(self) -> dict[Hashable, str]:

@@ -59,12 +59,14 @@ class StatementEvaluation(JudgeModel):
 def finding_of(
     one: Any, chunk_ids: Sequence[int], label: str, *, verdict: bool, about: About
 ) -> Finding:
-    told = [f"{one.fault}."] if one.fault else []
+    told = one.reasoning
+    if one.fault:
+        told = f"{one.fault}. {told}" if told else f"{one.fault}."
     return Finding(
         text=one.statement,
         verdict=verdict,
         label=UNVERIFIED if one.fault else label,
-        reasoning=" ".join([*told, *filter(None, [one.reasoning])]) or None,
+        reasoning=told or None,
         chunk_ids=tuple(chunk_ids),
         sentence_ids=() if one.sentence_id is None else (one.sentence_id,),
         about=about,
