@@ -130,7 +130,7 @@ def test_a_huge_cell_is_read() -> None:
 
 def opened(content: bytes, limit: int) -> Opened:
     """Open bytes as a file of which at most so many are read at once."""
-    return Opened(io.BufferedReader(io.BytesIO(content)), Path("a"), DataFile("a"), limit)  # type: ignore[arg-type]  # typeshed wants a raw stream
+    return Opened(io.BufferedReader(io.BytesIO(content)), Path("a"), DataFile("a"), limit)
 
 
 def test_a_line_may_be_as_long_as_the_limit_and_no_longer() -> None:

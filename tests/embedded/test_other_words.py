@@ -123,10 +123,15 @@ def test_a_reason_counts_the_words_of_its_chunk() -> None:
     assert verdict.reason == "5 of 6 content words are in chunk 0"
 
 
-def test_a_condition_is_no_hedge() -> None:
+@pytest.mark.parametrize(
+    ("statement", "chunk"),
+    [
+        ("The lamp blinks when the battery is low.", "The lamp blinks if the battery is low."),
+        ("Лампа мигает, когда батарея разряжена.", "Если батарея разряжена, лампа мигает."),
+    ],
+)
+def test_a_condition_is_no_hedge(statement: str, chunk: str) -> None:
     """The statement names the same condition with another word."""
-    (verdict,) = EmbeddedVerifier().verify(
-        ["The lamp blinks when the battery is low."], ["The lamp blinks if the battery is low."]
-    )
+    (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
 
     assert verdict.support > 0.8
