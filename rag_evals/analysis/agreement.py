@@ -401,7 +401,7 @@ class _Corrector:
             self._clusters(names, of_statements=of_statements)
             for names in ([unit.sample_id for unit in units], [name for name, _ in unlabelled])
         )
-        powered, refusal = None, _ALL_LABELLED if len(others) < 2 else None
+        powered, refusal = None, None if others else _ALL_LABELLED
         if refusal is None:
             try:
                 powered = prediction_powered_mean(

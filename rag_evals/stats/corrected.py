@@ -127,7 +127,7 @@ def _require_enough(
         require_scores(name, values)
     if len(unlabelled) < 2:
         raise InvalidScoresError(
-            f"{len(unlabelled)} row without a label; if all rows are labelled, use the labels' mean"
+            f"{len(unlabelled)} row without a label, but a correction needs 2; use the labels' mean"
         )
 
 

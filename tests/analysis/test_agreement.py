@@ -10,7 +10,7 @@ import pytest
 
 from rag_evals.analysis import agreement
 from rag_evals.analysis.agreement import PeopleAgreement
-from rag_evals.analysis.labels import read_labels
+from rag_evals.analysis.labels import Label, read_labels
 from rag_evals.errors import DataError
 from rag_evals.run import Run
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
@@ -179,9 +179,25 @@ def test_labels_without_ids_are_found_by_content() -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"sample_id": "r0", "label": "perhaps"}, "line 1: the label is 'perhaps'; expected true"),
+        (
+            {"sample_id": "r0", "label": "perhaps"},
+            "line 1: the label is 'perhaps'; expected true or false, 1 or 0, yes or no, or a "
+            "number from 0 to 1$",
+        ),
         ({"sample_id": "r0", "label": 7}, "the label is 7"),
-        ({"sample_id": "r0", "statement": 0, "label": 0.5}, "the label is 0.5"),
+        ({"sample_id": "r0", "label": -0.1}, "the label is -0.1"),
+        ({"sample_id": "r0", "label": "nan"}, "the label is 'nan'"),
+        ({"sample_id": "r0", "statement": 0, "label": 0.5}, "label is 0.5; .*yes or no$"),
+        ({"sample_id": "r0", "text": "It is.", "label": 0.5}, "label is 0.5; .*yes or no$"),
+        (
+            {"sample_id": "r0", "statements": [{"text": "It is.", "label": 0.5}]},
+            r"line 1: statements\[0\]: the label is 0.5; .*yes or no$",
+        ),
+        ({"sample_id": "r0", "statement": "first", "label": 1}, "the statement is 'first'"),
+        ({"sample_id": "r0", "statement": -1, "label": 1}, "the statement is -1"),
+        ({"sample_id": "r0", "statement": 10**9, "label": 1}, "the statement is 1000000000"),
+        ({"sample_id": "r0", "weight": 0.9, "label": 1}, "the weight is 0.9; expected 1 or more"),
+        ({"sample_id": "r0", "weight": "inf", "label": 1}, "the weight is 'inf'"),
         ({"sample_id": "r0", "label": 0.5}, "agreement needs yes or no"),
         ({"sample_id": "r0"}, "no 'label' and no 'statements'"),
         ({"label": 1}, "no 'sample_id'"),
@@ -216,6 +232,45 @@ def test_equal_labels_and_those_of_two_people_are_taken() -> None:
 
     measured = agreement(scores_run([1.0, 0.0]), write("labels.jsonl", *rows))
     assert table(measured, "row").units == 2
+
+
+def test_a_label_is_what_its_line_says() -> None:
+    """Every field is read, from numbers or words; what is empty is absent."""
+    whole = {
+        "id": 7, "label": " Yes ", "statement": "3", "text": "It is.", "grader": "faithfulness",
+        "annotator": 12, "note": "Which year?", "weight": "2.5", "second_look": True,
+    }  # fmt: skip
+    empty = {"sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
+             "annotator": "", "note": None, "second_look": "no"}  # fmt: skip
+    texts = [{"text": "One.", "label": True}, {"text": "Two.", "label": None}, {"text": "Three."}]
+    parts = [
+        {"id": "b", "statements": texts},
+        {"id": "c", "label": 0.25, "statements": texts[:2], "weight": 1},
+    ]
+    found = read_labels(write("l.jsonl", whole, empty, *parts), scores_run([1.0]))
+
+    assert found == [
+        Label("7", 1, 3, "It is.", "faithfulness", "12", False, "Which year?", 2.5, True),
+        Label("a", 0),
+        Label("b", 1, text="One."),
+        Label("c", 0.25, weight=1),
+        Label("c", 1, text="One.", complete=True, weight=1),
+    ]
+
+
+def test_a_second_look_replaces_the_first() -> None:
+    """Also where the second comes earlier, and for that statement and grader alone."""
+    first = {"id": "a", "statement": 0, "label": 1}
+    second = {**first, "label": 0, "second_look": True}
+    other = [{**first, "statement": 1}, {**first, "id": "b"}, {**first, "grader": "recall"}]
+    found = read_labels(write("l.jsonl", second, first, *other), scores_run([1.0]))
+
+    assert [(one.sample_id, one.place, one.grader, one.value) for one in found] == [
+        ("a", 0, None, 0),
+        ("a", 1, None, 1),
+        ("b", 0, None, 1),
+        ("a", 0, "recall", 1),
+    ]
 
 
 def test_a_label_source_must_exist() -> None:

@@ -74,6 +74,20 @@ def test_with_every_row_labelled_there_is_nothing_to_correct() -> None:
     assert "labels alone" in str(correct(run, labels))
 
 
+def test_a_single_row_without_a_label_is_not_said_to_have_one() -> None:
+    """One verdict has no spread; with weights the labels are compared with all rows instead."""
+    run, labels = judged(61, right=0.8)
+    with pytest.raises(TooFewLabelsError, match="^1 row without a label, but a correction needs"):
+        correct(run, labels)
+
+    lines = [json.loads(line) for line in Path(labels).read_text().splitlines()]
+    Path(labels).write_text("\n".join(json.dumps({**line, "weight": 1}) for line in lines))
+    found = correct(run, labels).corrections[0]
+    assert (found.labelled, found.unlabelled) == (60, 1)
+    assert found.prediction_powered is not None
+    assert found.prediction_powered.unlabelled == 61
+
+
 def test_scores_from_people_correct_the_mean_score() -> None:
     """Labels between 0 and 1 are scores: only the mean is corrected."""
     rng = random.Random(3)

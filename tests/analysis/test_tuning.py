@@ -1,12 +1,13 @@
 """Tuning: what labels say of a verifier, who follows it, and who is refused."""
 
 import asyncio
+import json
 import random
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +22,8 @@ from rag_evals import (
     stream,
     tune,
 )
-from rag_evals.core import Claim, Flow, Meter, Verdict, Verifier, VerifierTraits
+from rag_evals.analysis.tuning import fit_confidence
+from rag_evals.core import Claim, Finding, Flow, Meter, Verdict, Verifier, VerifierTraits
 from rag_evals.errors import (
     ConfigurationError,
     DataError,
@@ -32,11 +34,17 @@ from rag_evals.errors import (
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import drive
 from rag_evals.run import Run
-from rag_evals.verify import CascadeVerifier, Promise, Tuning
+from rag_evals.verify import CascadeVerifier, Confidence, Promise, Tuning
 from rag_evals.verify.tuned import TunedVerifier
 from tests.conftest import PlainVerifier
 from tests.labelled import labelled_rows
+from tests.late import Late
 from tests.scripted import JudgeRequest, Script, ScriptedJudge
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -142,6 +150,36 @@ def test_confidence_tells_wrong_verdicts_from_right_ones(tmp_path: Path) -> None
     near = min(findings, key=lambda one: abs((one.support or 0) - 0.5))
     far = max(findings, key=lambda one: abs((one.support or 0) - 0.5))
     assert (found.of(near, chunks) or 0) < 0.7 < 0.8 < (found.of(far, chunks) or 0)
+
+
+def test_the_figures_of_a_confidence_by_hand() -> None:
+    """A quarter is skipped, and the bound on the errors of the rest is that of Clopper-Pearson.
+
+    Labels count alone: a support of 0 is one, and not a support that is missing.
+    """
+    data = rows(240, per_row=1)
+    statements = [row["statements"][0] for row in data]
+    labels = [bool(one["label"]) for one in statements]
+    supports = [float(one["text"].rstrip(".").split()[-1]) for one in statements]
+    least = sorted(supports)[9]
+
+    def fitted(lowest: float) -> Confidence:
+        findings = [
+            Finding(one["text"], None, "", support=lowest if support <= least else support)
+            for one, support in zip(statements, supports, strict=True)
+        ]
+        shown = [(["Statements have supports."], 0)] * len(data)
+        found = fit_confidence(findings, shown, labels, [row["id"] for row in data], skip=0.25)
+        assert found is not None
+        return found
+
+    found = fitted(1e-9)
+    wrong = round(180 * found.error_kept)
+    assert found.skipped == pytest.approx(0.25)
+    assert found.error_kept == pytest.approx(wrong / 180)
+    assert found.error_kept < found.error < (wrong + 60) / 240
+    assert found.bound == pytest.approx(scipy_stats.beta.ppf(0.975, wrong + 1, 180 - wrong))
+    assert fitted(0.0) == found
 
 
 def test_signals_that_say_nothing_give_no_confidence() -> None:
@@ -298,6 +336,41 @@ def test_labels_of_whole_rows_tune_the_weakest_statement() -> None:
     assert (tuning.level, tuning.labels, tuning.promise) == ("row", 120, None)
     with pytest.raises(ConfigurationError, match="only whole rows"):
         graded(rows(2), CascadeVerifier(Numbered(), Numbered("second")), tuned=tuning)
+
+
+def test_what_people_are_split_on_tunes_nothing(tmp_path: Path) -> None:
+    """A row on which two people differ is left out, and so is one that is half supported."""
+    data, files = rows(60, per_row=1), []
+    for who in ("ann", "bob"):
+        lines = [
+            {"id": row["id"], "label": row["statements"][0]["label"] ^ (who == "bob" and n < 3)}
+            for n, row in enumerate(data)
+        ]
+        lines[3]["label"] = 0.5
+        files.append(tmp_path / f"{who}.jsonl")
+        files[-1].write_text("\n".join(map(json.dumps, lines)))
+    run = graded([{**row, "statements": None} for row in data])
+
+    assert (tune(run, files[0]).labels, tune(run, files).labels) == (59, 56)
+
+
+def test_a_fold_that_nothing_can_be_learnt_for_keeps_its_verdicts() -> None:
+    """One row alone tells labels apart: judged without it, its own statements stay as they were."""
+    data = [
+        {
+            "id": f"r{number}",
+            "answer": f"Answer {number} has the support {0.45 if number == 40 else 0.5:.2f}.",
+            "context": ["c"],
+            "label": number % 2,
+        }
+        for number in range(41)
+    ]
+    tuning = tune(graded(data, Numbered(threshold=0.4)))
+    before, after = tuning.agreement_before, tuning.agreement_after
+
+    assert tuning.threshold == 0.5
+    # All is accepted before; after, all but the row of 0.45 would be, which is accepted as well.
+    assert before.balanced_accuracy == after.balanced_accuracy == 0.5
 
 
 def _labels(change: Callable[[dict[str, Any]], int], count: int = 40) -> Run:
