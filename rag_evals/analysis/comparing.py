@@ -365,7 +365,7 @@ class Comparison:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        found = "; ".join(_short_words(grader) for grader in self.graders) or "nothing to compare"
+        found = "; ".join(_short_words(grader) for grader in self.graders)
         return f"Comparison({self.baseline!r} to {self.candidate!r}; {found})"
 
     def _repr_html_(self) -> str:

@@ -8,9 +8,11 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.analysis import compare
+from rag_evals.analysis.comparing import interval_words
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError, UnknownNameError, UnpairedScoresError
 from rag_evals.run import Run
+from rag_evals.stats import Interval
 from tests.analysis.runs import record, scores_run
 
 
@@ -33,6 +35,58 @@ def test_equal_scores_of_two_runs_are_no_proof_of_equality() -> None:
     (grader,) = compare(one, other).graders
 
     assert grader.paired.difference.low < 0 < grader.paired.difference.high
+
+
+def test_a_part_of_a_run_is_not_that_run() -> None:
+    """Where one run has more rows, equal scores of the others are no proof of equality."""
+    part, whole = [1.0, 0.5, 0.75, 0.0], [1.0, 0.5, 0.75, 0.0, 1.0, 1.0]
+    for pair in ((part, whole), (whole, part)):
+        (grader,) = compare(*map(scores_run, pair), gate=0.1).graders
+        assert not grader.coverage.same
+        assert grader.paired.difference.low < 0 < grader.paired.difference.high
+        assert grader.gate is not None
+        assert grader.gate.verdict == "not decided"
+    (same,) = compare(scores_run(part), scores_run(part), gate=0.1).graders
+    assert same.coverage.same
+    assert same.gate is not None
+    assert same.gate.verdict == "passed"
+
+
+def test_rows_are_paired_by_id_in_any_order() -> None:
+    """Runs list their rows differently; the difference, wins and losses are of the same rows."""
+    one = scores_run({"a": 0.1, "b": 0.2, "c": 0.3, "d": 0.4})
+    other = scores_run({"d": 0.6, "a": 0.1, "c": 0.6, "b": 0.1})
+    (there,), (back,) = compare(one, other).graders, compare(other, one).graders
+
+    assert there.paired.difference.estimate == pytest.approx(0.4 / 4)
+    assert (there.paired.wins, there.paired.ties, there.paired.losses) == (2, 1, 1)
+    assert (there.baseline.estimate, there.candidate.estimate) == pytest.approx((0.25, 0.35))
+    assert [(row.sample_id, row.baseline, row.candidate) for row in there.changed] == [
+        ("c", 0.3, 0.6), ("d", 0.4, 0.6), ("b", 0.2, 0.1),
+    ]  # fmt: skip
+    assert [row.baseline - row.candidate for row in back.changed] == pytest.approx([0.3, 0.2, -0.1])
+
+
+def test_the_margin_of_a_gate_is_a_difference() -> None:
+    """A loss of 0.3 in every row: bounds and gate are of the difference, not of shares."""
+    old, new = [0.9, 0.7] * 60, [0.6, 0.4] * 60
+    strict, mild = (
+        compare(scores_run(old), scores_run(new), gate=margin).graders[0].gate
+        for margin in (0.1, 0.6)
+    )
+
+    assert strict is not None
+    assert mild is not None
+    assert (strict.verdict, mild.verdict) == ("failed", "passed")
+    assert (strict.gate, mild.gate) == (-0.1, -0.6)
+    assert strict.estimate == pytest.approx(-0.3)
+    assert -0.6 < strict.low < -0.3 < strict.high < -0.1
+
+
+def test_ends_next_to_0_are_not_written_as_0() -> None:
+    """Below 0.0005 one digit is kept; what is 0 but for rounding is 0."""
+    assert interval_words(Interval(0.1, 0.0004, 0.0005)) == "0.100 [0.0004, 0.001]"
+    assert interval_words(Interval(0.0, 1e-10, 2e-9), "+") == "+0.000 [+0.000, +2e-09]"
 
 
 def test_a_clear_loss_is_found_with_its_size() -> None:
@@ -131,6 +185,9 @@ def test_other_differences_are_named() -> None:
         "the data differs",
     ]
     assert compare(one, one).notes() == []
+    # A run in memory has no settings that could differ.
+    for pair in ((one, scores_run([1.0])), (scores_run([1.0]), one)):
+        assert compare(*pair).notes() == ["the data differs"]
 
 
 def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
