@@ -123,7 +123,9 @@ def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
         "os.environ['RAG_EVALS_JUDGE'] = 'embedded'\n"
         "ask()\n"
         "del os.environ['RAG_EVALS_JUDGE']\n"
-        "evaluate([row], progress=False)\n"
+        "def first():\n"
+        "    evaluate([row], progress=False)\n"
+        "first()\n"
         "ask()\n"
     )
     said = subprocess.run(
@@ -131,7 +133,7 @@ def test_a_judge_that_nobody_named_warns_once_a_process() -> None:
     ).stderr
 
     assert said.count("Warning") == 1
-    assert said.startswith("<string>:11: UserWarning: no judge given: using the embedded judge")
+    assert said.startswith("<string>:12: UserWarning: no judge given: using the embedded judge")
     assert "pass client='openai/gpt-4o-mini' to use a model" in said
 
 

@@ -12,9 +12,9 @@ import pytest
 from rag_evals import evaluate
 from rag_evals.core import Finding, Sample, phrases
 from rag_evals.run import GraderSummary, Outcome, Run, load_run
-from rag_evals.run.record.facts import RowFacts, count_words
+from rag_evals.run.record.facts import RowFacts, RowTable, count_words
 from rag_evals.run.record.summary import size_interval_words
-from rag_evals.stats import Interval, find_clusters, mean_interval
+from rag_evals.stats import Clusters, Interval, find_clusters, mean_interval
 from tests.conftest import Command
 
 QUESTIONS, ANSWERS, DRAWS = 40, 4, 300
@@ -184,6 +184,21 @@ def test_statements_of_a_row_without_a_score_are_not_counted() -> None:
     assert facts.with_findings([finding], "answer_not_covered") == facts
     assert facts.with_findings([finding], None) == RowFacts(words=3, statements=1, supported=1)
     assert facts.with_findings([], "no_statements") == RowFacts(words=3, statements=0, supported=0)
+
+
+def test_rows_that_come_later_are_clustered_too() -> None:
+    """A table that was asked once counts what is added to it since."""
+    table = RowTable()
+    for question in (1, 2):
+        table.add(RowFacts(question=question), None)
+    assert table.whole() is None
+    table.add(RowFacts(question=1), "empty_context")
+    table.add(RowFacts(question=1), None)
+
+    assert table.whole() == Clusters("question", [1, None, 1, 1])
+    assert table.clusters() == Clusters("question", [1, None, 1])
+    assert table.clusters(["empty_context"]) == Clusters("question", [1, None, 1, 1])
+    assert table.clusters(["no_statements"]) == Clusters("question", [1, None, 1])
 
 
 def test_a_statement_without_a_verdict_is_not_counted() -> None:

@@ -126,6 +126,15 @@ def test_a_row_that_the_data_has_no_more_is_not_counted(grade: Callable[..., Any
     assert load_run(OUT).summary().left_out == 0
 
 
+def test_data_without_rows_leaves_every_row_out() -> None:
+    """All that was graded is gone: the run and its folder count it."""
+    evaluate([row(n) for n in range(3)], out=OUT)
+    run = evaluate([], out=OUT)
+
+    assert (run.summary().left_out, run.graded, run.outcomes) == (3, 0, [])
+    assert load_run(OUT).summary().left_out == 3
+
+
 def test_a_row_that_changed_back_needs_no_call(scripted: Start) -> None:
     """What was graded once is known, also when something else was graded since."""
     judge = scripted(GOOD)

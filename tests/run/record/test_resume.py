@@ -456,6 +456,23 @@ def test_positions_in_a_file_that_changed_meanwhile_are_not_trusted() -> None:
     assert not knows()
 
 
+def test_positions_in_a_file_that_was_another_meanwhile_are_not_trusted() -> None:
+    """The bytes count, not size and time; that the file is now as it was says nothing."""
+    write_rows()
+    before, stat = DATA.read_bytes(), DATA.stat()
+
+    def edit(outcome: Outcome) -> None:
+        DATA.write_bytes(before.replace(b"Rome", b"Oslo"))
+        os.utime(DATA, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        graded(on_outcome=edit)
+    DATA.write_bytes(before)
+
+    assert not knows()
+
+
 def test_a_file_that_changes_while_the_rest_is_graded_ends_the_run() -> None:
     """The rows that are passed over are not looked at, so the bytes are."""
     write_rows()
