@@ -17,6 +17,7 @@ from rag_evals.judge.pace.retry import (
     retry_after_seconds,
 )
 from rag_evals.judge.session import JudgePipeline
+from rag_evals.judge.wire.exchange import Exchange, current_exchange
 from rag_evals.judge.wire.sending import repeating
 from rag_evals.response_models import FaithfulnessResult
 
@@ -256,6 +257,50 @@ def test_whoever_waits_for_the_budget_says_how_long(
     assert len(seen) == calls
     assert seen[-1] == pytest.approx(seconds)
     assert limiter.waiting_seconds == 0.0
+
+
+def failing_once(retry_after: str, status: int, clock: Clock) -> tuple[Any, list[float]]:
+    """Make what sends requests, the first of which fails, and the list of when each was sent."""
+    sent: list[float] = []
+
+    async def send(body: dict[str, Any]) -> dict[str, Any]:
+        sent.append(clock.now)
+        if len(sent) == 1:
+            error: Any = OSError("busy")
+            error.status_code, error.headers = status, {"retry-after": retry_after}
+            raise error
+        return body
+
+    return send, sent
+
+
+def test_a_request_is_sent_again_after_the_pause_that_it_caused(clock: Clock) -> None:
+    """The row sleeps with the whole run, not beside it."""
+    send, sent = failing_once("7", 429, clock)
+
+    async def send_once() -> Any:
+        return await repeating(send, RequestLimiter(8, clock=clock))(model="m")
+
+    assert asyncio.run(send_once()) == {"model": "m"}
+    assert sent == [0.0, 7.0]
+
+
+def test_a_request_that_is_sent_again_is_taken_from_the_budget(clock: Clock) -> None:
+    """Of one a second, the retry is the one of this second: the next call waits for its own."""
+    send, sent = failing_once("0", 503, clock)
+    limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)
+    exchange = Exchange(JudgeCall((), FaithfulnessResult), Meter(), "JSON_SCHEMA", 0)
+
+    async def send_once() -> None:
+        token = current_exchange.set(exchange)
+        await repeating(send, limiter)()
+        current_exchange.reset(token)
+        await pass_through(limiter, 1)
+
+    asyncio.run(send_once())
+
+    assert (sent, clock.now) == ([0.0, 0.0], 1.0)
+    assert (exchange.usage.retries, exchange.meter.last_fault) == (1, "HTTP 503: busy")
 
 
 def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
