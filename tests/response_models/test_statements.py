@@ -10,7 +10,15 @@ from pydantic import ConfigDict, ValidationError
 
 from rag_evals import FaithfulnessResult, StatementEvaluation
 from rag_evals.errors import UnknownArgumentError
-from rag_evals.response_models.statements import ReplyShape, TurnVerdict, keyed_reply
+from rag_evals.response_models.statements import (
+    EXACT,
+    ReplyForm,
+    ReplyShape,
+    TurnVerdict,
+    Unread,
+    VerdictUnit,
+    keyed_reply,
+)
 
 FACTS = {"chunk_count": 2}
 
@@ -137,6 +145,104 @@ def test_a_sentence_has_one_verdict_and_one_kind_of_reply(
 
     with pytest.raises(ValidationError, match=fault):
         model.model_validate({"s0": sentence}, context=FACTS | {"sentences": ["s"]})
+
+
+def reply_schema(unit: VerdictUnit, sentences: int, chunks: int, form: ReplyForm = EXACT) -> Any:
+    """Return the schema that a judge is sent."""
+    model = keyed_reply(FaithfulnessResult, ReplyShape(unit, sentences, chunks))
+    return model.for_host(form).model_json_schema()
+
+
+def keys_of(schema: Any) -> list[list[str]]:
+    """Return the keys of each alternative."""
+    assert all(one["required"] == list(one["properties"]) for one in schema["anyOf"])
+    return [one["required"] for one in schema["anyOf"]]
+
+
+def test_a_schema_has_the_alternatives_of_its_unit() -> None:
+    """A sentence may be broken into claims only where claims are what is judged."""
+    by_claim, by_sentence = (reply_schema(unit, 2, 3) for unit in ("claims", "sentence"))
+    whole = reply_schema("answer", 2, 3)
+    alone, nothing = ["reasoning", "verdict"], ["claims_nothing"]
+
+    assert keys_of(by_claim["$defs"]["s"]) == [alone, ["claims"], nothing]
+    assert keys_of(by_sentence["$defs"]["s"]) == [alone, nothing]
+    assert by_claim["required"] == by_sentence["required"] == ["s0", "s1"]
+    assert whole["required"] == alone
+    for one in (by_claim, by_sentence, whole):
+        assert keys_of(one["$defs"]["v"]) == [["supported_by"], ["not_supported_because"]]
+
+
+def test_a_schema_counts_only_for_a_host_that_reads_counts() -> None:
+    """The ids are those of the chunks; lengths, numbers of items and choices are left out."""
+    exact, plain = (
+        reply_schema("claims", 1, 3, form)
+        for form in (EXACT, ReplyForm(counts=False, lengths=False, choices=False))
+    )
+    exact_ids, plain_ids = (
+        one["$defs"]["v"]["anyOf"][0]["properties"]["supported_by"] for one in (exact, plain)
+    )
+    exact_claims, plain_claims = (
+        one["$defs"]["s"]["anyOf"][1]["properties"]["claims"] for one in (exact, plain)
+    )
+
+    assert exact_ids["items"] == {"type": "integer", "enum": [0, 1, 2]}
+    assert (exact_ids["minItems"], exact_ids["maxItems"]) == (1, 3)
+    assert plain_ids == {
+        "type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 2}
+    }  # fmt: skip
+    assert (exact_claims["minItems"], exact_claims["maxItems"]) == (1, 5)
+    assert plain_claims.keys() == {"type", "items"}
+    assert exact_claims["items"]["properties"]["reasoning"] == {"type": "string", "maxLength": 300}
+    assert plain_claims["items"]["properties"]["reasoning"] == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("sentences", "required", "keys"),
+    [(1, 1, 1), (8, 8, 8), (9, 9, 10), (10, 9, 10), (13, 13, 16), (16, 13, 16), (31, 31, 40)],
+)
+def test_a_padded_schema_requires_what_every_answer_of_its_size_has(
+    sentences: int, required: int, keys: int
+) -> None:
+    """The rest may be null; a host that compiles schemas has then few of them to compile."""
+    schema = reply_schema("claims", sentences, 8, ReplyForm(padded=True))
+    may_be_null = [one for one in schema["properties"].values() if "anyOf" in one]
+
+    assert len(schema["properties"]) == keys
+    assert len(may_be_null) == keys - required
+    assert all({"type": "null"} in one["anyOf"] for one in may_be_null)
+
+
+@pytest.mark.parametrize(("chunks", "known"), [(1, 8), (8, 8), (9, None)])
+def test_a_padded_schema_names_eight_chunks_or_any(chunks: int, known: int | None) -> None:
+    """More than eight are not counted in the schema; the ids are checked afterwards."""
+    schema = reply_schema("claims", 1, chunks, ReplyForm(padded=True))
+    ids = schema["$defs"]["v"]["anyOf"][0]["properties"]["supported_by"]
+
+    assert ids["items"].get("enum") == (None if known is None else list(range(known)))
+    assert ids.get("maxItems") == known
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [([3], "3"), ([2, 3], "2-3"), ([2, 5, 6, 7, 9], "2, 5-7, 9"), ([0, 1, 2, 4, 5], "0-2, 4-5")],
+)
+def test_chunks_that_were_not_read_are_named_by_their_spans(ids: list[int], said: str) -> None:
+    """Neighbours are one span; the turn is named where there are several."""
+    unread = Unread(read=14, passages=60, chunk_ids=ids)
+
+    assert str(unread) == f"read 14 of 60 passages; not read in full: chunks {said}"
+    turned = unread.model_copy(update={"turn": 2})
+    assert str(turned) == f"read 14 of 60 passages of turn 2; not read in full: chunks {said}"
+
+
+def test_a_sentence_that_was_left_out_counts_as_unsupported() -> None:
+    """The score would else rise with what the judge did not look at; it does not count either."""
+    one = StatementEvaluation(statement="s", is_supported=True, supporting_chunk_ids=[0])
+    result = FaithfulnessResult(statements=[one, one], left_out=[1, 4])
+
+    assert (result.score, result.not_scorable) == (0.5, "answer_not_covered")
+    assert FaithfulnessResult(statements=[one]).not_scorable is None
 
 
 def test_a_turn_without_a_score_has_none_whatever_was_supported() -> None:
