@@ -19,6 +19,7 @@ from rag_evals.verify import (
     read_judge,
     verifier_from_string,
 )
+from rag_evals.verify.cascade import described_stages
 from tests.conftest import PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
@@ -218,6 +219,52 @@ def test_a_first_that_cannot_be_unsure_or_errs_when_sure_is_refused(
     with pytest.raises(ConfigurationError, match=message):
         CascadeVerifier(first, LLMVerifier())
     assert CascadeVerifier(first, LLMVerifier(), unsure=(0, 1)).name
+
+
+@pytest.mark.parametrize("unsure", [(0.1, 1.0), (0.0, 0.9)])
+def test_a_judge_that_is_never_unsure_comes_first_only_with_the_whole_band(
+    unsure: tuple[float, float],
+) -> None:
+    """One side would do: its support is 0 or 1, so it would be sure there every time."""
+    with pytest.raises(ConfigurationError, match="a judge is never unsure"):
+        CascadeVerifier(LLMVerifier(), LLMVerifier(), unsure=unsure)
+
+
+@pytest.mark.parametrize(
+    ("unsure", "is_taken"),
+    [((0.5, 0.8), True), ((0.2, 0.5), True), ((0.51, 0.8), False), ((0.2, 0.49), False)],
+)
+def test_a_band_ends_at_the_threshold_at_the_latest(
+    unsure: tuple[float, float], is_taken: bool
+) -> None:
+    """Both ends are unsure, so a threshold at an end is inside."""
+    if is_taken:
+        assert CascadeVerifier(EmbeddedVerifier(0.5), LLMVerifier(), unsure=unsure).unsure == unsure
+    else:
+        with pytest.raises(ConfigurationError, match="outside unsure"):
+            CascadeVerifier(EmbeddedVerifier(0.5), LLMVerifier(), unsure=unsure)
+
+
+@pytest.mark.parametrize("asking", ["first", "then", None])
+def test_a_cascade_asks_the_judge_where_one_of_its_verifiers_does(asking: str | None) -> None:
+    """Else no judge would have to be given, and a cached verdict would be anybody's."""
+    both = Fixed("first"), Fixed("then")
+    for one in both:
+        one.traits = VerifierTraits(asks_judge=one.name == asking)
+
+    assert CascadeVerifier(*both).traits.asks_judge is (asking is not None)
+
+
+def test_each_stage_is_described_with_its_band() -> None:
+    """Of three, the last decides whatever is left, and so has none."""
+    inner = CascadeVerifier(EmbeddedVerifier(0.5), Fixed("then"), unsure=(0.2, 0.8))
+    stages = described_stages(CascadeVerifier(inner, Fixed("last"), unsure=(0.1, 0.9)))
+
+    assert [one["name"] for one in stages] == ["embedded", "then", "last"]
+    assert [one.get("unsure") for one in stages] == [[0.2, 0.8], [0.1, 0.9], None]
+    assert [one["has_support"] for one in stages] == [True, False, False]
+    assert all(one["tuned"] is None for one in stages)
+    assert all(one["fingerprint"] == one["as_used"] for one in stages)
 
 
 @pytest.mark.parametrize("language", ["ru", None])

@@ -1,14 +1,21 @@
-"""What a tuned file is made of: signals of how sure a verdict is, and what they add up to."""
+"""What a tuned file does to verdicts, and the signals of how sure one is."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from rag_evals.core import Finding
+from rag_evals.core import Claim, Evidence, Finding, Flow, Meter, Verdict, VerifierTraits
 from rag_evals.core.finding import Quote
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.verify.tuned import read_signals, sureness
+from rag_evals.errors import ConfigurationError
+from rag_evals.grading.grader import drive
+from rag_evals.stats import LEFT_OPEN
+from rag_evals.verify import CascadeVerifier, LLMVerifier, Promise, Tuning
+from rag_evals.verify.cascade import described_stages
+from rag_evals.verify.tuned import AgreementFigures, TunedVerifier, read_signals, sureness
+from tests.conftest import PlainVerifier
 
 CHUNKS = ["The tower stands in Rome since 1889.", "Cats purr."]
 TEXT = "The tower stands in Paris since 1923."
@@ -70,3 +77,180 @@ def test_weights_of_signals_add_up_to_a_probability() -> None:
     assert sureness({}, 0.0, given) == 0.5
     assert sureness({"gone": 5.0}, 0.0, given) == 0.5
     assert sureness({"a": 1.0, "b": 3.0}, 0.5, given) == pytest.approx(1 / (1 + math.exp(0.5)))
+
+
+FIGURES = AgreementFigures(balanced_accuracy=0.7, low=0.6, high=0.8, calibration_error=0.1)
+KEPT = Promise(
+    max_error=0.05,
+    confidence=0.95,
+    supported_from=0.7,
+    unsupported_up_to=0.2,
+    expected_error=0.01,
+    decided_share=0.6,
+)
+
+
+def tuning(**changes: Any) -> Tuning:
+    """Return a tuned file with a map of its own, written by hand."""
+    own: dict[str, Any] = {
+        "stage": "given",
+        "judge": "j",
+        "prompt": "p",
+        "slope": 2.0,
+        "intercept": -1.0,
+        "threshold": 0.4,
+        "labels": 40,
+        "rows": 20,
+        "agreement_before": FIGURES,
+        "agreement_after": FIGURES,
+    }
+    return Tuning(**own | changes)
+
+
+class Given(PlainVerifier):
+    """Returns verdicts that are given to it."""
+
+    name = "given"
+    traits = VerifierTraits(threshold=0.5)
+
+    def __init__(self, *verdicts: Verdict) -> None:
+        self.verdicts = verdicts
+
+    def fingerprint(self) -> str:
+        return "given"
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        yield from ()
+        return list(self.verdicts)
+
+
+def by(
+    tuned: Tuning, *verdicts: Verdict, goes_first: bool = False, text: str = "It is so."
+) -> list[Verdict]:
+    """Return what becomes of verdicts."""
+    verifier = TunedVerifier(Given(*verdicts), tuned, goes_first=goes_first)
+    return drive(verifier.flow([Claim(text)] * len(verdicts), ["c"]), None, Meter())
+
+
+def raw(support: float, is_supported: bool | None = None, **more: Any) -> Verdict:
+    """Return a verdict of a verifier whose threshold is 0.5."""
+    counts = support >= 0.5 if is_supported is None else is_supported
+    evidence = (Evidence(3, 0, 1, "a"), Evidence(3, 2, 3, "b"), Evidence(1, 0, 1, "c"))
+    return Verdict(support, counts, (0,) if counts else (), "own", evidence, **more)
+
+
+def test_the_threshold_of_a_tuned_file_decides() -> None:
+    """From it on a statement is supported, by the chunks of its evidence if it was not before."""
+    below, at, own = by(tuning(), raw(0.39), raw(0.4), raw(0.5))
+
+    assert [one.is_supported for one in (below, at, own)] == [False, True, True]
+    assert [one.chunk_ids for one in (below, at, own)] == [(), (3, 1), (0,)]
+    assert [one.reason == "own" for one in (below, at, own)] == [True, False, True]
+    (raised,) = by(tuning(threshold=0.6), raw(0.5))
+    assert (raised.is_supported, raised.chunk_ids) == (False, ())
+    assert raised.reason.startswith("counted so by the threshold")
+    assert at.support == pytest.approx(tuning().support_map(0.4))
+
+
+def test_a_verdict_for_another_reason_than_its_support_stays() -> None:
+    """Unsupported at 0.9 is not a matter of the threshold; nor is what is in doubt."""
+    refused, doubted = by(tuning(), raw(0.9, is_supported=False), raw(0.45, doubt="fragment"))
+
+    assert [one.is_supported for one in (refused, doubted)] == [False, False]
+    assert (refused.is_sure, doubted.is_sure) == (True, False)
+
+
+def test_a_first_verifier_is_sure_of_what_it_promised() -> None:
+    """Both limits are inside; a verdict that contradicts its support, or is in doubt, is not."""
+    promised = tuning(promise=KEPT)
+    supports = (0.2, 0.21, 0.69, 0.7)
+    found = by(promised, *map(raw, supports), goes_first=True)
+    odd = by(
+        promised, raw(0.9, is_supported=False), raw(0.9, doubt="pronoun"), goes_first=True
+    )  # fmt: skip
+
+    assert [one.is_sure for one in found] == [True, False, False, True]
+    assert [one.is_sure for one in odd] == [False, False]
+    assert [one.is_sure for one in by(promised, *map(raw, supports))] == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("threshold", "low", "high", "limit"),
+    [
+        (0.4, 0.2, 0.7, 0.4),
+        (0.7, 0.2, 0.7, 0.7),
+        (0.8, 0.2, 0.7, 0.7),
+        (0.2, 0.2, 0.7, 0.7),
+        (0.1, 0.2, 0.7, 0.7),
+        (0.1, None, 0.7, 0.1),
+        (0.8, None, 0.7, 0.7),
+        (0.4, 0.2, None, 0.4),
+        (0.2, 0.2, None, 0.6),
+    ],
+)
+def test_the_threshold_of_a_first_verifier_lies_between_its_limits(
+    threshold: float, low: float | None, high: float | None, limit: float
+) -> None:
+    """Below the upper one and above the lower one, so that whatever is final stays as it is."""
+    promise = KEPT.model_copy(update={"unsupported_up_to": low, "supported_from": high})
+    tuned = tuning(threshold=threshold, promise=promise)
+    first, alone = (TunedVerifier(Given(), tuned, goes_first=first) for first in (True, False))
+
+    assert first.traits.threshold == tuned.support_map(limit)
+    assert alone.traits.threshold == tuned.support_map(threshold)
+
+
+def test_a_promise_is_told_with_the_limits_that_it_has() -> None:
+    """Either of them may be missing, and both are where it decides nothing."""
+    sides = ({"unsupported_up_to": None}, {"supported_from": None})
+    above, below = (str(KEPT.model_copy(update=one)) for one in sides)
+    nothing = KEPT.model_copy(update={"expected_error": None})
+
+    assert str(KEPT).startswith(
+        "decides 60% alone (supported from 0.700, not supported up to 0.200); wrong in 1.0% of "
+        "these labels, promised at most 5.0% (95% confidence"
+    )
+    assert above.startswith("decides 60% alone (supported from 0.700); wrong")
+    assert below.startswith("decides 60% alone (not supported up to 0.200); wrong")
+    assert str(nothing).startswith("decides nothing: no limit keeps the share of wrong verdicts")
+
+
+def test_a_language_without_labels_is_left_to_the_verifier_itself() -> None:
+    """Nothing is mapped and nothing is sure; a text too short to tell counts as known."""
+    english, russian = tuning(languages=("en",)), "Башня стоит в Париже, и она очень старая."
+    (left,) = by(english, raw(0.45), text=russian)
+    (short,) = by(english, raw(0.45), text="0.45")
+    (anywhere,) = by(tuning(), raw(0.45), text=russian)
+
+    assert (left.support, left.is_supported, left.is_sure) == (0.45, False, False)
+    assert [(one.is_supported, one.is_sure) for one in (short, anywhere)] == [(True, True)] * 2
+
+
+def test_only_what_changes_a_verdict_is_in_the_fingerprint() -> None:
+    """How well a tuning did is not; map, threshold, promise and place in a cascade are."""
+    same = tuning(worth=3, spread=(0.1,), agreement_after=FIGURES.model_copy(update={"low": 0.5}))
+    others = [tuning(slope=3), tuning(intercept=0), tuning(threshold=0.5), tuning(promise=KEPT)]
+    prints = {one.fingerprint() for one in (tuning(), *others)}
+    first, alone = (
+        TunedVerifier(Given(), tuning(promise=KEPT), goes_first=first) for first in (True, False)
+    )
+
+    assert same.fingerprint() == tuning().fingerprint()
+    assert len(prints) == 5
+    assert first.fingerprint() != alone.fingerprint()
+
+
+def test_a_tuned_stage_has_its_promise_in_place_of_the_band() -> None:
+    """The band is not what decides, and may even lie beside the threshold."""
+    tuned = TunedVerifier(Given(), tuning(promise=KEPT, spread=(0.1, 0.5)), goes_first=True)
+    cascade = CascadeVerifier(tuned, LLMVerifier(), unsure=(0.9, 1.0))
+    first, then = described_stages(cascade)
+
+    assert "unsure" not in first
+    assert (first["fingerprint"], first["as_used"]) == ("given", tuned.fingerprint())
+    assert first["tuned"]["promise"] == KEPT.model_dump()
+    assert first["tuned"]["threshold"] == tuning().threshold_shown
+    assert first["tuned"]["spread"] == [tuning().support_map(0.1), LEFT_OPEN]
+    assert then["tuned"] is None
+    with pytest.raises(ConfigurationError, match="outside unsure"):
+        CascadeVerifier(TunedVerifier(Given(), tuning()), LLMVerifier(), unsure=(0.9, 1.0))
