@@ -237,6 +237,8 @@ def test_a_wrong_reply_is_told_by_its_first_fault(text: str, said: str) -> None:
          "the judge refused: Unable"),
         (AssertionError("two calls"), errors.JudgeOutputError,
          "the reply is not what was asked for: two calls"),
+        (errors.GradingError(), errors.GradingError, ""),
+        (errors.GradingError(7), errors.GradingError, "7"),
         (RecursionError("deep"), errors.JudgeUnavailableError, "JSON of too many levels"),
     ],
 )  # fmt: skip

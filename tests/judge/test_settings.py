@@ -135,6 +135,16 @@ def test_a_temperature_that_the_user_chose_is_never_dropped(scripted: Start) -> 
     assert len(judge.requests) == 1
 
 
+def test_what_was_learned_of_ours_drops_no_temperature_of_the_users(scripted: Start) -> None:
+    """A grader that names one gets the refusal, though another call went on without."""
+    judge = scripted(refusing)
+    Faithfulness.grade(**EIFFEL, client="openai/o9")
+    with pytest.raises(errors.JudgeRejectedError, match="'temperature' does not support 0"):
+        Faithfulness.with_settings(temperature=0.5).grade(**EIFFEL, client="openai/o9")
+
+    assert [one.body.get("temperature") for one in judge.requests] == [0, None, 0.5]
+
+
 def test_a_refusal_for_another_reason_teaches_nothing(scripted: Start) -> None:
     """An error that only speaks of a temperature is raised, and the next call has ours again."""
     judge = scripted(HttpError(400, "content filter: the temperature of the water"))
