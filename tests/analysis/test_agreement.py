@@ -243,7 +243,7 @@ def test_a_label_is_what_its_line_says() -> None:
     empty = {"sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
              "annotator": "", "note": None, "second_look": "no"}  # fmt: skip
     texts = [{"text": "One.", "label": True}, {"text": "Two.", "label": None}, {"text": "Three."}]
-    parts = [
+    parts: list[dict[str, Any]] = [
         {"id": "b", "statements": texts},
         {"id": "c", "label": 0.25, "statements": texts[:2], "weight": 1},
     ]
