@@ -244,8 +244,7 @@ class Guard:
         return [
             word.surface
             for place, word in enumerate(sequence)
-            if word.kind == "word"
-            and not (word.surface.isupper() and len(word.surface) <= _LONGEST_SHORT_NAME)
+            if not (word.surface.isupper() and len(word.surface) <= _LONGEST_SHORT_NAME)
             and word.key not in self._keys
             and is_name_at(sequence, place)
             and not any(key.startswith(word.key[:_ROOT]) for key in self._keys)
@@ -324,7 +323,7 @@ def _names(text: str) -> list[tuple[str, set[str]]]:
     names: list[tuple[str, set[str]]] = []
     last = -2
     for n, word in enumerate(sequence):
-        if word.kind == "word" and is_name_at(sequence, n):
+        if is_name_at(sequence, n):
             if last == n - 1:
                 name, keys = names.pop()
                 names.append((f"{name} {word.surface}", keys | {word.key}))

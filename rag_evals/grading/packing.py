@@ -99,7 +99,7 @@ def _passages(chunks: Sequence[Chunk], most: int) -> Iterator[_Passage]:
 def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
     text = chunk.text[start:end]
     # A "sentence" such as a table may be too long for a whole call.
-    size = len(text) if _tokens(text) <= max(most, 1) else max(1, int(most * _BYTES_PER_TOKEN) // 4)
+    size = len(text) if _tokens(text) <= most else int(most * _BYTES_PER_TOKEN) // 4
     for first in range(0, len(text), max(size, 1)):
         part = text[first : first + size]
         if part.strip():

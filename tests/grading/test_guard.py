@@ -40,3 +40,38 @@ def test_a_claim_has_five_words_or_a_number() -> None:
     answer = "Lions sleep in dry grass. Lions sleep on grass. Lions ate 3 hens."
 
     assert claiming_sentences(answer) == [0, 2]
+
+
+def named(sentence: str, text: str, chunk: str) -> list[str]:
+    """Name the faults of one statement of one sentence, beside one chunk."""
+    guard = Guard([sentence], chunks=[chunk])
+    return [fault.name for fault in guard.faults([Stated(text, (0,))])]
+
+
+def test_two_words_of_eight_that_only_a_chunk_has_are_copied() -> None:
+    """A quarter of a statement's words, and two at least; one word more is the judge's own."""
+    sentence = "The red tower of Riga has seven copper bells."
+    chunk = "Seven copper bells of the tower are visible nightly."
+
+    assert named(sentence, f"{sentence[:-1]}, visible nightly.", chunk) == ["of the context"]
+    assert named(sentence, f"{sentence[:-1]}, visible.", chunk) == []
+
+
+def test_a_long_statement_that_a_chunk_has_too_may_add_two_words() -> None:
+    """Of 20 words an eighth would be three; it is most of its sentence, so it is no copy."""
+    sentence = (
+        "The old red brick tower of Riga has seven large copper bells, twelve stone steps, "
+        "three iron doors and green glass windows"
+    )
+    two, three = f"{sentence}, visible nightly.", f"{sentence}, visible nightly everywhere."
+
+    assert named(f"{sentence}.", two, two) == []
+    assert named(f"{sentence}.", three, three) == ["of the context"]
+
+
+def test_a_statement_of_a_short_sentence_keeps_its_language() -> None:
+    """Fewer than five words say little of a language: of the sentence, but not of the statement."""
+    sentence = "Eiffel stands in Paris."
+
+    assert named(sentence, "Eiffel steht heute noch Paris.", "") == ["other language"]
+    assert named(sentence, "Eiffel steht noch Paris.", "") == []

@@ -17,6 +17,7 @@ from rag_evals import (
 )
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import JudgeRequestError
+from rag_evals.grading.packing import _best_by_sentence
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from tests.conftest import Command
 
@@ -146,6 +147,33 @@ def test_a_sentence_that_one_pack_leaves_out_counts_by_another(scripted: Start) 
     assert all(len(one.chunks) < len(facts) for one in judge.requests)
     assert [one.sentence_id for one in result.statements] == list(range(12))
     assert (result.left_out, result.not_scorable, result.score) == ([], None, 1.0)
+
+
+def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
+    """Of each sentence the better half: one of two supported is more than none of one."""
+
+    def said(sentence: int | None, *verdicts: bool) -> list[dict[str, Any]]:
+        return [{"sentence_id": sentence, "is_supported": verdict} for verdict in verdicts]
+
+    def pack(statements: list[Any], left_out: list[int], silent: list[int]) -> dict[str, Any]:
+        nothing = [{"sentence_id": number} for number in silent]
+        return {
+            "statements": statements,
+            "left_out": left_out,
+            "no_claim_sentences": nothing,
+            "calls": 1,
+        }
+
+    first = pack(said(8, False) + said(1, True, False), [16, 9, 2], [4, 32])
+    other = pack(said(None, True) + said(8, True, False) + said(2, False), [9], [1, 32])
+    best = _best_by_sentence([first, other], "is_supported")
+
+    assert best["statements"] == [
+        *said(None, True), *said(1, True, False), *said(2, False), *said(8, True, False),
+    ]  # fmt: skip
+    assert best["left_out"] == [9, 16]
+    assert best["no_claim_sentences"] == [{"sentence_id": 4}, {"sentence_id": 32}]
+    assert best["calls"] == 1
 
 
 def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None:

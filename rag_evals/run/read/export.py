@@ -188,7 +188,7 @@ def why_unscored(record: Record, say: Phrases) -> str | None:
     """Return why an outcome has no score; None if it has one."""
     if record["score"] is not None:
         return None
-    error: Mapping[str, Any] = record.get("error") or {}
+    error = record.get("error")
     said = f"{error.get('type')}: {error.get('message')}" if error else None
     reason = record.get("reason")
     return say.named("reasons", reason) if reason else said

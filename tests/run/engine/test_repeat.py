@@ -146,6 +146,20 @@ def test_one_grading(scripted: Start) -> None:
     assert evaluate([], client="openai/m", repeat=1).outcomes == []
 
 
+def test_repeats_without_a_score_say_why_the_first_has_none() -> None:
+    """The reason, the findings and the warnings stand for the same repeat."""
+    silent = FaithfulnessResult(statements=[])
+    lacking = FaithfulnessResult(statements=[], left_out=[0], drift=["left out: sentence 0"])
+
+    for first, other in ((silent, lacking), (lacking, silent)):
+        result = RepeatedResult.of([first, other])
+        assert result.reason == result.not_scorable == first.not_scorable
+        assert (result.warnings, result.repeated_scores) == (first.warnings, [None, None])
+        assert (result.score, result.majority) == (0.0, None)
+    assert silent.not_scorable != lacking.not_scorable
+    assert silent.warnings != lacking.warnings
+
+
 @pytest.mark.parametrize(
     ("scores", "most"),
     [([1.0, 0.5, 1.0, 0.0], 1.0), ([0.0, 1.0], 0.0), ([0.0, 0.5, 1.0], 0.5), ([0.4], 0.4)],
