@@ -4,10 +4,10 @@ import asyncio
 import inspect
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 import rag_evals
 from rag_evals import (
@@ -21,6 +21,8 @@ from rag_evals import (
     evaluate,
     guard_sync,
 )
+from rag_evals.core import fields_of_judge
+from rag_evals.core.result import ByCode, JudgeModel
 from tests.conftest import EIFFEL
 
 ROW = {"question": "Where?", "answer": "It is in Paris.", "context": ["It is in Paris."]}
@@ -82,6 +84,38 @@ def test_an_unknown_keyword_is_refused() -> None:
         with pytest.raises(errors.UnknownArgumentError) as seen:
             function(**{"data": [ROW]} if function is evaluate else {}, **{name: "x"})
         assert f"has no argument {name!r}; did you mean {said}" in str(seen.value)
+
+
+class Mixed(JudgeModel):
+    """A reply of which code sets two fields."""
+
+    plain: int = 1
+    bounded: Annotated[int, Field(ge=0)]
+    by_code: ByCode[int] = 0
+    both: Annotated[ByCode[int], Field(ge=0)] = 0
+
+
+class Renamed(JudgeModel):
+    """A reply with a field that has another name in JSON."""
+
+    text: str = Field(validation_alias="said")
+
+
+def test_a_judge_is_asked_for_the_fields_that_code_does_not_set() -> None:
+    """Each of them is required, and the schema has no word that costs tokens for nothing."""
+    assert list(fields_of_judge(Mixed)) == ["plain", "bounded"]
+    assert Mixed.model_json_schema() == {
+        "type": "object",
+        "properties": {"plain": {"type": "integer"}, "bounded": {"type": "integer", "minimum": 0}},
+        "required": ["plain", "bounded"],
+    }
+
+
+def test_a_model_of_a_reply_refuses_unknown_fields_in_python() -> None:
+    """Unless an alias hides which names there are."""
+    with pytest.raises(errors.UnknownArgumentError, match="did you mean bounded="):
+        Mixed(bounded=1, bonded=2)  # type: ignore[call-arg]  # a misspelt name
+    assert Renamed(said="a").text == "a"  # type: ignore[call-arg]  # the name in JSON
 
 
 def test_a_custom_prompt_needs_an_llm() -> None:

@@ -155,17 +155,13 @@ def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
     def said(sentence: int | None, *verdicts: bool) -> list[dict[str, Any]]:
         return [{"sentence_id": sentence, "is_supported": verdict} for verdict in verdicts]
 
-    def pack(statements: list[Any], left_out: list[int], silent: list[int]) -> dict[str, Any]:
+    def pack(statements: list[Any], calls: int, left_out: list[int], *silent: int) -> Any:
         nothing = [{"sentence_id": number} for number in silent]
-        return {
-            "statements": statements,
-            "left_out": left_out,
-            "no_claim_sentences": nothing,
-            "calls": 1,
-        }
+        counted = {"left_out": left_out, "no_claim_sentences": nothing, "calls": calls}
+        return {"statements": statements, **counted}
 
-    first = pack(said(8, False) + said(1, True, False), [16, 9, 2], [4, 32])
-    other = pack(said(None, True) + said(8, True, False) + said(2, False), [9], [1, 32])
+    first = pack(said(8, False) + said(1, True, False), 2, [16, 9, 2], 4, 32)
+    other = pack(said(None, True) + said(8, True, False) + said(2, False), 1, [9], 1, 32)
     best = _best_by_sentence([first, other], "is_supported")
 
     assert best["statements"] == [
@@ -173,7 +169,7 @@ def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
     ]  # fmt: skip
     assert best["left_out"] == [9, 16]
     assert best["no_claim_sentences"] == [{"sentence_id": 4}, {"sentence_id": 32}]
-    assert best["calls"] == 1
+    assert best["calls"] == 2
 
 
 def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None:

@@ -97,6 +97,19 @@ def test_a_sampled_row_without_a_score_is_in_neither_part() -> None:
     assert (found.labels, found.unlabelled) == (30, 60)
 
 
+def test_a_row_that_the_free_judge_cannot_score_is_in_neither_part() -> None:
+    """Drawn or not, it has no number that could stand beside the dear judge's."""
+    free = [record(n, f"r{n}", None if n % 10 == 9 else n % 4 / 4) for n in range(100)]
+    dear = [record(n, f"r{n}", float(n % 4 > 1)) for n in range(40)]
+    design = SampledMean(dear, free, "dear", "free")
+    found, counted = design.corrected(), design.corrected(count_as={"empty_context": 0.0})
+
+    assert found is not None
+    assert (found.labels, found.unlabelled) == (36, 54)
+    assert counted is not None
+    assert (counted.labels, counted.unlabelled) == (40, 60)
+
+
 def test_a_sample_always_passes_a_gate_of_0() -> None:
     """No mean is below 0, so that rows of 0 reach it as well."""
     dear = [record(n, f"r{n}", 0.0) for n in range(40)]

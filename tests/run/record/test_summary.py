@@ -2,6 +2,9 @@
 
 import io
 import re
+import sys
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,7 @@ from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
 from rag_evals.core import Finding, phrases
 from rag_evals.run import Outcome, Progress, Summary
 from rag_evals.run.plan.progress import reporting
-from rag_evals.run.record.outcome import ErrorRecord
+from rag_evals.run.record.outcome import ErrorRecord, reason_of
 from rag_evals.run.record.summary import measure_shifts
 from tests.conftest import EIFFEL
 
@@ -117,6 +120,55 @@ def test_plain_progress_is_a_line_at_the_end() -> None:
             report(Progress(2, 2, 0, 1.0, graded=2, tokens=1234, cost_usd=0.5))
 
     assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s, 1.2k tokens, $0.5000\n"
+
+
+def test_progress_says_how_long_the_rest_takes() -> None:
+    """At the rate of this start: 2 of the 5 rows came in its 4 seconds, so that 5 need 10."""
+    assert (Progress(5, 10, 0, 4.0, graded=2).rate, Progress(5, 10, 0, 0.0, graded=2).rate) == (
+        0.5,
+        0.0,
+    )
+    left = [
+        Progress(5, total, 0, 4.0, graded=graded).seconds_left
+        for total, graded in ((10, 2), (5, 2), (None, 2), (10, 0))
+    ]
+    assert left == [10.0, 0.0, None, None]
+
+
+def test_a_notebook_gets_a_bar_unless_a_stream_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown once, changed, and empty at the end; without a total it has no value."""
+    shown: list[str] = []
+    handle = SimpleNamespace(update=shown.append)
+    display = SimpleNamespace(HTML=str, display=lambda bar, **_: shown.append(bar) or handle)
+    shell = SimpleNamespace(kernel=None)
+    ipython = SimpleNamespace(get_ipython=lambda: shell, display=display)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr("rag_evals.run.plan.progress._SECONDS_IN_A_NOTEBOOK", 0.0)
+    with reporting(None) as report:
+        report(Progress(1, 4, 0, 2.0, graded=1))
+        report(Progress(2, None, 0, 2.0, graded=2))
+    stream = io.StringIO()
+    with reporting(True, stream) as report:
+        report(Progress(2, 2, 0, 2.0, graded=2))
+
+    assert shown == [
+        '<div><progress value="1" max="4"></progress> graded 1/4, 0 failed, 0.5/s, 6 s left</div>',
+        "<div><progress></progress> graded 2, 0 failed, 1.0/s</div>",
+        "",
+    ]
+    assert stream.getvalue() == "graded 2/2, 0 failed, 1.0/s\n"
+
+
+def test_why_a_row_has_no_score_is_its_reason_or_its_error() -> None:
+    """A score needs no reason, though an older line may have one."""
+    nothing: dict[str, Any] = {"score": None, "reason": None, "error": None}
+    error = {"type": "JudgeOutputError", "message": "x"}
+
+    assert reason_of({**nothing, "score": 0.0, "reason": "empty_context"}) is None
+    assert reason_of({**nothing, "error": error}) == "JudgeOutputError"
+    assert reason_of({**nothing, "reason": "empty_context"}) == "empty_context"
+    assert reason_of(nothing) == reason_of({}) == "no score"
 
 
 class Terminal(io.StringIO):
