@@ -165,6 +165,8 @@ def test_a_message_of_tool_calls_answers_nothing() -> None:
         ),
         ({"context": [{"text": 3}]}, r"context\[0\]\.text is 3 \(int\); expected text"),
         ({"answer": ["a", "b"]}, r"answer is \['a', 'b'\] \(list\); expected text"),
+        ({"answer": []}, r"answer is \[\] \(list\); expected text"),
+        ({"context": b""}, r"context is b'' \(bytes\); expected text or a list of texts"),
         ({"answer": {"choices": [{"message": {"content": "a"}}] * 2}}, "answer is {'choices'"),
     ],
 )

@@ -77,6 +77,9 @@ def test_a_path_leads_into_a_column() -> None:
     assert sample.answer == "first"
     assert sample.context[0].text == "real key"
     assert sample.question == "deep"
+    for path in ("prediction.messages.1.text", "prediction.messages.first", "a.b.c.d.e"):
+        with pytest.raises(MissingColumnError, match=f"'{path}'"):
+            ColumnMap(answer=path, context="prediction.contexts").sample(row, NEEDED)
 
 
 def test_a_function_of_the_row_is_a_source() -> None:

@@ -46,6 +46,21 @@ def test_a_check_of_a_file_that_changes_meanwhile_is_not_kept() -> None:
     assert data.kept_check is None
 
 
+def test_a_row_that_moves_to_the_next_file_is_a_change(tmp_path: Path) -> None:
+    """Where one file ends and the next begins is a part of what was checked."""
+    lines = [json.dumps({"answer": answer, "context": "c"}) + "\n" for answer in "abc"]
+    contents = []
+    for first in (1, 2):
+        (tmp_path / "a.jsonl").write_text("".join(lines[:first]))
+        (tmp_path / "b.jsonl").write_text("".join(lines[first:]))
+        data = FileData(tmp_path / "*.jsonl", ColumnMap(), NEEDED)
+        assert data.check().count == 3
+        assert data.kept_check is not None
+        contents.append(data.kept_check.content)
+
+    assert contents[0] != contents[1]
+
+
 def test_rows_of_one_file_may_name_their_columns_differently() -> None:
     """Each row is recognised by itself, and both names are reported."""
     checked = file_of({"answer": "a", "context": "c"}, {"output": "b", "context": "c"}).check()

@@ -161,6 +161,33 @@ def test_messages_of_every_library_are_the_same_turns(form: str) -> None:
     assert Sample(turns=sample.turns) == sample
 
 
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ("a", ["a"]),
+        (["a", " ", "b"], ["a", "b"]),
+        ([{"text": "a", "score": 0.5}, {"text": "b"}], ["a", "b"]),
+        ({"text": "a", "score": 0.5}, ["a"]),
+        ({"metres": 120, "of": ["deck"]}, ['{"metres":120,"of":["deck"]}']),
+        (120, ["120"]),
+        ([], []),
+        (None, []),
+    ],
+)
+@pytest.mark.parametrize("kind", ["function_call_output", "tool"])
+def test_what_a_tool_gave_back_is_one_source_or_several(
+    given: Any, texts: list[str], kind: str
+) -> None:
+    """A list has a chunk for each element that says something; fields without a text are JSON."""
+    output = {"role": "tool", "content": given}
+    if kind == "function_call_output":
+        output = {"type": kind, "output": given}
+    sample = Sample(turns=[("user", "?"), output, ("assistant", "x")])
+
+    assert [chunk.text for chunk in sample.turns[0].context] == texts
+    assert [chunk.id for chunk in sample.turns[0].context] == list(range(len(texts)))
+
+
 def test_a_column_of_messages_is_a_conversation(
     command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
