@@ -12,11 +12,21 @@ import pytest
 from rag_evals import load_run
 from rag_evals.errors import RagEvalsError
 from rag_evals.run import make_plan
-from rag_evals.run.engine.batches import BatchSteps, aexecute_batches
+from rag_evals.run.engine.batches import BatchSteps, aexecute_batches, parts_under_way
 from tests.scripted import BatchEnd, HttpError, Raw, ScriptedJudge, fill_by_words
 
 OUT = Path("run")
 PAGE = b"<html><body>Log in</body></html>"
+FINISHED: dict[str, Any] = {
+    "id": "batch_0",
+    "object": "batch",
+    "created_at": 0,
+    "input_file_id": "file-0",
+    "endpoint": "/v1/chat/completions",
+    "completion_window": "24h",
+    "status": "completed",
+    "request_counts": {"total": 6, "completed": 6, "failed": 0},
+}
 BROKEN = Raw(b'{"id": 1', headers={"content-length": "5000"})
 ROWS: list[Any] = [
     {
@@ -92,6 +102,7 @@ def test_every_row_is_scored(scripted: Start, end: BatchEnd, requests: int, says
 
     assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
     assert (len(judge.requests), says in "\n".join(told)) == (requests, True), told
+    assert ("paid for again" in "\n".join(told)) == (requests > 6)
     assert sum(outcome.usage.calls for outcome in load_run(OUT).outcomes) == 6
 
 
@@ -102,6 +113,11 @@ ENDED: dict[str, tuple[BatchEnd, int, str]] = {
         ": '<html><body>Log in</body></html>'; nothing was stored",
     ),
     "empty results": (BatchEnd(spoil=lambda _: b""), 6, "; nothing was stored"),
+    "no results of a finished batch": (
+        BatchEnd(instead={"poll": [Raw(FINISHED)]}),
+        6,
+        "batch batch_0 has no results; nothing was stored",
+    ),
     "results of another batch": (
         BatchEnd(spoil=lambda lines: lines.replace(b'"custom_id": "', b'"custom_id": "0')),
         6,
@@ -140,6 +156,26 @@ def test_what_cannot_go_on_is_said_and_nothing_is_lost(
     grade()
     assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
     assert (len(judge.requests), len(judge.desk.batches)) == (6, 1)
+
+
+def test_a_part_counts_as_sent_before_the_provider_has_it(scripted: Start) -> None:
+    """Whoever is stopped while it is sent asks first whether it arrived, and pays once."""
+    scripted(batches=[BatchEnd(instead={"upload": [HttpError(401)]})])
+    with pytest.raises(RagEvalsError, match="rejects the key"):
+        grade()
+
+    (part,) = parts_under_way(OUT)
+    assert (part.status, part.file, part.batch) == ("sending", None, None)
+
+
+def test_a_state_is_told_when_it_changes(scripted: Start) -> None:
+    """However often it is asked for."""
+    scripted(batches=[BatchEnd(polls=3)])
+    sent, *states, collected = grade()
+
+    assert sent.startswith("sent: batch batch_0 with 6 requests to gpt-4o-mini; `rag-evals")
+    assert states == ["batches: 0 of 1 finished, 6 of 6 requests processed"]
+    assert collected == "collected: batch batch_0, completed, 6 of 6 requests have a reply"
 
 
 def test_a_batch_that_is_gone_for_good_is_sent_again_when_asked(scripted: Start) -> None:

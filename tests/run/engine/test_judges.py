@@ -88,6 +88,14 @@ def test_an_unknown_price_of_one_judge_leaves_the_sum_open(scripted: Start) -> N
     assert [outcome.cost_usd for outcome in run.outcomes] == [None]
 
 
+def test_a_row_that_asks_nobody_costs_nothing_where_the_price_is_known() -> None:
+    """Of a model without a price nobody knows, so that a sum is not claimed."""
+    empty = [{"answer": "", "context": ["c"]}]
+    for model, cost in (("gpt-4o-mini", 0.0), ("my-own", None)):
+        (outcome,) = evaluate(empty, client=f"openai/{model}@http://127.0.0.1:9", progress=False)
+        assert (outcome.status, outcome.cost_usd) == ("not_scorable", cost)
+
+
 def test_answers_of_a_named_judge_are_kept_as_well(
     scripted: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

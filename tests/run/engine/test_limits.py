@@ -10,7 +10,7 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import evaluate, load_run
 from rag_evals.errors import RagEvalsError, TooManyFailuresError
 from rag_evals.run.plan.options import FailureLimit
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge, Stall
@@ -107,8 +107,26 @@ def test_a_run_ends_with_the_first_failure_too_many(
     judge = scripted(script)
     ending: Any = nullcontext()
     if ends:
-        ending = pytest.raises(TooManyFailuresError, match="11 of 20 gradings failed, more than 50")
+        ending = pytest.raises(
+            TooManyFailuresError,
+            match=r"11 of 20 gradings failed, more than 50% \(11 JudgeRequestError; the first: ",
+        )
     with ending:
         run = evaluate(rows(20), client="openai/m", concurrency=1, max_failures="50%")
         assert run.summary().failed == failures
     assert len(judge.requests) == 20
+
+
+@pytest.mark.parametrize("out", [None, "out"])
+def test_whoever_is_stopped_by_failures_knows_where_the_rest_is(
+    scripted: Start, out: str | None
+) -> None:
+    """The folder is named where there is one, and has what was graded."""
+    scripted([GOOD, HttpError(400)])
+    with pytest.raises(TooManyFailuresError) as caught:
+        evaluate(rows(2), client="openai/m", concurrency=1, max_failures=0, out=out)
+
+    assert str(caught.value).endswith("; finished gradings are in out") == (out is not None)
+    assert caught.value.run is not None
+    assert [outcome.status for outcome in caught.value.run] == ["scored", "failed"]
+    assert out is None or [one["status"] for one in load_run(out).records] == ["scored", "failed"]

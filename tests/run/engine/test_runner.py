@@ -81,6 +81,7 @@ def test_each_row_ends_in_its_named_outcome(scripted: Start) -> None:
         ("not_scorable", None, "empty_context"),
         ("failed", None, None),
     ]
+    assert run.outcomes[5].seconds == 0.0
     failed = run.outcomes[1]
     assert failed.error is not None
     assert (failed.error.type, failed.attempts) == ("JudgeOutputError", 2)

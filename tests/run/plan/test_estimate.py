@@ -35,6 +35,9 @@ def test_rows_calls_tokens_and_money_are_counted(scripted: Start) -> None:
     assert found.prompt_tokens > 200
     assert found.cost_usd is not None
     assert found.cost_usd > 0
+    price = price_of("gpt-4o-mini")
+    assert price is not None
+    assert found.price_as_of == price.as_of
     assert "3 rows, 2 calls, " in str(found)
     assert "nothing was sent" in str(found)
     assert judge.requests == []
@@ -44,7 +47,7 @@ def test_an_unknown_price_is_not_guessed() -> None:
     """A model that is in no table has no cost."""
     found = estimate(make_plan(ROWS, ["faithfulness"], "openai/my-own"))
 
-    assert found.cost_usd is None
+    assert (found.cost_usd, found.price_as_of) == (None, None)
     assert "price of the model unknown" in str(found)
 
 
