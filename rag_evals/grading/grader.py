@@ -420,7 +420,6 @@ def resolve(
     grader.check()
     if grader.wants_cache and (cache := open_cache()) is not None:
         grader = grader.with_cache(cache)
-        grader.check()
     return grader, client
 
 

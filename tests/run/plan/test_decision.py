@@ -110,6 +110,18 @@ def test_a_row_that_the_free_judge_cannot_score_is_in_neither_part() -> None:
     assert (counted.labels, counted.unlabelled) == (40, 60)
 
 
+def test_a_group_of_a_sample_has_its_own_rows_of_both_judges() -> None:
+    """Rows 20 to 79 of 100, of which the first 40 were drawn: 20 and 40, and no other."""
+    free = [record(n, f"r{n}", n % 4 / 4) for n in range(100)]
+    dear = [record(n, f"r{n}", float(n % 4 > 1)) for n in range(40)]
+    group = SampledMean(dear, free, "dear", "free").of_rows({f"r{n}" for n in range(20, 80)})
+    found = group.corrected()
+
+    assert found is not None
+    assert (found.labels, found.unlabelled) == (20, 40)
+    assert group == SampledMean(dear[20:], free[20:80], "dear", "free")
+
+
 def test_a_sample_always_passes_a_gate_of_0() -> None:
     """No mean is below 0, so that rows of 0 reach it as well."""
     dear = [record(n, f"r{n}", 0.0) for n in range(40)]

@@ -12,6 +12,7 @@ import pytest
 
 from rag_evals import Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
 from tests.dataset.tables import ROWS
@@ -91,6 +92,23 @@ def test_labels_of_people_are_columns(run: Run) -> None:
     assert [one["people"] for one in findings] == [None, 1.0, 0.5, None, None]
     assert [one["note"] for one in findings] == ["", "page 3; cannot tell", "wrong", "", ""]
     assert openpyxl.load_workbook("a.xlsx").active["O3"].value == 0.75
+
+
+def test_a_line_that_is_no_label_is_passed_over(tmp_path: Path) -> None:
+    """A torn line, one without a finding, and one that is no object leave the others."""
+    label = {"sample_id": "a", "grader": "g", "statement": 1, "label": True}
+    lines = [label, [], 7, None, "statement", {"sample_id": "a"}, label | {"statement": "1"}]
+    lines += [label | {"label": False}, label | {"grader": "h"}]
+    written = "".join(json.dumps(line) + "\n" for line in lines)
+    (tmp_path / "labels-anna.jsonl").write_text(written + '{"sample_id": "a", "st')
+    (tmp_path / "labels.jsonl").write_text(json.dumps(label | {"annotator": "boris"}))
+    (tmp_path / "other.jsonl").write_text(json.dumps(label))
+
+    found = labels_by_finding(tmp_path)
+    said = [(one["annotator"], one["label"]) for one in found["a", "g", 1]]
+    assert said == [("anna", True), ("anna", False), ("boris", True)]
+    assert found.keys() == {("a", "g", 1), ("a", "h", 1)}
+    assert labels_by_finding(None) == {}
 
 
 def test_files_hold_what_the_frame_holds(run: Run) -> None:

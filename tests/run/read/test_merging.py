@@ -83,6 +83,21 @@ def test_an_unfinished_part_is_said() -> None:
         assert merge(parts, f"merged-{number}").notes()[0].startswith("not finished")
 
 
+def test_a_merged_run_names_all_versions_and_the_last() -> None:
+    """In the order of the parts, each once; a part of an older version has only one."""
+    for folder, of_folder, known in (
+        ("a", ROWS[:2], {"versions": ["0.7.0", "0.9.0"], "rag_evals": "0.9.0"}),
+        ("b", ROWS[2:4], {"versions": ["0.9.0", "0.8.0"], "rag_evals": "0.8.0"}),
+    ):
+        evaluate(of_folder, client="embedded", out=folder)
+        path = Path(folder, "manifest.json")
+        path.write_text(json.dumps(json.loads(path.read_text()) | known))
+    manifest = merge(["a", "b"], "merged").manifest
+
+    assert manifest["versions"] == ["0.7.0", "0.9.0", "0.8.0"]
+    assert manifest["rag_evals"] == "0.8.0"
+
+
 def test_parquet_of_rows_becomes_a_run() -> None:
     """What another engine kept of `to_row` is a run again: results and findings too."""
     arrow = pytest.importorskip("pyarrow")

@@ -3,6 +3,7 @@
 import gc
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,34 @@ def test_the_last_line_of_a_row_wins_and_order_is_that_of_the_data() -> None:
     Path("kept/results.jsonl").write_text("".join([*reversed(lines), lines[0]]))
 
     assert [o.key for o in load_run("kept").outcomes] == [o.key for o in run.outcomes]
+
+
+def test_records_are_counted_from_both_ends() -> None:
+    """As in a list: in memory and from a folder, with an error behind either end."""
+    for run in (evaluate(ROWS), evaluate(ROWS, out="kept"), load_run("kept")):
+        ids = [run.records[place]["sample_id"] for place in (0, 1, 2, -1, -2, -3)]
+        assert ids == ["eiffel", "paris", "empty", "empty", "paris", "eiffel"]
+        assert [one["sample_id"] for one in run.records[-2:]] == ["paris", "empty"]
+        for place in (3, -4):
+            with pytest.raises(IndexError):
+                run.records[place]
+
+
+def test_a_run_in_progress_can_be_read_by_any_thread() -> None:
+    """What is finished so far, though another holds the folder; nothing in it is written."""
+    seen: list[Run] = []
+    with ThreadPoolExecutor(1) as other:
+
+        def read(_: object) -> None:
+            before = {path.name: path.read_bytes() for path in Path("kept").iterdir()}
+            seen.append(other.submit(load_run, "kept").result())
+            assert {path.name: path.read_bytes() for path in Path("kept").iterdir()} == before
+
+        evaluate(ROWS, out="kept", on_outcome=read, concurrency=1)
+
+    assert [[one["sample_id"] for one in run.records][:1] for run in seen] == [["eiffel"]] * 3
+    assert len(seen[-1].records) == 3
+    assert "not finished" in str(seen[0].summary())
 
 
 def test_results_of_unknown_models_keep_their_fields() -> None:
