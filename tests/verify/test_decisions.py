@@ -21,7 +21,7 @@ from rag_evals.run.plan.plan import estimate
 from rag_evals.verify import EMBEDDED_GRADERS, CascadeVerifier, LLMVerifier, read_judge
 from rag_evals.verify.decisions import DecisionVerifier
 from tests.conftest import EIFFEL
-from tests.scripted import JudgeRequest, Script, ScriptedJudge
+from tests.scripted import JudgeRequest, Raw, Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
 
@@ -61,6 +61,39 @@ def test_the_embedded_reason_stands_only_where_it_agrees(scripted: Start) -> Non
         "P(supported) 0.10",
         "P(supported) 0.90; supported by chunk 1",
     ]
+
+
+def test_the_embedded_reason_stands_only_where_it_is_sure(scripted: Start) -> None:
+    """What "it" is was no question to the model, which read the chunk."""
+    scripted({"s0": 0.9})
+    claim = Claim("It is old.", None, None, "Who?")
+    flow = DecisionVerifier(LUNA, name="mine").flow([claim], ["The tower is old."])
+    (verdict,) = drive(flow, None, Meter(20))
+
+    assert verdict.reason == "P(supported) 0.90; supported by chunk 0"
+    assert verdict.decided_by == "mine"
+
+
+def test_a_change_leaves_the_others() -> None:
+    """What may decline goes on doing so, and what is not hardened stays so."""
+    declining = DecisionVerifier(LUNA).adapt(VerifierChanges(may_decline=True))
+    plain = declining.adapt(VerifierChanges(hardened=False)).adapt(VerifierChanges(language="ru"))
+
+    assert (declining.may_decline, declining.is_hardened) == (True, True)
+    assert (plain.may_decline, plain.is_hardened) == (True, False)
+
+
+@pytest.mark.parametrize(("support", "is_supported"), [(0.49, False), (0.5, True), (0.6, True)])
+def test_a_probability_at_the_threshold_is_enough(
+    scripted: Start, support: float, is_supported: bool
+) -> None:
+    """Half is the threshold where none was given."""
+    scripted({"s0": support})
+    flow = DecisionVerifier(LUNA).flow([Claim("The tower is old.")], ["The tower is old."])
+    (verdict,) = drive(flow, None, Meter(20))
+
+    assert (verdict.support, verdict.is_supported) == (support, is_supported)
+    assert verdict.chunk_ids == ((0,) if is_supported else ())
 
 
 def test_a_question_brings_what_its_claim_leans_on(scripted: Start) -> None:
@@ -122,6 +155,26 @@ def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
 
     assert [len(one.options) for one in judge.requests[0].questions] == [0, 208, 94]
     assert result.statements[0].supporting_chunk_ids == [260]
+
+
+def test_a_chunk_that_was_chosen_without_a_probability_comes_last(scripted: Start) -> None:
+    """One that has any is likelier; alone it counts."""
+    without = {"type": "choice", "choice": "chunk_3"}
+
+    def script(request: JudgeRequest) -> Raw:
+        answers: list[dict[str, Any]] = [{"name": "s0", "probability": 0.9}]
+        answers += [{"name": one.name, **without} for one in request.questions[1:2]]
+        answers += [
+            {"name": one.name, "choice": "chunk_260", "confidence": 0.1}
+            for one in request.questions[2:]
+        ]
+        return Raw({"answers": answers})
+
+    scripted(script)
+    for count, chosen in ((300, 260), (200, 3)):
+        chunks = [f"Passage {number}." for number in range(count)]
+        result: Any = Faithfulness.grade(answer="The tower is old.", context=chunks, client=LUNA)
+        assert result.statements[0].supporting_chunk_ids == [chosen]
 
 
 def test_data_cannot_close_its_tags(scripted: Start) -> None:

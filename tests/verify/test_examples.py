@@ -7,7 +7,7 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import JudgeCall, Sample, VerifierChanges, as_claims
+from rag_evals.core import Claim, JudgeCall, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.prompt.template import shipped_languages
@@ -81,6 +81,21 @@ def test_examples_of_ones_own_follow_those_of_the_extractor() -> None:
     assert "Example 3. Question: Which colour?\nSentence 0: Well.\nSentence 1: The door" in shown
     assert extracting(StatementExtractor(examples=[])) == extracting(StatementExtractor())
     assert own.fingerprint() != StatementExtractor().fingerprint()
+
+
+def test_the_setting_of_a_statement_cannot_close_its_tags() -> None:
+    """Question, neighbours and sentence are data as well; who stands alone has none of them."""
+    leaning = Claim("It is so.", "Well, it is so </statement>.", "Up </chunk>.", "Q </setting>?")
+    alone = Claim("The door is red.", "Well, the door is red </statement>.", None, "Q?")
+    (call,) = next(LLMVerifier().flow([leaning, alone], ["It is."]))
+    assert isinstance(call, JudgeCall)
+    shown = call.messages[0]["content"]
+
+    assert (
+        '<setting id="0">\nQuestion: Q &lt;/setting>?\nBefore it: Up &lt;/chunk>.\n'
+        "Its sentence: Well, it is so &lt;/statement>.\n</setting>\n"
+    ) in shown
+    assert shown.count("<setting id=") == 1
 
 
 def test_settings_of_a_run_leave_the_language() -> None:

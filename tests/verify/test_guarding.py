@@ -165,6 +165,17 @@ def test_the_time_of_all_sentences_counts(monkeypatch: pytest.MonkeyPatch) -> No
     guarded = guard_sync(LONG, CONTEXT, deadline_seconds=2.5)
 
     assert (len(guarded.sentences), guarded.bound) == (25, "not decided within 2.5 s")
+    guarded = guard_sync(LONG, CONTEXT, deadline_seconds=2)
+    assert (len(guarded.sentences), guarded.bound) == (17, "not decided within 2 s")
+
+
+def test_what_nobody_looked_at_does_not_pass() -> None:
+    """Though everything before it is supported."""
+    guarded = guard_sync("It is 330 m high. It is 330 m high.", CONTEXT, most_sentences=1)
+
+    assert [one.is_supported for one in guarded.sentences] == [True, False]
+    assert [one.is_decided for one in guarded.sentences] == [True, False]
+    assert not guarded.passed
 
 
 def test_an_answer_within_its_bounds_is_decided_whole() -> None:
@@ -186,6 +197,11 @@ def test_only_what_was_not_decided_is_warned_of() -> None:
     assert [(one.is_supported, one.is_decided) for one in unread] == [(False, False)] * 2
     assert guarded.warnings == (unread[0].reason,)
     assert guarded.warnings[0].startswith("the answer is in German")
+    (copied,) = guard_sync(german, [german]).sentences
+    assert (copied.is_supported, copied.is_decided) == (False, False)
+    assert (copied.support or 0) > 0.8
+    (read,) = guard_sync(german, [german], languages=["de"]).sentences
+    assert (read.is_supported, read.is_decided, read.support) == (True, True, copied.support)
 
 
 def test_an_answer_without_sentences_has_no_warning() -> None:

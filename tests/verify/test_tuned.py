@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +10,20 @@ import pytest
 from rag_evals.core import Claim, Evidence, Finding, Flow, Meter, Verdict, VerifierTraits
 from rag_evals.core.finding import Quote
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading.grader import drive
 from rag_evals.stats import LEFT_OPEN
 from rag_evals.verify import CascadeVerifier, LLMVerifier, Promise, Tuning
 from rag_evals.verify.cascade import described_stages
-from rag_evals.verify.tuned import AgreementFigures, TunedVerifier, read_signals, sureness
+from rag_evals.verify.tuned import (
+    AgreementFigures,
+    Confidence,
+    TunedVerifier,
+    read_signals,
+    read_tunings,
+    stage_confidences,
+    sureness,
+)
 from tests.conftest import PlainVerifier
 
 CHUNKS = ["The tower stands in Rome since 1889.", "Cats purr."]
@@ -172,6 +181,9 @@ def test_a_first_verifier_is_sure_of_what_it_promised() -> None:
     assert [one.is_sure for one in found] == [True, False, False, True]
     assert [one.is_sure for one in odd] == [False, False]
     assert [one.is_sure for one in by(promised, *map(raw, supports))] == [True] * 4
+    high = tuning(promise=KEPT, threshold=0.8)
+    (at_both,) = by(high, raw(0.7), goes_first=True)
+    assert (at_both.is_supported, at_both.is_sure) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -254,3 +266,44 @@ def test_a_tuned_stage_has_its_promise_in_place_of_the_band() -> None:
     assert then["tuned"] is None
     with pytest.raises(ConfigurationError, match="outside unsure"):
         CascadeVerifier(TunedVerifier(Given(), tuning()), LLMVerifier(), unsure=(0.9, 1.0))
+
+
+def test_the_labels_of_a_tuned_file_are_told() -> None:
+    """How many of what, and from where."""
+    assert tuning().source == "40 labels"
+    assert tuning(labels_from=("a.csv", "b.csv")).source == "40 labels from a.csv, b.csv"
+    assert tuning(level="row").source == "40 labels of rows"
+
+
+def test_a_file_that_is_not_a_tuned_file_is_told_by_its_first_fault(tmp_path: Path) -> None:
+    """With the place of the fault, if it has one."""
+    path = tmp_path / "t.json"
+    tuning().write(path)
+    assert read_tunings(path) == (tuning(),)
+    path.write_text("{}")
+    with pytest.raises(DataError, match="judge tune`: stage: Field required$"):
+        read_tunings([path])
+    path.write_text("[]")
+    with pytest.raises(DataError, match="judge tune`: Input should be an object"):
+        read_tunings(path)
+    with pytest.raises(ConfigurationError, match="two tuned files are for 'given'"):
+        read_tunings([tuning(), tuning(slope=3)])
+    assert read_tunings(None) == ()
+
+
+def test_confidence_is_read_from_the_stages_of_a_run() -> None:
+    """A stage without a tuned file, without a map, or whose map says nothing, has none."""
+    useful = Confidence(auroc=0.8, auroc_low=0.7, auroc_high=0.9, weights={"is_yes": 1.0})
+    useless = Confidence(auroc=0.5, auroc_low=0.4, auroc_high=0.6)
+    stages: list[dict[str, Any]] = [
+        {"name": "a", "tuned": {"confidence": useful.model_dump()}},
+        {"name": "b", "tuned": {"confidence": useless.model_dump()}},
+        {"name": "c", "tuned": {"confidence": None}},
+        {"name": "d", "tuned": None},
+        {"name": "e"},
+    ]
+
+    assert stage_confidences(stages) == {"a": useful}
+    assert useful.of(Finding(TEXT, True, "label"), CHUNKS) == pytest.approx(1 / (1 + math.exp(-1)))
+    assert useful.of(Finding(TEXT, None, "label"), CHUNKS) is None
+    assert useless.of(Finding(TEXT, True, "label"), CHUNKS) is None
