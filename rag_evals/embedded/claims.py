@@ -282,10 +282,6 @@ def _is_within(start: int, places: Sequence[tuple[int, int]]) -> bool:
     return any(first <= start < end for first, end in places)
 
 
-def claims_of(answer: str) -> list[PreparedStatement]:
-    return [statement for statement in prepare_answer(answer) if statement.no_claim is None]
-
-
 def no_claim_reason(claim: str) -> NoClaim | None:
     text = claim.strip()
     head = text[:LONGEST_MATCHED].replace("’", "'")

@@ -159,30 +159,6 @@ class EmbeddedVerifier:
 
         return rank(self._model(), statements, chunks)
 
-    def verify_answer(
-        self, answer: str, chunks: Sequence[str], question: str | None = None
-    ) -> list[tuple[str, Verdict]]:
-        """Verify each claim-bearing sentence of an answer.
-
-        Args:
-            answer: The whole answer.
-            chunks: A list of strings, as for `verify`.
-            question: Needed for answers such as "In 1889." or "No.", and for pronouns.
-
-        Returns:
-            Each sentence and its verdict, in order; empty if the answer contains no claims.
-        """
-        from rag_evals.embedded.claims import prepare_answer  # noqa: PLC0415 - as above
-        from rag_evals.embedded.setting import claims_in_setting  # noqa: PLC0415 - as above
-
-        prepared = prepare_answer(answer)
-        claims = list(filter(None, claims_in_setting(prepared, question)))
-        verdicts = self.verify(claims, chunks)
-        return [
-            (claim.sentence or claim.text, verdict)
-            for claim, verdict in zip(claims, verdicts, strict=True)
-        ]
-
     def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
         """Verify the claims in one local step."""
         call = VerifyCall(self, claims, chunks)

@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.embedded.claims import claims_of
 from tools.train_embedded import figures
-from tools.train_embedded.cases import half_of
+from tools.train_embedded.cases import claims_of, half_of, verify_answer
 from tools.train_embedded.figures import Array
 from tools.train_embedded.measured import choose_limit, score_answers
 from tools.train_embedded.rows import SINGLE_CLAIMS, read_rows, read_statements
@@ -92,7 +91,7 @@ def print_fresh(half: str) -> None:
         case = json.loads(line)
         if half_of(case["id"]) != half:
             continue
-        found = verifier.verify_answer(case["answer"], case["context"], case["question"])
+        found = verify_answer(verifier, case["answer"], case["context"], case["question"])
         support = verifier.answer_support([verdict.support for _, verdict in found])
         is_right = (support >= 0.5) == bool(case["label"])
         kinds = [case["id"].split("-")[0], *([case["kind"]] if half == "A" else [])]

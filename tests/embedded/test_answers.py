@@ -13,6 +13,7 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading import SentenceExtractor, VerifiedFaithfulness, VerifiedFaithfulnessResult
 from rag_evals.run import load_run
 from rag_evals.verify import CascadeVerifier
+from tools.train_embedded.cases import verify_answer
 
 CHUNK = (
     "The Eiffel Tower stands in Paris. It was completed in 1889 and is 330 metres tall. "
@@ -69,7 +70,7 @@ def test_answer_support_never_rises_with_a_further_statement() -> None:
 def test_grader_verifier_and_cache_decide_alike() -> None:
     """A statement has one verdict, alone, in an answer and from the cache."""
     answer = f"{TRUE} The Eiffel Tower is 500 metres tall."
-    found = [v.is_supported for _, v in EmbeddedVerifier().verify_answer(answer, [CHUNK])]
+    found = [v.is_supported for _, v in verify_answer(EmbeddedVerifier(), answer, [CHUNK])]
     cached = VerifiedFaithfulness(extractor=SentenceExtractor(), cache=StatementCache())
     again = cached.grade(answer=answer, context=[CHUNK], client="embedded")
 

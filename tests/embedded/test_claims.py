@@ -4,10 +4,10 @@ import pytest
 
 from rag_evals import Faithfulness
 from rag_evals.embedded import prepare_answer
-from rag_evals.embedded.claims import claims_of
 from rag_evals.embedded.sources import absence_of
 from rag_evals.grading import VerifiedFaithfulnessResult
 from tests.work import work_of
+from tools.train_embedded.cases import claims_of
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 import rag_evals
 from rag_evals import evaluate
 from rag_evals.embedded import EmbeddedVerifier
+from tools.train_embedded.cases import verify_answer
 
 COLOURS = "The house is red. The car is blue."
 BIRTHS = "Tom Reed was born in 1982. Anna Weiss was born in 1970."
@@ -69,7 +70,7 @@ def test_words_about_something_else_do_not_support(
     question: str | None, answer: str, chunk: str, is_supported: bool
 ) -> None:
     """All statements of an answer are supported, or at least one is not."""
-    verdicts = EmbeddedVerifier().verify_answer(answer, [chunk], question)
+    verdicts = verify_answer(EmbeddedVerifier(), answer, [chunk], question)
 
     assert all(verdict.is_supported for _, verdict in verdicts) is is_supported, verdicts
 
@@ -83,7 +84,7 @@ def test_words_about_something_else_do_not_support(
 )
 def test_an_absence_of_nothing_named_claims_nothing(answer: str) -> None:
     """A refusal that names nothing cannot be looked up in the chunks."""
-    assert EmbeddedVerifier().verify_answer(answer, ["The tower is tall."], "Who owns it?") == []
+    assert verify_answer(EmbeddedVerifier(), answer, ["The tower is tall."], "Who owns it?") == []
 
 
 DEMO = {

@@ -7,6 +7,7 @@ import pytest
 from rag_evals import Faithfulness
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.grading import VerifiedFaithfulnessResult
+from tools.train_embedded.cases import verify_answer
 
 COOKING = ["Rinse the rice. Boil it for 10 minutes.", "Промойте рис. Варите его 10 минут."]
 MOSCOW = ["Поезд идёт в город Москва. Он выходит утром."]
@@ -21,7 +22,7 @@ MOSCOW = ["Поезд идёт в город Москва. Он выходит �
 )  # fmt: skip
 def test_the_number_of_a_step_is_no_claim(step: str) -> None:
     """All words of the step are said."""
-    ((_, verdict),) = EmbeddedVerifier().verify_answer(step, COOKING)
+    ((_, verdict),) = verify_answer(EmbeddedVerifier(), step, COOKING)
 
     assert verdict.is_supported
     assert verdict.reason.startswith(("all", "все"))

@@ -3,6 +3,7 @@
 import pytest
 
 from rag_evals.embedded import EmbeddedVerifier
+from tools.train_embedded.cases import verify_answer
 
 PARIS = "The Eiffel Tower stands in Paris. Paris is the capital of France."
 PARIS_RU = "Эйфелева башня стоит в Париже. Париж — столица Франции."
@@ -11,7 +12,7 @@ HOTEL = "The hotel has 12 rooms."
 
 def decided(answer: str, chunk: str) -> list[bool]:
     """Return whether each claim of an answer is supported."""
-    found = EmbeddedVerifier().verify_answer(answer, [chunk])
+    found = verify_answer(EmbeddedVerifier(), answer, [chunk])
     return [verdict.is_supported for _, verdict in found]
 
 

@@ -12,6 +12,7 @@ from rag_evals.embedded.verifier import SHIPPED_WEIGHTS, THRESHOLDS
 from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.verify import read_judge
 from tests.work import work_of
+from tools.train_embedded.cases import verify_answer
 
 CHUNKS = [
     "The Eiffel Tower stands in Paris. It was completed in 1889.",
@@ -174,7 +175,7 @@ def test_letters_and_digits_compare_equal_however_they_are_written(written: str)
 def test_an_answer_is_decided_sentence_by_sentence() -> None:
     """Sentences that claim nothing are passed over."""
     answer = "Here is what I found:\nThe tower is in Paris. Is that all? It was built in 1923."
-    pairs = EmbeddedVerifier().verify_answer(answer, CHUNKS, question="Where is the tower?")
+    pairs = verify_answer(EmbeddedVerifier(), answer, CHUNKS, question="Where is the tower?")
 
     assert [verdict.is_supported for _, verdict in pairs] == [True, False]
 
@@ -216,9 +217,9 @@ def test_a_no_with_a_support_at_the_threshold_is_enough() -> None:
     """As for any other statement, and above that support it is not supported."""
     chunks, question = ["On Sunday the shop is closed."], "Is the shop open on Sunday morning?"
     asked = ("No.", chunks, question)
-    ((_, verdict),) = EmbeddedVerifier().verify_answer(*asked)
+    ((_, verdict),) = verify_answer(EmbeddedVerifier(), *asked)
     limits = (verdict.support, verdict.support + 1e-9)
-    found = [EmbeddedVerifier(limit).verify_answer(*asked)[0][1] for limit in limits]
+    found = [verify_answer(EmbeddedVerifier(limit), *asked)[0][1] for limit in limits]
 
     assert [one.is_supported for one in found] == [True, False]
     assert [one.chunk_ids for one in found] == [(0,), ()]
@@ -238,14 +239,14 @@ def test_odd_input_is_judged(odd: str) -> None:
     verifier = EmbeddedVerifier()
     verifier.verify([odd, "A tower."], [odd, "A tower."])
 
-    assert len(verifier.verify_answer("A tower.", [odd, "A tower."])) == 1
+    assert len(verify_answer(verifier, "A tower.", [odd, "A tower."])) == 1
 
 
 def test_a_huge_answer_takes_work_in_proportion() -> None:
     """Four times as many sentences take four times the work, not sixteen times."""
 
     def verify(sentences: int) -> None:
-        EmbeddedVerifier().verify_answer("The tower is in Paris. " * sentences, CHUNKS)
+        verify_answer(EmbeddedVerifier(), "The tower is in Paris. " * sentences, CHUNKS)
 
     verify(1)  # fills the tables of words
     assert work_of(lambda: verify(800)) < 5 * work_of(lambda: verify(200))

@@ -12,7 +12,7 @@ import numpy as np
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.setting import Reading
 from tools.train_embedded import figures
-from tools.train_embedded.cases import fresh_cases, minimal_pairs
+from tools.train_embedded.cases import fresh_cases, minimal_pairs, verify_answer
 from tools.train_embedded.measured import Scored, choose_limit, score_answers, without
 from tools.train_embedded.rows import SINGLE_CLAIMS, Labelled
 
@@ -179,7 +179,7 @@ def _milliseconds(statements: Mapping[str, Sequence[Labelled]], part: Part) -> f
                 chunks = [one.chunks[0] + " " * (2 * repeat + is_on + 1) for one in group]
                 with nullcontext() if is_on else _without_part(part):
                     began = time.process_time()
-                    verifier.verify_answer(" ".join(one.text for one in group), chunks)
+                    verify_answer(verifier, " ".join(one.text for one in group), chunks)
                     seconds = time.process_time() - began
                 least[is_on][place] = min(least[is_on][place], seconds)
     return 1000 * (sum(least[True]) - sum(least[False])) / len(answers)

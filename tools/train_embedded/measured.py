@@ -10,6 +10,7 @@ import numpy.typing as npt
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.model import FAILED_SUPPORT, LEAST_ANSWER_SUPPORT, PASSED_SUPPORT
 from tools.train_embedded import figures
+from tools.train_embedded.cases import verify_answer
 from tools.train_embedded.figures import Array
 from tools.train_embedded.rows import EVALUATION_ONLY, LICENCES, SINGLE_CLAIMS
 
@@ -29,7 +30,7 @@ def score_answers(
     """
     scored: list[tuple[float, float, float]] = []
     for row in rows:
-        found = verifier.verify_answer(row["answer"], row["context"], row.get("question"))
+        found = verify_answer(verifier, row["answer"], row["context"], row.get("question"))
         if supports := [verdict.support for _, verdict in found]:
             scored.append((row["label"], min(supports), verifier.answer_support(supports)))
     labels, weakest, whole = np.array(scored, dtype=np.float64).reshape(-1, 3).T

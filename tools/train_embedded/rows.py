@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rag_evals.embedded.claims import claims_of
+from tools.train_embedded.cases import claims_of
 
 # Licences that bar these from shipped weights are listed in the data's own README.
 EVALUATION_ONLY = frozenset(

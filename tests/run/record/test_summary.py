@@ -138,8 +138,12 @@ def test_progress_says_how_long_the_rest_takes() -> None:
 def test_a_notebook_gets_a_bar_unless_a_stream_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is shown once, changed, and empty at the end; without a total it has no value."""
     shown: list[str] = []
-    handle = SimpleNamespace(update=shown.append)
-    display = SimpleNamespace(HTML=str, display=lambda bar, **_: shown.append(bar) or handle)
+
+    def draw(bar: str, **_: Any) -> SimpleNamespace:
+        shown.append(bar)
+        return SimpleNamespace(update=shown.append)
+
+    display = SimpleNamespace(HTML=str, display=draw)
     shell = SimpleNamespace(kernel=None)
     ipython = SimpleNamespace(get_ipython=lambda: shell, display=display)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
