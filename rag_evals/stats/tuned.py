@@ -271,7 +271,7 @@ def row_likeness(values: Sequence[float], rows: Sequence[Hashable | None]) -> fl
     within /= count - len(groups)
     size = (count - sum(len(group) ** 2 for group in groups) / count) / (len(groups) - 1)
     whole = between + (size - 1) * within
-    return min(1.0, max(0.0, (between - within) / whole)) if whole > 0 else 0.0
+    return max(0.0, (between - within) / whole) if whole > 0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,18 @@ def test_the_figures_of_a_confidence_by_hand() -> None:
     assert fitted(0.0) == found
 
 
+def test_a_judge_that_is_never_wrong_has_no_confidence_to_learn() -> None:
+    """It is tuned all the same: there are no wrong verdicts that signals could tell from others."""
+    data = rows(60, per_row=1)
+    for row in data:
+        (statement,) = row["statements"]
+        statement["label"] = int(float(statement["text"].rstrip(".").split()[-1]) > 0.1)
+    tuning = tune(graded(data))
+
+    assert (tuning.labels, tuning.confidence) == (60, None)
+    assert tuning.agreement_after.balanced_accuracy > 0.9
+
+
 def test_signals_that_say_nothing_give_no_confidence() -> None:
     """Where being wrong has nothing to do with the signals, no verdict gets a confidence."""
     data, rng = rows(), random.Random(3)

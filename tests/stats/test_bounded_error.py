@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from rag_evals.errors import ConfigurationError
 from rag_evals.stats import SureSide, error_bound, sure_side
 from rag_evals.stats.tuned import independent_rows, row_likeness
 
@@ -24,6 +25,45 @@ def test_a_share_of_errors_has_an_upper_bound() -> None:
 
     assert error_bound(wrong, [None] * 120, confidence=0.975) == pytest.approx(0.0455555, abs=1e-6)
     assert error_bound([True] * 10 + [False] * 110, [n // 10 for n in range(120)]) > 0.2
+    # All wrong, and none of 20: 1 - 0.05 ** (1 / 20).
+    assert error_bound([True] * 5, [None] * 5) == 1
+    assert error_bound([False] * 20, [None] * 20) == pytest.approx(0.139108, abs=1e-6)
+
+
+def test_the_last_limit_is_the_support_next_to_a_wrong_one() -> None:
+    """Of 240 supports the first 100 are right: limits are tried by fours, and 104 fail.
+
+    With eight equal supports across the border, the last limit is the one before them.
+    """
+    supports = [1 - place / 240 for place in range(240)]
+    labels = [place < 100 for place in range(240)]
+    equal = [supports[99] if 95 <= place <= 102 else one for place, one in enumerate(supports)]
+    one_wrong = [place != 90 and label for place, label in enumerate(labels)]
+
+    assert sure_side(labels, supports, "supported") == SureSide(supports[99], 100, 0)
+    assert sure_side(labels, supports, "unsupported") == SureSide(supports[100], 140, 0)
+    assert sure_side(labels, equal, "supported") == SureSide(supports[91], 92, 0)
+    assert sure_side(one_wrong, supports, "supported", max_error=0.06) == SureSide(
+        supports[99], 100, 1
+    )
+
+
+def test_rows_whose_errors_are_unlike_count_in_full() -> None:
+    """Each row has one support near 0.7 and one near 1, or near 0 and 0.3: its errors differ."""
+    supports = [base + 0.3 * place / 119 for base in (0.7, 0.0) for place in range(120)]
+    labels = [True] * 120 + [False] * 120
+    rows = [f"{side}{min(place, 119 - place)}" for side in "ab" for place in range(120)]
+    alike = [f"{side}{place // 2}" for side in "ab" for place in range(120)]
+
+    assert sure_side(labels, supports, "supported", clusters=rows) == SureSide(0.7, 120, 0)
+    assert sure_side(labels, supports, "supported", clusters=alike) is None
+
+
+@pytest.mark.parametrize("option", ["max_error", "confidence"])
+def test_percent_for_a_share_is_refused(option: str) -> None:
+    """5 is answered with how to write 5 %."""
+    with pytest.raises(ConfigurationError, match=f"{option}=5 is not between 0 and 1"):
+        sure_side([True, False], [0.9, 0.1], "supported", **{option: 5})
 
 
 def test_each_side_is_asked_for_itself() -> None:
@@ -61,6 +101,15 @@ def test_likeness_is_the_intraclass_correlation() -> None:
     assert row_likeness(values, ["a", "a", "b", "b"]) == pytest.approx(14 / 18)
     assert row_likeness(values, ["a", "b", "b", "a"]) == 0
     assert row_likeness(values, [None] * 4) == 0
+    # One row only, or no difference at all: nothing is seen.
+    assert row_likeness(values, ["a"] * 4) == 0
+    assert row_likeness([0.5] * 4, ["a", "a", "b", "b"]) == 0
+    # All differences are between rows.
+    assert row_likeness([1.0, 1.0, 3.0, 3.0], ["a", "a", "b", "b"]) == 1
+    # Rows of 3, 2 and 1 with means 2, 5 and 8, and 4 in all: between (3*4 + 2 + 16) / 2 = 15,
+    # within (2 + 2) / 3, and a size of (6 - 14 / 6) / 2 = 11 / 6.
+    found = row_likeness([1.0, 2.0, 3.0, 4.0, 6.0, 8.0], ["a", "a", "a", "b", "b", None])
+    assert found == pytest.approx((15 - 4 / 3) / (15 + 5 / 6 * 4 / 3))
 
 
 def test_few_rows_of_like_statements_are_worth_less_than_their_number() -> None:
@@ -69,6 +118,11 @@ def test_few_rows_of_like_statements_are_worth_less_than_their_number() -> None:
 
     # scipy.stats.t.ppf(0.95, 7) is 1.894579, and with 3 degrees of freedom 2.353363.
     assert found == pytest.approx(4 * (1.894579 / 2.353363) ** 2, abs=1e-5)
+    # With 3 degrees of freedom and 1, whose quantile is 6.313752: two rows of two equal values.
+    two = independent_rows([0.0, 0.0, 1.0, 1.0], [*"aabb"])
+    assert two == pytest.approx(2 * (2.353363 / 6.313752) ** 2, abs=1e-5)
+    assert independent_rows([0.0, 1.0, 1.0], [*"aaa"]) == 1
+    assert independent_rows([0.0, 1.0, 1.0], [*"abc"]) == 3
 
 
 @pytest.mark.parametrize(("alike", "rows", "least"), [(0.0, 40, 0), (0.6, 40, 0), (0.6, 120, 1)])

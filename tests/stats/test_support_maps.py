@@ -6,13 +6,13 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from rag_evals.errors import TooFewLabelsError, WeakJudgeError
+from rag_evals.errors import TooFewLabelsError, UnpairedScoresError, WeakJudgeError
 from rag_evals.stats import (
     calibration_error,
     fit_logistic,
     fit_support_map,
 )
-from rag_evals.stats.tuned import probability, support_shift
+from rag_evals.stats.tuned import SupportShift, probability, row_likeness, support_shift
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]
@@ -73,6 +73,14 @@ def test_what_cannot_be_learnt_is_refused() -> None:
         fit_support_map([True] * 12, SUPPORTS)
     with pytest.raises(WeakJudgeError, match="support is not higher for statements"):
         fit_support_map([not label for label in LABELS], SUPPORTS)
+    with pytest.raises(TooFewLabelsError, match="all 12 labels are True"):
+        fit_logistic([[one] for one in SUPPORTS], [True] * 12)
+    with pytest.raises(UnpairedScoresError, match="12 labels, 11 supports"):
+        fit_support_map(LABELS, SUPPORTS[1:])
+    with pytest.raises(UnpairedScoresError, match="11 rows, 12 targets"):
+        fit_logistic([[one] for one in SUPPORTS[1:]], LABELS)
+    with pytest.raises(UnpairedScoresError, match="12 values, 11 rows"):
+        row_likeness(SUPPORTS, [None] * 11)
 
 
 def test_statements_of_one_row_are_no_further_proof_of_a_shift() -> None:
@@ -91,19 +99,31 @@ def test_a_shift_heeds_four_digits_and_no_more() -> None:
     """The last digits of a model differ between batches; a difference of 0.0002 is one."""
     labelled = [0.5] * 12
 
-    assert support_shift([0.50004] * 12, [None] * 12, labelled, 12).distance == 0
+    none = support_shift([0.50004] * 12, [None] * 12, labelled, 12)
+    assert (none.distance, none.p_value) == (0, 1)
     assert support_shift([0.5002] * 12, [None] * 12, labelled, 12).distance == 1
 
 
 def test_a_shift_has_the_p_value_of_stephens() -> None:
-    """For 12 and 40 independent rows half of which differ; by hand, with the first two terms."""
-    found = support_shift([0.2] * 6 + [0.9] * 6, [None] * 12, [0.2] * 40, 40)
+    """For 12 and 40 independent rows, a quarter of which differ; by hand, with three terms."""
+    found = support_shift([0.2] * 9 + [0.9] * 3, [None] * 12, [0.2] * 40, 40)
 
     root = math.sqrt(12 * 40 / 52)
-    value = (root + 0.12 + 0.11 / root) * 0.5
-    expected = 2 * (math.exp(-2 * value**2) - math.exp(-8 * value**2))
-    assert found.distance == 0.5
-    assert found.p_value == pytest.approx(expected, rel=1e-3)
+    value = (root + 0.12 + 0.11 / root) * 0.25
+    terms = [math.exp(-2 * (term * value) ** 2) for term in (1, 2, 3)]
+    assert found.distance == 0.25
+    assert found.p_value == pytest.approx(2 * (terms[0] - terms[1] + terms[2]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("distance", "p_value", "is_foreign"),
+    [(0.1, 0.0099, True), (0.0999, 0.0001, False), (0.5, 0.01, False)],
+)
+def test_data_are_foreign_if_far_and_surely_so(
+    distance: float, p_value: float, is_foreign: bool
+) -> None:
+    """From a distance of 0.1 on, and below a p-value of 0.01."""
+    assert SupportShift(distance, p_value, 50).is_foreign is is_foreign
 
 
 def test_a_logistic_regression_solves_the_equations_of_its_penalty() -> None:
@@ -126,3 +146,5 @@ def test_a_logistic_regression_solves_the_equations_of_its_penalty() -> None:
         assert pull == pytest.approx(5 * weight * spread, abs=0.03)
     # A feature that is always the same says nothing.
     assert weights[2] == 0
+    opposite, other = fit_logistic(rows, [not target for target in targets])
+    assert (*opposite, other) == pytest.approx([-one for one in (*weights, intercept)], abs=1e-9)
