@@ -149,6 +149,19 @@ def test_which_of_several_texts_is_meant_is_not_guessed(name: str) -> None:
         Sample(**fields)
 
 
+def test_an_object_that_holds_itself_has_no_text() -> None:
+    """Texts are looked for a few levels down; what has none there is an error, not a search."""
+    endless = Thing()
+    endless.content = endless
+    deep: Any = "a"
+    for _ in range(9):
+        deep = {"content": deep}
+
+    for answer in (endless, deep):
+        with pytest.raises(DataError, match="expected text"):
+            Sample(answer=answer)
+
+
 def test_a_message_of_tool_calls_answers_nothing() -> None:
     """It is empty, not wrong."""
     assert Sample(answer={"choices": [{"message": {"content": None}}]}).answer == ""

@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import Grader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
+from rag_evals.testing import ScriptedJudge
 from tests.conftest import EIFFEL
 
 
@@ -126,6 +127,17 @@ def test_a_statement_cache_that_cannot_be_used_is_refused(
     """A judge that grades the answer in one call looks nothing up."""
     with pytest.raises(errors.ConfigurationError, match=r"use TwoStepFaithfulness\.with_cache"):
         Faithfulness.with_cache(cache)
+
+
+def test_a_model_for_an_endpoint_is_asked_instead_of_its_own(
+    scripted: Callable[..., ScriptedJudge],
+) -> None:
+    """One string for the endpoint serves several models."""
+    judge = scripted()
+    for model in (None, "other"):
+        Faithfulness.grade(**EIFFEL, client="openai/m", model=model)
+
+    assert [request.body["model"] for request in judge.requests] == ["m", "other"]
 
 
 @pytest.mark.parametrize("judge", ["embedded", "hf:a/b"])

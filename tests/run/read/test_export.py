@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from rag_evals import Run, evaluate, load_run
+from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
+from rag_evals.run.read.export import RunTable
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
+from rag_evals.verify.tuned import Confidence
+from tests.analysis.runs import record
 from tests.conftest import Command, statement
 from tests.dataset.tables import ROWS
 from tests.late import Late
@@ -92,6 +96,23 @@ def test_labels_of_people_are_columns(run: Run) -> None:
     assert [one["people"] for one in findings] == [None, 1.0, 0.5, None, None]
     assert [one["note"] for one in findings] == ["", "page 3; cannot tell", "wrong", "", ""]
     assert openpyxl.load_workbook("a.xlsx").active["O3"].value == 0.75
+
+
+def test_the_confidence_of_a_verdict_counts_how_often_the_judge_was_asked() -> None:
+    """Odds of as many to one with this weight; none of another verifier or without a verdict."""
+    found = Confidence(auroc=0.9, auroc_low=0.8, auroc_high=1.0, weights={"asked_again": 1.0})
+    said = [
+        {"text": "s", "verdict": verdict, "label": "l", "decided_by": by}
+        for verdict, by in ((True, "v"), (None, "v"), (True, "w"))
+    ]
+    records = [
+        record(n, f"r{n}", 1.0, findings=said, attempts=asked) for n, asked in enumerate((4, 1, 0))
+    ]
+    confidences = {"faithfulness": {"v": found}}
+    table = RunTable(records, {}, ["faithfulness"], None, phrases(), {}, confidences)
+    sure = [row["confidence"] for row in table.rows("long")]
+
+    assert sure == [pytest.approx(0.8), None, None, *[pytest.approx(0.5), None, None] * 2]
 
 
 def test_a_line_that_is_no_label_is_passed_over(tmp_path: Path) -> None:

@@ -175,6 +175,30 @@ def test_why_a_row_has_no_score_is_its_reason_or_its_error() -> None:
     assert reason_of(nothing) == reason_of({}) == "no score"
 
 
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(0.5, "50 %"), (0.125, "12.5 %"), (0.50049, "50 %"), (0.5006, "50.1 %"), (1 / 3, "33.3 %"),
+     (0.99999, "100 %"), (0.0, "0 %"), (0.0004, "0 %")],
+)  # fmt: skip
+def test_a_percentage_has_a_decimal_place_if_it_is_not_whole(share: float, said: str) -> None:
+    """What one place would round to a whole number has none; the sign is that of the language."""
+    assert phrases().percent(share) == said
+    assert phrases("ru").percent(share) == said.replace(".", ",")
+
+
+def test_each_count_has_its_form() -> None:
+    """English has two, Russian three, which the last digits choose."""
+    english = [phrases()("summary.warnings", count=count) for count in (1, 2, 11, 21)]
+    russian = [
+        phrases("ru")("summary.warnings", count=count).split()[1]
+        for count in (1, 2, 4, 5, 11, 12, 14, 21, 24, 111, 112, 122)
+    ]
+    one, few, many = "предупреждение", "предупреждения", "предупреждений"
+
+    assert english == ["1 warning", "2 warnings", "11 warnings", "21 warnings"]
+    assert russian == [one, few, few, many, many, many, many, one, few, many, many, few]
+
+
 class Terminal(io.StringIO):
     """Text that a program takes for a terminal."""
 
