@@ -91,26 +91,29 @@ class RunTable:
                 row |= zip(called, values, strict=False)
             yield row | {judged: self.judge}
 
-    def _own_columns(self, ours: Set[str]) -> dict[str, str]:
-        """Map each table column to the sample's field, or to '' for a column of the data."""
+    def _own_columns(self, ours: Set[str]) -> dict[str, tuple[str, str]]:
+        """Map each table column to the sample's field, or to '' and a column of the data."""
         known: set[str] = set()
         others: dict[str, None] = {}
         for sample in self.samples.values():
             known.update(name for name, field in _FIELDS.items() if getattr(sample, field))
             others |= dict.fromkeys(sample.columns)
-        fields = {self.say(f"export.{name}"): _FIELDS[name] for name in _FIELDS if name in known}
-        # Append an underscore to data columns whose names are already in use.
-        return fields | {(f"{one}_" if one in {*ours, *fields} else one): "" for one in others}
+        own = {self.say(f"export.{name}"): (_FIELDS[name], "") for name in _FIELDS if name in known}
+        for one in others:
+            name = one
+            # Append underscores to data columns whose names are already in use.
+            while name in ours or name in own or (name != one and name in others):
+                name += "_"
+            own[name] = "", one
+        return own
 
-    def _of_sample(self, sample_id: str, own: Mapping[str, str]) -> dict[str, Any]:
+    def _of_sample(self, sample_id: str, own: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
         sample = self.samples.get(sample_id)
         if sample is None:
             return dict.fromkeys(own)
         values: dict[str, Any] = {}
-        for column, field in own.items():
-            value = getattr(sample, field) if field else sample.columns.get(column)
-            if not field and value is None:
-                value = sample.columns.get(column.removesuffix("_"))
+        for column, (field, of_data) in own.items():
+            value = getattr(sample, field) if field else sample.columns.get(of_data)
             values[column] = list(value) if isinstance(value, tuple) else value
         return values
 

@@ -175,6 +175,22 @@ def test_the_data_keeps_columns_that_are_called_like_ours() -> None:
     assert (written["faithfulness"], written["judge"]) == (1.0, "embedded")
 
 
+def test_a_renamed_column_hides_no_other() -> None:
+    """Columns that differ by an underscore keep their own values, also where one has none."""
+    text = {"answer": "It is red.", "context": ["It is red."]}
+    rows = [
+        {**text, "id": "a", "judge": "me", "judge_": "you", "topic": "red", "topic_": None},
+        {**text, "id": "b", "judge": None, "judge__": "they", "topic": None, "topic_": "blue"},
+    ]
+    first, second = evaluate(rows, client="embedded").rows()
+
+    assert (first["judge_"], first["judge__"], first["judge___"]) == ("you", None, "me")
+    assert (second["judge_"], second["judge__"], second["judge___"]) == (None, "they", None)
+    assert (first["topic"], first["topic_"]) == ("red", None)
+    assert (second["topic"], second["topic_"]) == (None, "blue")
+    assert first.keys() == second.keys()
+
+
 def test_a_long_cell_says_that_it_is_cut() -> None:
     """No Excel cell holds more than 32,767 characters."""
     run = evaluate([{"answer": "a" * 40_000, "context": ["c\0d"]}], client="embedded")
