@@ -32,6 +32,7 @@ from rag_evals import (
 from rag_evals.analysis.agreement import PeopleAgreement
 from rag_evals.cache import StatementCache
 from rag_evals.core import Finding, Quote
+from rag_evals.core.finding import result_html
 from rag_evals.core.hashes import written_out
 from rag_evals.dataset import DataFile
 from rag_evals.embedded import EmbeddedVerifier
@@ -261,6 +262,25 @@ LEFT_OUT = {
     "FaithfulnessResult": "and 290 more findings",
     "Run": "and 4 more below the full score; see .to_pandas()",
 }
+
+
+def test_html_of_many_findings_shows_those_against_and_ten_warnings() -> None:
+    """In the order of the findings; the rest is counted, and nothing is counted at exactly ten."""
+
+    def html(good: int, bad: int, warnings: int) -> str:
+        found = [Finding(f"good {n}.", True, "supported") for n in range(good)]
+        found += [Finding(f"bad {n}.", False, "not supported") for n in range(bad)]
+        return result_html("Name", "", found, [f"odd {n}." for n in range(warnings)])
+
+    ten, more = html(8, 2, 10), html(12, 2, 12)
+    assert re.findall(r"(?:good|bad) \d+\.", more) == [
+        *(f"good {n}." for n in range(8)), "bad 0.", "bad 1.",
+    ]  # fmt: skip
+    assert re.findall(r"warning: odd \d+\.", more) == [f"warning: odd {n}." for n in range(10)]
+    assert "and 4 more findings" in more
+    assert "and 2 more warnings" in more
+    assert "more" not in ten
+    assert ten.count("odd") == 10
 
 
 def test_printing_a_result_lists_its_findings() -> None:

@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any
 
 import pytest
+from pydantic import create_model
 
 from rag_evals import FaithfulnessResult
 from rag_evals.core import Flow, Sample, fingerprint
@@ -98,3 +99,8 @@ def test_parts_are_told_apart_by_what_they_are() -> None:
     assert len(set(found)) == len(parts)
     assert found == [parts_fingerprint(Whole(part), ["part"]) for part in parts]
     assert parts_fingerprint(Whole(frozenset("ba")), ["part"]) == found[3]
+    kinds: list[object] = [int, str]
+    kinds += [create_model("Reply", score=(kind, ...)) for kind in (int, str, int)]
+    *others, again = [parts_fingerprint(Whole((kind,)), ["part"]) for kind in kinds]
+    assert len(set(others)) == 4
+    assert again == others[2]

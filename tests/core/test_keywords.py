@@ -111,6 +111,14 @@ def test_a_judge_is_asked_for_the_fields_that_code_does_not_set() -> None:
     }
 
 
+@pytest.mark.parametrize("context", [None, 7, "chunk_count", ["chunk_count"], {"own": 1}])
+def test_a_context_of_ones_own_is_no_reply_of_a_judge(context: Any) -> None:
+    """Fields with a default may then be left out, as in Python; in a reply they may not."""
+    assert Mixed.model_validate({"bounded": 3}, context=context).plain == 1
+    with pytest.raises(ValueError, match="missing: plain"):
+        Mixed.model_validate({"bounded": 3}, context={"chunk_count": 1})
+
+
 def test_a_model_of_a_reply_refuses_unknown_fields_in_python() -> None:
     """Unless an alias hides which names there are."""
     with pytest.raises(errors.UnknownArgumentError, match="did you mean bounded="):

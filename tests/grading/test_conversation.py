@@ -188,6 +188,20 @@ def test_what_a_tool_gave_back_is_one_source_or_several(
     assert [chunk.id for chunk in sample.turns[0].context] == list(range(len(texts)))
 
 
+def test_a_conversation_without_a_reply_has_no_answer() -> None:
+    """Nothing was said, which is not the same as an empty text; the question and sources stay."""
+    nothing, asked = Sample(turns=[]), Sample(turns=[("user", "How long?")], context=[LONG])
+
+    assert (nothing.question, nothing.answer, nothing.context, nothing.turns) == (
+        None,
+        None,
+        (),
+        (),
+    )
+    assert (asked.question, asked.answer, asked.turns) == ("How long?", None, ())
+    assert [chunk.text for chunk in asked.context] == [LONG]
+
+
 def test_a_column_of_messages_is_a_conversation(
     command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """A run says whether its mean is shown to reach a gate: passed, failed, or not decided."""
 
+import math
 from typing import Any
 
 import pytest
@@ -130,6 +131,24 @@ def test_a_sample_always_passes_a_gate_of_0() -> None:
 
     assert decide_gate(summary, 0.0).verdict == "passed"
     assert decide_gate(summary, 0.5).verdict == "failed"
+
+
+@pytest.mark.parametrize("away", [-0.02, 0.0, 0.02])
+def test_a_sample_is_told_how_many_rows_would_decide(away: float) -> None:
+    """An interval of half the width needs four times the rows; on the gate none would decide."""
+    dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
+    design = SampledMean(dear, dear, "dear", "free")
+    limit = design.interval(0.9)
+    assert limit is not None
+    summary = Run(dear).summary()
+    summary.graders["faithfulness"].design = design
+    (grader,) = decide_gate(summary, limit.estimate + away).graders
+
+    assert grader.test is not None
+    assert grader.test.verdict == "not decided"
+    reach = limit.high - limit.estimate if away > 0 else limit.estimate - limit.low
+    more = None if away == 0 else math.ceil(40 * (reach / abs(away)) ** 2 - 40)
+    assert grader.test.more_rows == more
 
 
 def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
