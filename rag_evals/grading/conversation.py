@@ -63,11 +63,7 @@ def _turn_by_turn(grader: Any, sample: Sample, answer_flow: AnswerFlow) -> Flow[
         except NotScorableError as error:
             verdict.reason = error.reason
         else:
-            held = [
-                one
-                for one, finding in zip(result.statements, result.findings, strict=True)
-                if finding.verdict and one.is_supported
-            ]
+            held = [one for one in result.statements if one.is_supported]
             verdict.reason = result.not_scorable
             verdict.statements = len(result.statements)
             verdict.supported = sum(bool(one.verdict) for one in result.findings)

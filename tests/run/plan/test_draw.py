@@ -116,6 +116,10 @@ def test_a_budget_counts_the_rows_in_flight() -> None:
     assert cheap.admits(4, resumed=False) == "begin"
     end(cheap, ended)
     assert cheap.admits(5, resumed=False) == "stop"
+    # A row is graded when both graders are done with it.
+    for budget_of, spent, rows in ((budget, 0.1, 0), (cheap, 0.2, 1)):
+        told = budget_of.finish()["budget"]
+        assert (told["spent_usd"], told["rows"], told["drawn"]) == (spent, rows, 9)
 
 
 def end(policy: RunPolicy, outcome: Outcome) -> None:
