@@ -1,14 +1,16 @@
 """The cache file is shared by threads and processes, private, and never a traceback."""
 
 import multiprocessing
+import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rag_evals.cache import StatementCache
-from rag_evals.cache.database import Database, default_path
+from rag_evals.cache.database import Database, _write_ahead, default_path
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Verdict
 from rag_evals.errors import ConfigurationError
@@ -57,6 +59,44 @@ def test_threads_share_a_database(path: Path | None) -> None:
 
     assert found == [[("v",)]] * 100
     database.close()
+
+
+class Held:
+    """A connection to a file that another process holds for the first few tries."""
+
+    def __init__(self, *faults: str) -> None:
+        self.faults = list(faults)
+        self.tries = 0
+
+    def execute(self, statement: str) -> None:
+        """Fail, until all faults have come up."""
+        assert statement == "PRAGMA journal_mode=WAL"
+        self.tries += 1
+        if self.faults:
+            raise sqlite3.OperationalError(self.faults.pop(0))
+
+
+def test_readers_never_wait_for_writers() -> None:
+    """The file has a log beside it; turning that on is tried again while the file is held."""
+    database = Database(Path("c.sqlite3"))
+    assert database.read("PRAGMA journal_mode") == [("wal",)]
+    database.close()
+    held: Any = Held("database is locked", "database is locked")
+    _write_ahead(held)
+    assert held.tries == 3
+    broken: Any = Held("disk I/O error")
+    with pytest.raises(sqlite3.OperationalError, match="disk I/O"):
+        _write_ahead(broken)
+    assert broken.tries == 1
+
+
+def test_a_cache_that_is_smaller_than_one_entry_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends when nothing is left to forget."""
+    monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", "0.00001")
+    database = Database(None)
+    database.write(INSERT, [("a", "v"), ("b", "v")])
+
+    assert database.read("SELECT COUNT(*) FROM answers") == [(0,)]
 
 
 def test_a_file_that_is_no_database_is_one_clear_error() -> None:

@@ -2,7 +2,9 @@
 
 import csv
 import math
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,32 @@ def test_the_word_after_a_number_counts_at_the_start_too() -> None:
     """Twelve dogs are not twelve cats."""
     assert frame_of("12 dogs bark.") == frame_of("12 dogs growl.")
     assert frame_of("12 dogs bark.") != frame_of("12 cats bark.")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The tower was always open.", "The tower was mostly open."),
+        ("The tower was partly open.", "The tower was entirely open."),
+        ("Башня обычно закрыта.", "Башня иногда закрыта."),
+        ("It stopped there.", "It rested there."),
+    ],
+)
+def test_words_that_say_how_much_or_deny_are_compared_as_written(one: str, other: str) -> None:
+    """Vectors hardly tell them apart; any other word is for the verifier, or more of them."""
+    assert frame_of(one) != frame_of(other)
+    assert frame_of("The tower was slowly built.") == frame_of("The tower was built.")
+
+
+def test_a_damaged_verdict_of_a_similar_statement_is_a_miss(tmp_path: Path) -> None:
+    """It is no verdict of another version either."""
+    path = tmp_path / "cache.sqlite3"
+    cache = SemanticCache(embed=alike, path=path, equivalence=YES)
+    cache.store("g", {key("The tower was completed in 1889."): VERDICT})
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE statements SET verdict = '{'")
+
+    assert cache.look_up("g", [key("The tower was finished in 1889.")]) == [None]
 
 
 def test_a_cascade_with_one_semantic_cache_says_so() -> None:

@@ -261,6 +261,38 @@ def test_a_wrong_variable_says_what_would_be_right(
         configured_cache()
 
 
+def test_a_configured_cache_is_opened_once(tmp_path: Path) -> None:
+    """A file of an earlier process is read; one that was deleted meanwhile is made anew."""
+    path = tmp_path / "own.sqlite3"
+    earlier = StatementCache(path)
+    earlier.store("g", {key("a"): VERDICT})
+    earlier.close()
+    cache = configured_cache("exact", path)
+
+    assert cache is not None
+    assert (cache.path, cache.count()) == (path, 1)
+    assert configured_cache("exact", path) is cache
+    assert configured_cache("off", path) is None
+    path.unlink()
+    anew = configured_cache("exact", path)
+    assert anew is not None
+    assert (anew is cache, anew.count(), path.exists()) == (False, 0, True)
+
+
+def test_verdicts_of_a_judge_that_nobody_can_name_are_not_kept(scripted: Start) -> None:
+    """Another model might answer the next time."""
+    judge, cache = scripted(None), StatementCache()
+    verifier = cached(LLMVerifier(model="m"), cache)
+    grader = TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=verifier)
+    with openai.OpenAI() as sdk:
+        own = instructor.from_openai(sdk)
+        for _ in range(2):
+            result = grader.grade(**EIFFEL, client=own)
+
+    assert (len(judge.requests), cache.count()) == (2, 0)
+    assert [one.from_cache for one in result.statements] == [False, False]
+
+
 @pytest.mark.parametrize("client", ["embedded", "openai/m"])
 def test_a_wrong_variable_is_refused_where_no_cache_is_opened(
     monkeypatch: pytest.MonkeyPatch, client: str
