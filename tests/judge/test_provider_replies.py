@@ -252,6 +252,18 @@ def test_what_no_endpoint_said_is_told_too(
     assert said in str(found)
 
 
+def test_a_long_message_is_cut_to_300_characters() -> None:
+    """And put on one line; one of 300 is told whole."""
+    long, fits = ("so it is\n" * 100, "x" * 300)
+    cut, whole = (
+        str(translate(_raised("A", message=said), attempts=1)).removeprefix("A: ")
+        for said in (long, fits)
+    )
+
+    assert (len(cut), cut[-1], whole) == (300, "…", fits)
+    assert "\n" not in cut
+
+
 @pytest.mark.parametrize(
     ("message", "window"),
     [

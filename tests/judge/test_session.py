@@ -4,7 +4,8 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import instructor
@@ -12,14 +13,15 @@ import openai
 import pytest
 
 from rag_evals import errors, evaluate
-from rag_evals.core import Meter
+from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, Usage
 from rag_evals.judge.pace.row_time import (
     call_in_thread,
     row_clock_stopped,
     row_time,
     seconds_left,
 )
-from rag_evals.judge.session import SessionSettings, judge_session
+from rag_evals.judge.session import JudgePipeline, SessionSettings, judge_session
+from rag_evals.response_models import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Raw, Reset, Script, ScriptedJudge, Stall
 from tests.conftest import ONE_SUPPORTED, statement
 
@@ -160,6 +162,70 @@ def test_a_host_that_leaves_fields_out_is_read(scripted: Start) -> None:
     scripted(Raw({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}))
 
     assert evaluate(ROW, client="openai/m").outcomes[0].score == 1.0
+
+
+class Counting:
+    """A judge that counts what it is asked, and fails the first so many calls."""
+
+    identity = None
+    lessons: Mapping[str, Sequence[str]] = {}
+
+    def __init__(self, failing: int = 0) -> None:
+        self.failing, self.asked = failing, 0
+
+    def check_settings(self, settings: Mapping[str, Any], model: str | None) -> None:
+        """Accept all."""
+
+    async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Reply with nothing, after a while."""
+        self.asked += 1
+        number = self.asked
+        await asyncio.sleep(0)
+        if number <= self.failing:
+            raise errors.JudgeOutputError("wrong")
+        used = Usage(calls=1, prompt_tokens=10)
+        meter.add(used)
+        return JudgeReply(FaithfulnessResult(statements=[]), used)
+
+
+def asked_for(*calls: JudgeCall[Any], failing: int = 0) -> tuple[int, list[int]]:
+    """Return how often the judge is asked for calls at one time, and what each row is charged."""
+    judge, meters = Counting(failing), [Meter() for _ in calls]
+    pipeline = JudgePipeline(judge)
+
+    async def ask() -> None:
+        work = [pipeline.ask(call, meter) for call, meter in zip(calls, meters, strict=True)]
+        await asyncio.gather(*work, return_exceptions=True)
+
+    asyncio.run(ask())
+    return judge.asked, [meter.total.prompt_tokens for meter in meters]
+
+
+def test_calls_that_graders_share_are_made_once() -> None:
+    """Whatever changes a reply makes another call; the order of settings does not."""
+    message: Message = {"role": "user", "content": "Judge."}
+    settings = {"seed": 1, "temperature": 0.5}
+    call = JudgeCall((message,), FaithfulnessResult, settings=settings, is_shared=True)
+    turned = replace(call, settings=dict(reversed(settings.items())))
+    others = [
+        replace(call, settings={"seed": 2, "temperature": 0.5}),
+        replace(call, settings={}),
+        replace(call, model="m"),
+        replace(call, endpoint="openai/m"),
+        replace(call, sample_index=1),
+        replace(call, messages=(message, message)),
+        replace(call, is_shared=False),
+    ]
+
+    assert asked_for(call, turned, call) == (1, [10, 0, 0])
+    assert asked_for(call, *others) == (8, [10] * 8)
+
+
+def test_a_shared_call_that_failed_is_made_again() -> None:
+    """Each row then gets its own try, and is charged for it."""
+    call = JudgeCall((), FaithfulnessResult, is_shared=True)
+
+    assert asked_for(call, call, failing=1) == (2, [0, 10])
 
 
 def test_errors_carry_what_the_endpoint_asked_for(scripted: Start, client_of: ClientOf) -> None:
