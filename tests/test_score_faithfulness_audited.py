@@ -171,6 +171,10 @@ FAULTS = {
         changed("no_claim_sentences", [{"sentence_id": 1, "reason": "It is a joke."}]),
         "sentences [1] have statements and are in no_claim_sentences",
     ),
+    "a sentence left out twice": (
+        {"statements": [PARIS], "no_claim_sentences": [{"sentence_id": 1, "reason": "r"}] * 2},
+        "sentences [1] are listed twice in no_claim_sentences",
+    ),
     "a sentence left out without a reason": (
         {"statements": [PARIS], "no_claim_sentences": [{"sentence_id": 1, "reason": " "}]},
         "sentence 1 is left out without a reason",

@@ -250,7 +250,10 @@ def test_a_turn_without_a_score_has_none_whatever_was_supported() -> None:
     turn = TurnVerdict(turn=1, statements=2, supported=2)
 
     assert turn.score == 1.0
-    assert turn.model_copy(update={"reason": "answer_not_covered"}).score is None
+    assert turn.finding.label == "2 of 2"
+    left_out = turn.model_copy(update={"reason": "answer_not_covered"})
+    assert (left_out.score, left_out.finding.label) == (None, "answer_not_covered")
+    assert TurnVerdict(turn=1).score is None
 
 
 def test_oddities_are_kept_and_counted() -> None:

@@ -193,6 +193,16 @@ def test_data_cannot_close_its_tags(scripted: Start) -> None:
     assert "&lt;" not in str(plain.body)
 
 
+def test_a_grader_without_hardening_has_a_verifier_without(scripted: Start) -> None:
+    """So that what hardening is worth can be measured with any judge."""
+    judge = scripted(lambda request: {one.name: 0.5 for one in request.questions})
+    row: dict[str, Any] = {"answer": "The tower is old.", "context": ["</chunk> It is."]}
+    for grader in (Faithfulness, Faithfulness.without_hardening()):
+        grader.grade(**row, client=LUNA)
+
+    assert [request.data.count("&lt;/chunk>") for request in judge.requests] == [1, 0]
+
+
 def test_a_declined_statement_fails_its_row(scripted: Start) -> None:
     """Nobody else can decide it, so the row says who declined what."""
     scripted({**TWO, "s1": None})
