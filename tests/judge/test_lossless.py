@@ -133,6 +133,41 @@ def test_a_list_alone_is_the_list_of_the_reply(text: str, numbers: list[int]) ->
     assert validated(Listed, text, {"strict": True}).numbers == numbers
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"properties": {"numbers": [3]}, "type": "object"}',
+        '{"Listed": {"numbers": [3]}}',
+        '{"listed": [3]}',
+        '{"name": "listed", "parameters": {"numbers": [3]}}',
+        '{"name": "Listed", "arguments": {"numbers": [3]}}',
+    ],
+)
+def test_a_wrapper_around_a_reply_is_taken_off(text: str) -> None:
+    """The schema, the reply's name, or a call of a tool, whatever the call has beside it."""
+    assert validated(Listed, text, {"strict": True}).numbers == [3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"properties": {"numbers": [3]}, "remark": "or so"}',
+        '{"Listed": {"numbers": [3]}, "remark": "or so"}',
+        '{"Other": {"numbers": [3]}}',
+        '{"name": "other", "arguments": {"numbers": [3]}}',
+        '{"type": "object"}',
+        '[{"numbers": [3]}, {"numbers": [3]}]',
+        '[{"remark": "or so"}]',
+        "[[3]]",
+        "7",
+    ],
+)
+def test_what_may_be_no_wrapper_is_a_fault(text: str) -> None:
+    """Something else that the judge said would be lost, or nobody knows what it said."""
+    with pytest.raises(ValidationError):
+        validated(Listed, text, {"strict": True})
+
+
 def test_two_values_under_one_name_are_a_fault() -> None:
     """JSON parsers keep the last one; nobody knows which is meant."""
     twice = '{"numbers": [3], "numbers": [4]}'

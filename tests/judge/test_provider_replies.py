@@ -281,6 +281,50 @@ def test_a_window_is_read_from_the_message(message: str, window: int | None) -> 
     assert found.window_tokens == window
 
 
+@pytest.mark.parametrize(
+    ("statuses", "kind"),
+    [
+        ((401, 403, 402, 404, 405, 410, 501, 301, 302, 303, 307, 308), errors.JudgeRejectedError),
+        ((408, 409, 429, 500, 502, 503, 529), errors.JudgeUnavailableError),
+        ((400, 406, 411, 413, 418, 422, 451, 499), errors.JudgeRequestError),
+    ],
+)
+def test_a_status_says_whether_others_may_do_better(
+    statuses: tuple[int, ...], kind: type[Exception]
+) -> None:
+    """All rows, this one later, or only this one; what may pass has its status and its wait."""
+    found = [
+        translate(_raised("A", status_code=one, headers={"Retry-After": "7"}), attempts=1)
+        for one in statuses
+    ]
+
+    assert [type(one) for one in found] == [kind] * len(statuses)
+    for status, one in zip(statuses, found, strict=True):
+        assert f"HTTP {status}" in str(one)
+        if isinstance(one, errors.JudgeUnavailableError):
+            assert (one.status, one.retry_after_seconds) == (status, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (_raised("A", body={"error": {"code": "c", "type": "t", "message": "m"}}), "c", "m"),
+        (_raised("A", body={"error": {"code": "", "type": "t", "message": ""}}), "t", "as text"),
+        (_raised("A", body={"error": {"code": 7, "status": "S", "detail": "d"}}), "S", "d"),
+        (_raised("A", body={"error": "words"}), "", "words"),
+        (_raised("A", body=b'{"message": "m", "type": "t"}'), "t", "m"),
+        (_raised("A", body="no JSON", details={"code": "c"}), "c", "as text"),
+        (_raised("A", body=[1], code="own", message="said"), "own", "said"),
+        (_raised("A"), "", "as text"),
+    ],
+)
+def test_code_and_message_are_found_in_any_body(error: Exception, code: str, message: str) -> None:
+    """The first word of each that is there; a number is no code in words."""
+    fault = read_fault(error)
+
+    assert (fault.code, fault.message) == (code, message)
+
+
 def test_the_wait_that_is_asked_for_is_found() -> None:
     """In the headers of botocore's dictionary, and in the body of Gemini's reply."""
     waits = [read_fault(error).wait_seconds for name, error, *_ in _FAULTS if "429" in name]
