@@ -13,7 +13,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, base
 from rag_evals.core.result import Result, SampleField
 from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
-from rag_evals.response_models import PassFailResult
+from rag_evals.response_models import ByStatement, PassFailResult, StatementEvaluation
 
 DATA = Sample(question="Where?", answer="In Paris.", context=["It is in Paris.", "It is tall."])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -28,6 +28,28 @@ def test_instructions_become_the_system_message() -> None:
     assert user["role"] == "user"
     assert '<chunk id="1">\nIt is tall.\n</chunk>' in user["content"]
     assert user["content"].index("Where?") < user["content"].index("In Paris.")
+
+
+class Rated(StatementEvaluation):
+    """A statement with one more question to the judge."""
+
+    rating: int
+
+
+class RatedResult(ByStatement):
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+    statements: list[Rated]
+
+
+@pytest.mark.parametrize("model", [RatedResult, PassFailResult])
+def test_sentences_are_numbered_only_for_a_reply_that_names_them(model: type[BaseModel]) -> None:
+    """Any other reply is filled in as its schema says, and the answer is shown as it is."""
+    grader: Any = base.ContextEvaluation(prompt="Judge strictly.", response_model=model)
+    system, user = grader.messages(DATA)
+
+    assert system["content"] == "Judge strictly."
+    assert "<sentence" not in user["content"]
+    assert grader.unit is None
 
 
 def test_a_prompt_that_places_the_data_is_the_whole_message() -> None:

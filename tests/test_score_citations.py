@@ -96,6 +96,7 @@ def test_numbers_may_count_from_zero(scripted: Start) -> None:
     """An option says which number cites the first chunk."""
     judge = scripted(verdicts(True))
     from_zero = CitationFaithfulness.with_first_number(0)
+    assert from_zero.with_first_number(1).first_number == 1
     result = from_zero.grade(answer="Paris [0].", context=["Paris."], client="openai/m")
 
     assert result.citations[0].chunk_id == 0

@@ -76,9 +76,11 @@ class Held:
             raise sqlite3.OperationalError(self.faults.pop(0))
 
 
-def test_readers_never_wait_for_writers() -> None:
-    """The file has a log beside it; turning that on is tried again while the file is held."""
-    database = Database(Path("c.sqlite3"))
+def test_a_new_file_is_private_and_readers_never_wait() -> None:
+    """Writers keep a log beside it; turning that on is tried again while the file is held."""
+    path = Path("c.sqlite3")
+    database = Database(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert database.read("PRAGMA journal_mode") == [("wal",)]
     database.close()
     held: Any = Held("database is locked", "database is locked")

@@ -9,6 +9,7 @@ from rag_evals import evaluate
 from rag_evals.core import Finding
 from rag_evals.core.finding import Quote
 from rag_evals.embedded import evidence_words
+from rag_evals.embedded.decide import cited_chunks
 from rag_evals.embedded.evidence import find_passages
 from rag_evals.testing import ScriptedJudge
 
@@ -78,6 +79,24 @@ def test_quotes_of_the_judge_come_first() -> None:
     assert [(one.start, one.text, one.is_nearest) for one in passages] == [
         (4, "tower", False), (20, "Paris", False),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("readings", "cited"),
+    [
+        ([((1, 2), 0.5)], (1, 2)),
+        ([((3,), 0.5), ((1, 2), 0.4)], (3, 1)),
+        ([((3,), 0.5), ((1,), 0.399)], (3,)),
+        ([((1,), 0.4), ((3,), 0.5), ((3, 4), 0.5)], (3, 1)),
+        ([((3,), 0.5), ((), 0.5)], (3,)),
+        ([((), 0.5), ((3,), 0.5)], (3,)),
+    ],
+)
+def test_chunks_that_say_it_nearly_as_well_are_cited_too(
+    readings: list[tuple[tuple[int, ...], float]], cited: tuple[int, ...]
+) -> None:
+    """After those of the best reading: the first chunk of each with four fifths of its support."""
+    assert cited_chunks(readings) == cited
 
 
 def test_a_supported_statement_is_looked_for_in_its_chunks() -> None:

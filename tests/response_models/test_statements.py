@@ -12,6 +12,8 @@ from rag_evals import FaithfulnessResult, StatementEvaluation
 from rag_evals.errors import UnknownArgumentError
 from rag_evals.response_models.statements import (
     EXACT,
+    ByStatement,
+    KeyedVerdict,
     ReplyForm,
     ReplyShape,
     TurnVerdict,
@@ -243,6 +245,62 @@ def test_a_sentence_that_was_left_out_counts_as_unsupported() -> None:
 
     assert (result.score, result.not_scorable) == (0.5, "answer_not_covered")
     assert FaithfulnessResult(statements=[one]).not_scorable is None
+
+
+def by_turns(*counts: tuple[int, int]) -> FaithfulnessResult:
+    """Return a result of turns, each with so many statements, so many of them supported."""
+    turns = [
+        TurnVerdict(turn=number, statements=total, supported=supported)
+        for number, (total, supported) in enumerate(counts, 1)
+    ]
+    return FaithfulnessResult(statements=[], turns=turns)
+
+
+def test_a_conversation_says_since_when_and_in_how_many_turns() -> None:
+    """A turn that claims nothing, or could not be scored, counts for neither."""
+    slipping = by_turns((2, 2), (0, 0), (3, 2), (1, 1))
+    left_out = slipping.model_copy(deep=True)
+    left_out.turns[2].reason = "answer_not_covered"
+
+    assert slipping.unsupported_since == 3
+    assert slipping.further_scores == {"supported_turns": pytest.approx(2 / 3)}
+    assert left_out.unsupported_since is None
+    assert left_out.further_scores == {"supported_turns": 1.0}
+    assert by_turns((2, 0)).further_scores == {"supported_turns": 0.0}
+    assert by_turns((0, 0)).further_scores == {}
+    assert by_turns().unsupported_since is None
+
+
+class Rated(StatementEvaluation):
+    """A statement with one more question to the judge."""
+
+    rating: int
+
+
+class RatedResult(ByStatement):
+    statements: list[Rated]
+
+
+class SummedResult(FaithfulnessResult):
+    """One more question to the judge beside the statements."""
+
+    summary: str
+
+
+def test_only_a_reply_of_plain_verdicts_is_given_by_sentence() -> None:
+    """Any further field would have no place in such a reply, of a statement or beside them."""
+    assert FaithfulnessResult.is_keyed()
+    assert not RatedResult.is_keyed()
+    assert not SummedResult.is_keyed()
+
+
+def test_a_verdict_of_ones_own_is_not_checked_as_a_judges() -> None:
+    """Both or neither is refused in a call only."""
+    assert KeyedVerdict().supported_by is None
+    assert KeyedVerdict(supported_by=[0], not_supported_because="contradicted").supported_by == [0]
+    for both in ({}, {"supported_by": [0], "not_supported_because": "contradicted"}):
+        with pytest.raises(ValidationError, match="give either supported_by"):
+            KeyedVerdict.model_validate(both, context=FACTS)
 
 
 def test_a_turn_without_a_score_has_none_whatever_was_supported() -> None:
