@@ -12,9 +12,10 @@ from rag_evals import Faithfulness, Sampling, evaluate, load_run
 from rag_evals.analysis import ExamReport, exam, exam_pairs
 from rag_evals.analysis.trials import ExamAnswer, ExamTrial
 from rag_evals.errors import ConfigurationError
+from rag_evals.run import Run
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer
-from tests.analysis.runs import scores_run
+from tests.analysis.runs import faithfulness, graded, record, scores_run
 from tests.conftest import Command
 from tests.slow import some_slow
 
@@ -141,6 +142,26 @@ def test_only_the_answers_that_went_wrong_are_listed() -> None:
     assert listed(None, None) == [
         f"  supported, -: so{passed}", f"  unsupported, -: why{fooled}",
     ]  # fmt: skip
+
+
+def test_an_answer_without_a_score_says_why() -> None:
+    """An error with its type, or the reason; an answer with a score says what counts against it."""
+    first, second = PAIRS[:2]
+    result = faithfulness([("It is.", True), ("It was.", False)])
+    result.statements[0].reasoning, result.statements[1].reasoning = "seen", "not seen"
+    error = {"type": "JudgeOutputError", "message": "too long"}
+    records = [
+        record(0, f"{first.id}-supported", None, error=error),
+        record(1, f"{first.id}-unsupported", None),
+        graded(2, f"{second.id}-supported", result),
+        record(3, f"{second.id}-unsupported", 0.0),
+    ]
+    trials = ExamReport.of(Run(records)).trials
+
+    assert [(one.supported.why, one.unsupported.why) for one in trials] == [
+        ("JudgeOutputError: too long", "empty_context"),
+        ("not seen", "no finding"),
+    ]
 
 
 def test_pairs_of_both_exams_are_compared() -> None:

@@ -4,6 +4,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from rag_evals.errors import ConfigurationError, TooFewLabelsError
 from rag_evals.run import Run, StoredSample
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer
-from tests.analysis.runs import faithfulness
+from tests.analysis.runs import faithfulness, record
 from tests.analysis.runs import graded as graded_row
 from tests.analysis.test_exam import verdict
 from tests.benchmarks.teaching import gain, simulated
@@ -186,7 +187,14 @@ def test_errors_come_first_among_the_answers_to_one_question(scripted: Start) ->
     assert lesson.receipt.gain.estimate == pytest.approx(14 / 40)
     # Five questions are too few for sign flips: the interval reaches 0, which proves nothing.
     assert (lesson.receipt.gain.low, lesson.receipt.proved) == (0, False)
-    receipt = yaml.safe_load(lesson.text.split("---")[1])["receipt"]
+    header = yaml.safe_load(lesson.text.split("---")[1])
+    receipt = header["receipt"]
+    assert list(header) == [
+        "name", "version", "description", "response_model", "receipt", "examples",
+    ]  # fmt: skip
+    assert [one.get("same_question") for one in header["examples"]] == [True] * 20 + [None] * 5
+    assert f"- {NOTE}\n" in lesson.text.partition("{% block criteria %}")[2]
+    assert replace(lesson.receipt, before=2 / 3).header()["before"] == 0.6667
     assert [receipt[name] for name in ("before", "labels", "questions")] == [0.65, 40, 5]
     low, high = lesson.receipt.gain.low, lesson.receipt.gain.high
     assert receipt["gain"] == [0.35, round(low, 4), round(high, 4)]
@@ -330,6 +338,8 @@ def test_calls_counted_by_hand() -> None:
     """
     assert count_calls(_plain_rows(), (8,)) == 40
     assert count_calls(_plain_rows(), (8, 4)) == 40 + 2 * (5 * 16 + 20)
+    # Of 11 questions, 8 are left for one fold and 9 for four; the larger half is tested.
+    assert count_calls(_plain_rows(11), (8, 4)) == 11 + 2 * (4 + 4 * 5 + 6)
 
 
 def test_examples_take_turns_by_kind() -> None:
@@ -355,10 +365,16 @@ def test_errors_differ_and_right_rows_are_like_them() -> None:
     ]
     right = [
         LabelledRow(name, name, False, False, {"answer": words})
-        for name, words in (("d", "white"), ("e", "red blue"))
+        for name, words in (
+            ("long", f"red blue {'more ' * 9}of it"),
+            ("d", "white"),
+            ("e", "red blue"),
+        )
     ]
+    chosen = choose_examples([*wrong, *right], 6)
 
-    assert [row.id for row in choose_examples([*wrong, *right], 5)] == ["a", "e", "c", "d", "b"]
+    # What is long has words in common with anything: their share counts.
+    assert [row.id for row in chosen] == ["a", "e", "c", "d", "b", "long"]
 
 
 @pytest.mark.slow
@@ -384,6 +400,34 @@ def test_examples_are_errors_of_both_kinds_and_rows_like_them() -> None:
     for taught, tested in split_questions(rows, 5):
         assert not {row.question for row in taught} & {row.question for row in tested}
         assert len(taught) + len(tested) == 50
+
+
+def test_a_score_alone_is_no_suspicious_label() -> None:
+    """Only rows with verdicts and a label of yes or no are listed."""
+    found = {"a": [("It is red.", True)], "b": [("It is old.", True)], "c": [("It is.", True)]}
+    records = [
+        *(graded_row(n, name, faithfulness(row)) for n, (name, row) in enumerate(found.items())),
+        record(3, "d", 1.0),
+    ]
+    run = Run(
+        records, samples={name: StoredSample(name, chunks=("It is red.",)) for name in "abcd"}
+    )
+    labels = [
+        {"id": name, "label": value} for name, value in zip("abcd", (1, 0, 0.5, 1), strict=True)
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    first, second = suspicious_labels(run, "labels.jsonl")
+
+    # The embedded judge and the run's judge support "a"; only the latter supports "b".
+    assert (first.sample_id, first.text, first.label, first.judged) == (
+        "b",
+        "It is old.",
+        False,
+        True,
+    )
+    assert (second.sample_id, second.label) == ("a", True)
+    assert 0.5 <= first.suspicion < 1
+    assert second.suspicion < 0.3
 
 
 def test_wrong_labels_are_listed_first(command: Command) -> None:

@@ -108,6 +108,9 @@ def test_labels_calibrate_and_move_the_threshold() -> None:
     assert (tuning.stage, tuning.labels, tuning.rows, tuning.level) == (
         "numbered", 240, 120, "statement",
     )  # fmt: skip
+    # Every 240 / 200-th of the supports, from the lowest.
+    supports = [float(one["text"][:-1].split()[-1]) for row in rows() for one in row["statements"]]
+    assert list(tuning.spread) == [sorted(supports)[240 * place // 200] for place in range(200)]
     assert tuning.threshold < 0.4
     assert before.calibration_error > 0.2 > 0.12 > after.calibration_error
     assert after.balanced_accuracy > before.balanced_accuracy
@@ -366,6 +369,24 @@ def test_what_people_are_split_on_tunes_nothing(tmp_path: Path) -> None:
     assert (tune(run, files[0]).labels, tune(run, files).labels) == (59, 56)
 
 
+def test_a_support_at_the_threshold_of_the_other_folds_is_a_yes() -> None:
+    """With two supports, both below 0.5, all are judged wrongly before, or right after."""
+    data = [
+        {
+            "id": f"r{number}",
+            "answer": f"Answer {number} has the support {0.4 if number % 2 else 0.1}.",
+            "context": ["c"],
+            "label": number % 2,
+        }
+        for number in range(40)
+    ]
+    tuning = tune(graded(data))
+
+    assert tuning.threshold == 0.4
+    assert tuning.agreement_before.balanced_accuracy == 0.5
+    assert tuning.agreement_after.balanced_accuracy == 1
+
+
 def test_a_fold_that_nothing_can_be_learnt_for_keeps_its_verdicts() -> None:
     """One row alone tells labels apart: judged without it, its own statements stay as they were."""
     data = [
@@ -392,6 +413,16 @@ def _labels(change: Callable[[dict[str, Any]], int], count: int = 40) -> Run:
     return graded(data)
 
 
+def _of_one_row(value: int) -> Run:
+    """Only the first row, of eight statements, has labels of this value."""
+    data = [*rows(1, per_row=8), *rows(40, seed=1, per_row=1)]
+    for place, row in enumerate(data):
+        row["id"] = f"r{place}"
+        for statement in row["statements"]:
+            statement["label"] = 1 - value if place else value
+    return graded(data)
+
+
 def _not_three(row: dict[str, Any]) -> int:
     return int(int(row["id"][1:]) > 2)
 
@@ -407,6 +438,8 @@ def _not_three(row: dict[str, Any]) -> int:
             WeakJudgeError,
             "support is not higher for statements",
         ),
+        (lambda: _of_one_row(1), TooFewLabelsError, "that say supported are for row 'r0'; tuning"),
+        (lambda: _of_one_row(0), TooFewLabelsError, "that say not supported are for row 'r0'"),
         (lambda: graded(rows(), Numbered(), tuned=tuned()),
          ConfigurationError, "'numbered' was already tuned"),
     ],

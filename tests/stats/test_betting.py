@@ -216,6 +216,8 @@ def test_all_rows_leave_nothing_to_chance() -> None:
 def test_rows_are_missing_only_until_a_verdict() -> None:
     """Before, the rest of the data may be needed; after, nothing more is, whatever is left."""
     watch = SequentialGate(0.5, 100)
+    none = watch.test()
+    assert (none.estimate, none.low, none.high, none.more_rows) == (None, 0, 1, 100)
     left = []
     for _ in range(20):
         watch.add(1.0)

@@ -48,6 +48,17 @@ def test_the_last_limit_is_the_support_next_to_a_wrong_one() -> None:
     )
 
 
+def test_no_limit_is_tried_beyond_one_that_failed() -> None:
+    """78 rows suffice; the next 30 statements are of one row, and 300 rows beyond do not help."""
+    supports = [1 - place / 820 for place in range(820)]
+    labels = [place < 410 for place in range(820)]
+    rows = ["big" if 80 <= place < 110 else place for place in range(820)]
+
+    # Limits are tried by 13: six errors in 416 pass, 19 in 429 do not.
+    assert sure_side(labels, supports, "supported") == SureSide(supports[415], 416, 6)
+    assert sure_side(labels, supports, "supported", clusters=rows) == SureSide(supports[77], 78, 0)
+
+
 def test_rows_whose_errors_are_unlike_count_in_full() -> None:
     """Each row has one support near 0.7 and one near 1, or near 0 and 0.3: its errors differ."""
     supports = [base + 0.3 * place / 119 for base in (0.7, 0.0) for place in range(120)]

@@ -107,6 +107,7 @@ def test_effective_rows_by_hand() -> None:
     # Weighted mean 1/2, residuals -1, 1/3, 1/3 and 1/3: 4/3 / 3 / 4 = 1/9, and 1/4 / (1/9).
     found = effective_rows([False, True, True, True], weights=[3.0, 1.0, 1.0, 1.0])
     assert found == pytest.approx(2.25 + 1)
+    assert effective_rows([True]) == effective_rows([True, False], clusters=["a", "a"]) == 1
     # All alike: four rows times (3 + 1 + 1 + 1)**2 / (9 + 1 + 1 + 1) / 4.
     assert effective_rows([True] * 4, weights=[3.0, 1.0, 1.0, 1.0]) == pytest.approx(3)
 

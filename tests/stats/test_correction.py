@@ -2,7 +2,9 @@
 
 import random
 from statistics import fmean
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,13 @@ from rag_evals.errors import (
     UnpairedScoresError,
 )
 from rag_evals.stats import mean_interval, prediction_powered_mean
+from rag_evals.stats.intervals import wilson_limits
+from tests.late import Late
+
+if TYPE_CHECKING:
+    from scipy import stats as scipy_stats
+else:
+    scipy_stats = Late("scipy.stats")
 
 YES_NO = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=20, max_size=60)
 
@@ -49,6 +58,31 @@ def test_ppi_worked_by_hand() -> None:
     assert result.power > 0.9
     assert result.corrected.width < 0.5 * result.labels_only.width
     assert result.effective_labels > 160
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_ppi_agrees_with_its_formulas(is_weighted: bool) -> None:
+    """Power, mean and interval are those of moments with a row spread over the four corners."""
+    labels = [float(n % 3 > 0) for n in range(40)]
+    judged = [float(n % 3 > 0 if n % 5 else n % 2) for n in range(40)]
+    unlabelled = [float(n % 4 > 0) for n in range(100)]
+    weights = [1.0] * 40 if is_weighted else None
+    found = prediction_powered_mean(labels, judged, unlabelled, weights=weights)
+
+    rows = np.array([*zip(labels, judged, strict=True), (0, 0), (0, 1), (1, 0), (1, 1)])
+    share = np.array([1.0] * 40 + [0.25] * 4)
+    off = rows - np.average(rows, axis=0, weights=share)
+    (own, both), (_, judge) = (off * share[:, None]).T @ off / (41 - 1)
+    other = np.var(unlabelled, ddof=1)
+    pooled = (1 + 40 / 100) * (40 * judge + 100 * other) / 140
+    power = both / (judge + 40 * other / 100 if is_weighted else pooled)
+    mean = fmean(labels) + power * (0.75 - fmean(judged))
+    variance = (own - 2 * power * both + power**2 * judge) / 40 + power**2 * other / 100
+    smoothed, t = (40 * mean + 0.5) / 41, float(scipy_stats.t.ppf(0.975, 38))
+    low, high = wilson_limits(mean, smoothed * (1 - smoothed) / variance, t)
+    assert found.power == pytest.approx(power)
+    assert found.corrected.estimate == pytest.approx(mean)
+    assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
 
 
 @pytest.mark.slow
@@ -222,6 +256,7 @@ def test_ppi_refuses_bad_lists() -> None:
         prediction_powered_mean([1.0] * 20, [1.0] * 20, [])
     with pytest.raises(InvalidScoresError, match="1 row without a label"):
         prediction_powered_mean([1.0] * 20, [1.0] * 20, [1.0])
+    assert prediction_powered_mean([1.0] * 20, [1.0] * 20, [1.0, 0.0]).unlabelled == 2
     with pytest.raises(InvalidScoresError, match=r"judged\[0\] is 2"):
         prediction_powered_mean([1.0] * 20, [2.0] * 20, [1.0, 0.0])
     with pytest.raises(ConfigurationError, match="confidence=95"):
