@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,6 +139,8 @@ def test_several_graders_are_adjusted_together() -> None:
     assert one.paired.significance.p_value == pytest.approx(2 / 64)
     assert one.adjusted_p == pytest.approx(4 / 64)
     assert two.adjusted_p == 1
+    assert "Holm" in one.words(2)["p"]
+    assert "Holm" not in one.words(1)["p"]
     assert one.paired.verdict == "better"
     assert one.verdict == "not distinguishable"
     assert one.words(2)["verdict"] == (
@@ -188,6 +191,29 @@ def test_other_differences_are_named() -> None:
     # A run in memory has no settings that could differ.
     for pair in ((one, scores_run([1.0])), (scores_run([1.0]), one)):
         assert compare(*pair).notes() == ["the data differs"]
+
+
+def _answered(by: str, judge: str = "openai/m", **identity: Any) -> Run:
+    """Make a run of one row whose judge named this model in its reply."""
+    row = record(0, "a", 1.0, answered_by=[by])
+    return Run([row], manifest={"identity": {"judge": judge, **identity}})
+
+
+def test_a_model_that_changed_behind_its_name_is_named() -> None:
+    """The provider said which model answered; another build of it is no other model."""
+    said = "the judge 'openai/m' is now a different model: 'm-1' before, 'm-2' now"
+    graders = {"graders": {"faithfulness": "1"}}
+    chosen = {"models": {"faithfulness": "m-2"}, **graders}
+
+    assert compare(_answered("m-1 fp_1"), _answered("m-2 fp_1")).notes() == [said]
+    assert compare(_answered("m-1 fp_1"), _answered("m-1 fp_2")).notes() == []
+    # Another judge, or another model for this grader, is said as what it is.
+    assert compare(_answered("m-1"), _answered("m-2", "openai/n")).notes() == [
+        "the judge differs: 'openai/m' and 'openai/n'"
+    ]
+    (note,) = compare(_answered("m-1", **graders), _answered("m-2", **chosen)).notes()
+    assert "'m-2'" in note
+    assert "is now a different" not in note
 
 
 def test_two_engines_of_the_embedded_judge_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +370,9 @@ def test_a_grader_that_scored_nothing_misses_the_gate() -> None:
     dead = Run([*rows, *(record(n, f"r{n}", None, grader="two") for n in range(6))])
     compared = compare(good, dead)
 
-    assert "two: nothing to compare" in str(compared)
+    assert str(compared).endswith(
+        "two: nothing to compare\n  scored in both  0 of 6 rows (6 empty_context in the candidate)"
+    )
     assert [missed.grader for missed in compared.missed()] == ["two"]
 
 

@@ -369,6 +369,27 @@ def test_what_people_are_split_on_tunes_nothing(tmp_path: Path) -> None:
     assert (tune(run, files[0]).labels, tune(run, files).labels) == (59, 56)
 
 
+@pytest.mark.parametrize(("count", "is_enough"), [(70, False), (72, True)])
+def test_each_side_is_promised_with_half_of_the_risk(count: int, is_enough: bool) -> None:
+    """0.95 ** 72 is below 0.025: so many right verdicts show 5 % on both sides with 95 %."""
+    data = [
+        {
+            "id": f"r{number}",
+            "answer": f"Answer {number} has the support {0.9 if number % 2 else 0.1}.",
+            "context": ["c"],
+            "label": number % 2,
+        }
+        for number in range(2 * count)
+    ]
+    promise = tune(graded(data)).promise
+
+    assert promise is not None
+    limits = (promise.supported_from, promise.unsupported_up_to)
+    assert limits == ((0.9, 0.1) if is_enough else (None, None))
+    assert promise.expected_error == (0 if is_enough else None)
+    assert promise.decided_share == float(is_enough)
+
+
 def test_a_support_at_the_threshold_of_the_other_folds_is_a_yes() -> None:
     """With two supports, both below 0.5, all are judged wrongly before, or right after."""
     data = [

@@ -55,6 +55,11 @@ def test_beta_cdf_agrees_with_scipy(value: float, a: float, b: float) -> None:
     )
 
 
+def test_all_is_between_0_and_1() -> None:
+    """Nothing is below 0, and everything below 1."""
+    assert [beta_cdf(value, 2, 3) for value in (-0.5, 0.0, 1.0, 1.5)] == [0, 0, 1, 1]
+
+
 @given(PROBABILITIES, st.floats(0.5, 2e4), st.floats(0.5, 2e4))
 def test_beta_quantile_inverts_the_cdf(probability: float, a: float, b: float) -> None:
     """A beta quantile has the probability below it that was asked for."""

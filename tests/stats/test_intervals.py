@@ -106,6 +106,17 @@ def test_one_score_says_almost_nothing() -> None:
     assert result.high > 0.95
 
 
+def test_two_scores_worked_by_hand() -> None:
+    """0.2 and 0.8 have a standard error of 0.3: 0.25 / 0.09 effective rows, and t is 12.7062."""
+    rows, t = 0.25 / 0.09, 12.706204736
+    half = t / (1 + t * t / rows) * math.sqrt(0.25 / rows + (t / rows) ** 2 / 4)
+    result = mean_interval([0.2, 0.8])
+
+    assert (result.estimate, result.low, result.high) == pytest.approx(
+        (0.5, 0.5 - half, 0.5 + half)
+    )
+
+
 def test_clusters_widen_the_interval() -> None:
     """Ten answers with five equal statements each know as little as ten rows."""
     answers = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0]
