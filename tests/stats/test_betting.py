@@ -102,6 +102,8 @@ def test_the_bounds_and_the_verdict_say_the_same(scores: list[float], gate: floa
     if test.verdict == "failed":
         assert test.high <= gate + 1e-5
     assert gate_test(scores[::-1], gate) == test
+    mirrored = gate_test([1 - score for score in scores], gate)
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - test.high, 1 - test.low), abs=1e-5)
 
 
 def test_a_fair_bet_wins_nothing() -> None:
@@ -124,6 +126,22 @@ def _wealth(scores: list[float], mean: float) -> float:
         assert gate_test(scores, mean, error=min(0.99, 1.001 / wealth)).verdict == "passed"
         assert gate_test(scores, mean, error=0.999 / wealth).verdict != "passed"
     return wealth
+
+
+def test_unequal_clusters_bet_by_the_largest() -> None:
+    """Three rows in one cluster, nine alone: the wealth by hand, at a gate of 0.6."""
+    scores, clusters = [1.0] * 12, ["a", "a", "a", *[None] * 9]
+    grown = []
+    for step in range(8):
+        share = 0.01 * 90 ** (step / 7) / (3 * 0.6)
+        grown.append((1 + share * (3 - 3 * 0.6)) * (1 + share * (1 - 0.6)) ** 9)
+    wealth = math.fsum(grown) / 8
+
+    assert wealth > 2
+    for error, verdict in ((1.001 / wealth, "passed"), (0.999 / wealth, "not decided")):
+        assert gate_test(scores, 0.6, error=error, clusters=clusters).verdict == verdict
+        zeros = gate_test([0.0] * 12, 0.4, error=error, clusters=clusters).verdict
+        assert zeros == ("failed" if verdict == "passed" else verdict)
 
 
 @pytest.mark.parametrize("ones", [4, 5, 6, 7])
@@ -176,6 +194,35 @@ def test_rows_without_a_score_move_nothing() -> None:
     for score in [None] * 20 + [1.0] * 8:
         watch.add(score)
     assert watch.verdict == "passed"
+
+
+def test_a_drawn_interval_is_that_of_two_gates() -> None:
+    """Each bound is wrong in half of the cases; of mirrored scores they are mirrored."""
+    scores = [1.0, 0.5, None, 1.0, 0.75, 1.0, 0.0, 1.0] * 5
+    watch = SequentialGate(0.5, 100, error=0.025)
+    for score in scores:
+        watch.add(score)
+    found = drawn_interval(scores, 100)
+    mirrored = drawn_interval([None if score is None else 1 - score for score in scores], 100)
+
+    assert found is not None
+    assert mirrored is not None
+    assert found.estimate == 0.75
+    assert 0.4 < found.low < 0.75 < found.high < 1
+    assert (found.low, found.high) == (watch.test().low, watch.test().high)
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - found.high, 1 - found.low), abs=1e-5)
+    with pytest.raises(ConfigurationError, match="confidence=95"):
+        drawn_interval(scores, 100, confidence=95)
+
+
+def test_a_sum_beyond_the_gate_decides_at_once() -> None:
+    """Two rows of 0.6 in ten: whatever follows, the mean is above 0.1; two of 0.4: below 0.9."""
+    above, below = SequentialGate(0.1, 10, error=1e-9), SequentialGate(0.9, 10, error=1e-9)
+    for score in (0.6, 0.6):
+        above.add(score)
+        below.add(1 - score)
+
+    assert (above.verdict, below.verdict) == ("passed", "failed")
 
 
 def test_many_different_scores_win_nothing_by_rounding() -> None:

@@ -83,6 +83,41 @@ def test_ppi_agrees_with_its_formulas(is_weighted: bool) -> None:
     assert found.power == pytest.approx(power)
     assert found.corrected.estimate == pytest.approx(mean)
     assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
+    # Widths fall with the root of the number of labels.
+    narrower = found.labels_only.width / found.corrected.width
+    assert found.effective_labels == pytest.approx(40 * narrower * narrower)
+
+
+def test_ppi_counts_clusters_where_all_labels_agree_with_the_judge() -> None:
+    """Forty labels of ten documents, all 1: the variance is four times that of independent rows."""
+    unlabelled = [1.0] * 90 + [0.0] * 10
+    found = prediction_powered_mean(
+        [1.0] * 40, [1.0] * 40, unlabelled, label_clusters=[n // 4 for n in range(40)]
+    )
+
+    # One row over the corners: 40 times 1 and twice 0.25 are 40.5 of 41.
+    mean = 40.5 / 41
+    own, both = 41 / 40 * mean * (1 - mean), 41 / 40 * (40.25 / 41 - mean**2)
+    other = np.var(unlabelled, ddof=1)
+    power = both / ((1 + 40 / 100) * (40 * own + 100 * other) / 140)
+    rate = 1 - 0.1 * power
+    variance = (own * (1 + power**2) - 2 * power * both) / 10 + power**2 * other / 100
+    smoothed, t = (40 * rate + 0.5) / 41, float(scipy_stats.t.ppf(0.975, 10 - 2))
+    low, high = wilson_limits(rate, smoothed * (1 - smoothed) / variance, t)
+    assert found.power == pytest.approx(power)
+    assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
+
+
+def test_a_judge_has_a_weight_from_0_to_1() -> None:
+    """Half of each label would be doubled, its opposite turned round; and a mean is at most 1."""
+    labels = [float(n % 2) for n in range(60)]
+    half = prediction_powered_mean(labels, [one / 2 for one in labels], [0.5, 0.0] * 500)
+    opposite = prediction_powered_mean(labels, [1 - one for one in labels], [0.0, 1.0] * 500)
+    whole = prediction_powered_mean([1.0] * 60, [0.9] * 60, [1.0] * 500)
+
+    assert half.power == 1
+    assert (opposite.power, opposite.corrected) == (0, opposite.labels_only)
+    assert whole.corrected.estimate == whole.corrected.high == 1
 
 
 @pytest.mark.slow
