@@ -337,6 +337,7 @@ def test_a_program_of_the_user_works_off_the_file(
     judge = batched()
     monkeypatch.setenv("VLLM_BASE_URL", judge.base_url)
     grade(WAIT_NOT, client="vllm/m")
+    assert grade(WAIT_NOT, client="vllm/m").summary().pending == 6
     assert not judge.requests
     sent = Path("run/batch/part-1.jsonl").read_text().splitlines()
     desk = judge.desk

@@ -111,6 +111,7 @@ def test_parquet_of_rows_becomes_a_run() -> None:
     merged = merge(["part-0.parquet"], "merged")
 
     assert told(merged) == told(outcomes[:4])
+    assert (merged.notes(), merged.manifest["finished"] is None) == ([], False)
     assert [o.result for o in merged] == [o.result for o in outcomes[:4]]
     assert [o.error for o in merge(["part-1.parquet"], "second")][-1] == outcomes[-1].error
 

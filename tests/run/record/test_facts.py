@@ -12,6 +12,7 @@ import pytest
 from rag_evals import evaluate
 from rag_evals.core import Finding, Sample, phrases
 from rag_evals.run import GraderSummary, Outcome, Run, load_run
+from rag_evals.run.plan.sampling import DrawnRows
 from rag_evals.run.record.facts import RowFacts, RowTable, count_words
 from rag_evals.run.record.summary import size_interval_words
 from rag_evals.stats import Clusters, Interval, find_clusters, mean_interval
@@ -199,6 +200,21 @@ def test_rows_that_come_later_are_clustered_too() -> None:
     assert table.clusters() == Clusters("question", [1, None, 1])
     assert table.clusters(["empty_context"]) == Clusters("question", [1, None, 1, 1])
     assert table.clusters(["no_statements"]) == Clusters("question", [1, None, 1])
+
+
+def test_mean_sizes_are_clustered_unless_rows_are_drawn() -> None:
+    """Three answers of one length to each question say as much of lengths as one of them."""
+    summary = GraderSummary("g")
+    for number in range(60):
+        facts = RowFacts(question=number // 3 + 1, words=10 * (number // 3))
+        summary.add(Outcome(number, f"{number}", "g", "scored", 1.0, facts=facts))
+    clustered = summary.sizes()["words"]
+    summary.design = DrawnRows([], 60)
+    drawn = summary.sizes()["words"]
+
+    assert clustered.estimate == drawn.estimate == 95.0
+    # The square root of 3, apart from small numbers of rows.
+    assert 1.65 < clustered.width / drawn.width < 1.85
 
 
 def test_a_statement_without_a_verdict_is_not_counted() -> None:
