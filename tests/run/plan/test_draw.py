@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rag_evals import Outcome, compare, evaluate
+from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import (
     RunOptions,
@@ -21,7 +22,7 @@ from rag_evals.run import (
     make_plan,
 )
 from rag_evals.run.plan.plan import rows_for_budget
-from rag_evals.run.plan.sampling import Budget, EarlyStop, RunPolicy, random_order
+from rag_evals.run.plan.sampling import Budget, EarlyStop, RunPolicy, SampledMean, random_order
 from rag_evals.stats import mean_interval
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
@@ -360,6 +361,19 @@ def test_a_budget_ends_the_run_when_it_is_spent(command: Command, scripted: Star
     assert interval.contains(0.7)
     assert command(*words).code == 0
     assert len(judge.requests) == len(run)
+
+
+def test_what_a_budget_left_undone_is_said_with_both_sums() -> None:
+    """Of 9 drawn rows 7 were paid; a sample that the budget sufficed for needs no word."""
+    every: list[Any] = [{"score": None}] * 20
+
+    def words(rows: int) -> str:
+        spending = {"budget_usd": 0.5, "spent_usd": 0.49876, "rows": rows, "drawn": 9}
+        return SampledMean([], every, "dear", "free", spending).words(phrases())
+
+    stopped = "the run stopped at its budget of $0.5: $0.4988 spent on 7 of 9 drawn rows"
+    assert stopped in words(7)
+    assert "budget" not in words(9)
 
 
 def test_a_budget_that_pays_for_all_rows_leaves_nothing_to_say(

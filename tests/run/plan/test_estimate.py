@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.run import make_plan
-from rag_evals.run.plan.plan import estimate
+from rag_evals.run.plan.plan import Estimate, estimate
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
 
@@ -49,6 +50,20 @@ def test_an_unknown_price_is_not_guessed() -> None:
 
     assert (found.cost_usd, found.price_as_of) == (None, None)
     assert "price of the model unknown" in str(found)
+
+
+def test_an_estimate_is_said_with_four_places_of_a_dollar() -> None:
+    """And at least so much, where a second round of calls is not known."""
+    found = Estimate(3, 2, 500, 90, 0.01234, "o200k", "2026-11")
+    tokens = "500 tokens to send and about 90 to receive (o200k)"
+    said = f"3 rows, 2 calls, {tokens}, about $0.0123 at list prices of 2026-11; nothing was sent"
+
+    assert str(found) == said
+    open_ended = str(replace(found, at_least=True))
+    assert open_ended == said.replace("2 calls", "at least 2 calls").replace(
+        "about $", "at least $"
+    )
+    assert "at least 0 calls" in str(replace(found, calls=0, at_least=True))
 
 
 def test_the_embedded_judge_costs_nothing() -> None:

@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
-from rag_evals.core import Finding, phrases
+from rag_evals.core import Finding, Usage, phrases
 from rag_evals.run import Outcome, Progress, Summary
 from rag_evals.run.plan.progress import reporting
 from rag_evals.run.record.outcome import ErrorRecord, reason_of
@@ -120,6 +121,26 @@ def test_plain_progress_is_a_line_at_the_end() -> None:
             report(Progress(2, 2, 0, 1.0, graded=2, tokens=1234, cost_usd=0.5))
 
     assert stream.getvalue() == "graded 2/2, 0 failed, 2.0/s, 1.2k tokens, $0.5000\n"
+
+
+def test_the_account_has_each_number_that_there_is() -> None:
+    """Calls, tokens, dollars and seconds; nothing without a call, though time went by."""
+    usage = Usage(5, 1, 2, prompt_tokens=400, completion_tokens=60, cached_tokens=30, cache_hits=3)
+    spent = Summary(usage=usage, cost_usd=0.01234, seconds=12.34)
+    tokens = "400 tokens sent (30 cached), 60 received"
+    calls = f"5 calls, 1 asked again, 2 sent again, 3 from the cache, {tokens}"
+
+    assert spent.account() == f"spent: {calls}, $0.0123; 12.3 s"
+    assert spent.account(timed=False) == f"spent: {calls}, $0.0123"
+    free = Summary(usage=Usage(cache_hits=2), cost_usd=0.0)
+    assert free.account() == (
+        "spent: 0 calls, 2 from the cache, 0 tokens sent (0 cached), 0 received, $0.0000"
+    )
+    unknown = "tokens of 2 replies unknown: the endpoint does not report them"
+    assert Summary(usage=Usage(2, uncounted=2)).account() == f"spent: 2 calls, {unknown}"
+    some = Summary(usage=replace(usage, uncounted=2)).account()
+    assert some == f"spent: {calls}, {unknown}"
+    assert Summary(seconds=3.0).account() == ""
 
 
 def test_progress_says_how_long_the_rest_takes() -> None:
