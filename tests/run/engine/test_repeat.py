@@ -20,6 +20,7 @@ from rag_evals import (
 )
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.repeat import RepeatedResult
+from rag_evals.run.record.summary import RepeatNumbers
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, Command
@@ -144,6 +145,22 @@ def test_one_grading(scripted: Start) -> None:
 
     assert (result.repeated_scores, result.score, result.majority) == ([1.0, 0.5], 0.75, 0.5)
     assert evaluate([], client="openai/m", repeat=1).outcomes == []
+
+
+def test_repeats_of_several_rows_are_averaged_over_those_that_have_them() -> None:
+    """Variances 0.2292 and 0 of two rows; majorities 1, 0 and 0.5 of three; none of the last."""
+    numbers = RepeatNumbers()
+    assert (numbers.numbers(), numbers.within_row_variance, numbers.majority_mean) == (None,) * 3
+    for repeats in ((1.0, 0.5, 1.0, 0.0), (0.0, 0.0), (0.5, None), (None, None)):
+        numbers.add(repeats)
+
+    assert numbers.numbers() == {
+        "times": 4,
+        "within_row_variance": pytest.approx(0.2291667 / 2),
+        "majority_mean": 0.5,
+        "rows": 3,
+        "same_each_time": 1,
+    }
 
 
 def test_repeats_without_a_score_say_why_the_first_has_none() -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import io
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import aclosing
 from itertools import count
@@ -9,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from rag_evals import Outcome, aevaluate, astream, evaluate, load_run, stream
+from rag_evals import Outcome, Run, aevaluate, astream, evaluate, load_run, stream
 from rag_evals.errors import ConfigurationError, JudgeRejectedError, TooManyFailuresError
+from rag_evals.run import make_plan
+from rag_evals.run.engine.evaluate import runner_of
 from rag_evals.testing import HttpError, Script, ScriptedJudge, Stall
 from tests.conftest import statement
 
@@ -44,6 +48,36 @@ def test_it_yields_what_a_run_has(scripted: Start) -> None:
     assert sorted((o.index, o.score) for o in asyncio.run(by_astream())) == wanted
     assert [(o.index, o.score) for o in load_run("by-stream")] == wanted
     assert load_run("by-stream").notes() == []
+
+
+def test_a_stream_shows_no_progress_unless_it_is_asked_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The loop may write to the terminal itself; a run shows a bar there."""
+
+    def shown(ways: Callable[..., Any], **options: Any) -> bool:
+        with monkeypatch.context() as patched:
+            terminal = io.StringIO()
+            terminal.isatty = lambda: True  # type: ignore[method-assign]  # taken for a terminal
+            patched.setattr(sys, "stderr", terminal)
+            list(ways([row(0), row(1)], client="embedded", **options))
+            return "2/2" in terminal.getvalue()
+
+    assert (shown(stream), shown(stream, progress=True)) == (False, True)
+    assert (shown(evaluate), shown(evaluate, progress=False)) == (True, False)
+
+
+def test_a_stream_keeps_no_row_in_memory() -> None:
+    """It may be endless; a run keeps outcomes and samples."""
+
+    async def kept(holds: bool) -> Run:
+        plan = make_plan([row(0), row(1)], "faithfulness", "embedded").into(None, progress=False)
+        async with runner_of(plan, yields_earlier=True, holds=holds) as runner:
+            assert len([outcome async for outcome in runner.outcomes()]) == 2
+            return runner.finished()
+
+    assert set(asyncio.run(kept(True)).samples) == {"row-0", "row-1"}
+    assert not asyncio.run(kept(False)).samples
 
 
 def test_a_slow_loop_slows_the_grading(scripted: Start) -> None:
