@@ -61,6 +61,17 @@ def test_a_row_that_moves_to_the_next_file_is_a_change(tmp_path: Path) -> None:
     assert contents[0] != contents[1]
 
 
+@pytest.mark.parametrize("fields", [("answer",), ("answer", "context"), ()])
+def test_a_check_with_a_function_of_the_row_is_not_kept(fields: tuple[str, ...]) -> None:
+    """Its code may be another at the next start, so that the rows are read again."""
+    file_of({"answer": "a", "context": "c"})
+    own: dict[str, Any] = {name: lambda row, name=name: row[name] for name in fields}
+    data = FileData(Path("rows.jsonl"), ColumnMap(**own), NEEDED)
+
+    assert data.check().count == 1
+    assert (data.kept_check is None) == bool(fields)
+
+
 def test_rows_of_one_file_may_name_their_columns_differently() -> None:
     """Each row is recognised by itself, and both names are reported."""
     checked = file_of({"answer": "a", "context": "c"}, {"output": "b", "context": "c"}).check()

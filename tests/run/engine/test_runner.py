@@ -3,6 +3,7 @@
 import asyncio
 import json
 import pickle
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,14 @@ def test_a_run_that_holds_no_outcomes_reads_them_from_its_folder() -> None:
     assert run.summary().graders["faithfulness"].total == 3
     assert len(Path("out/results.jsonl").read_text().splitlines()) == 3
     assert run.outcomes == evaluate(rows(3), out="out").outcomes
+
+
+def test_a_run_says_how_long_it_took() -> None:
+    """From its start to its end, and no row took longer."""
+    before = time.monotonic()
+    run = evaluate(rows(2), client="embedded")
+
+    assert max(o.seconds for o in run) <= run.summary().seconds <= time.monotonic() - before
 
 
 def test_with_no_folder_nothing_is_written() -> None:
