@@ -171,6 +171,29 @@ def test_a_broken_row_is_named_with_its_file() -> None:
         scores("parts/*.jsonl")
 
 
+def test_an_address_is_a_file_a_folder_or_a_pattern(tmp_path: Path) -> None:
+    """Of a folder the Parquet files are read, of a pattern all that match, sorted by name."""
+    pytest.importorskip("fsspec")
+    for name in ("b/2.parquet", "a.parquet"):
+        (tmp_path / "parts" / name).parent.mkdir(parents=True, exist_ok=True)
+        table = pyarrow.Table.from_pylist([{"answer": name, "context": "c"}])
+        pyarrow.parquet.write_table(table, tmp_path / "parts" / name)
+    (tmp_path / "parts" / "notes.txt").write_text("x")
+    (tmp_path / "empty").mkdir()
+
+    for end, answers in (
+        ("parts/a.parquet", ["a.parquet"]),
+        ("parts", ["a.parquet", "b/2.parquet"]),
+        ("parts/*.parquet", ["a.parquet"]),
+    ):
+        located = locate(f"file://{tmp_path}/{end}")
+        assert located.name.name == end.rpartition("/")[2]
+        assert [row.values["answer"] for row in located.rows()] == answers
+    for end in ("empty", "parts/*.csv"):
+        with pytest.raises(DataError, match=r"no file at 'file://"):
+            locate(f"file://{tmp_path}/{end}")
+
+
 def test_lines_of_two_bytes_a_sign_may_be_cut_anywhere(tmp_path: Path) -> None:
     """UTF-16 is decoded block by block; a sign that spans two blocks stays whole."""
     rows = [{"answer": "Ж" * 40_000, "context": "c"}] * 30
