@@ -41,14 +41,20 @@ class RatedResult(ByStatement):
     statements: list[Rated]
 
 
-@pytest.mark.parametrize("model", [RatedResult, PassFailResult])
+class Polite(BaseModel):
+    """A reply of a user's own, with none of our base classes."""
+
+    is_polite: bool
+
+
+@pytest.mark.parametrize("model", [RatedResult, PassFailResult, Polite])
 def test_sentences_are_numbered_only_for_a_reply_that_names_them(model: type[BaseModel]) -> None:
     """Any other reply is filled in as its schema says, and the answer is shown as it is."""
     grader: Any = base.ContextEvaluation(prompt="Judge strictly.", response_model=model)
     system, user = grader.messages(DATA)
 
     assert system["content"] == "Judge strictly."
-    assert "<sentence" not in user["content"]
+    assert "<answer>\nIn Paris.\n</answer>" in user["content"]
     assert grader.unit is None
 
 

@@ -8,6 +8,7 @@ import pytest
 from rag_evals import CitationFaithfulness
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import evaluate
+from rag_evals.score_citations import CitationFaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
 
 Start = Callable[[Script], ScriptedJudge]
@@ -39,6 +40,12 @@ def test_each_citation_is_decided_against_its_own_chunk(scripted: Start) -> None
         (2, 1, False),
         (7, None, False),
     ]
+    assert [(one.label, one.verdict, one.chunk_ids) for one in result.findings] == [
+        ("supported", True, (0,)),
+        ("not supported", False, (1,)),
+        ("no such chunk", False, ()),
+    ]
+    assert result.findings[0].text == "It stands in Paris. [1]"
     assert result.citations[0].sentence == "It stands in Paris."
     assert result.citations[1].reasoning == "r1"
     assert result.score == pytest.approx(1 / 3)
@@ -90,6 +97,14 @@ def test_every_citation_gets_one_verdict(scripted: Start, reply: Any, fault: str
     CitationFaithfulness.grade(**ROW, client="openai/m")
 
     assert fault in str(judge.requests[1].messages[-1]["content"])
+
+
+def test_no_citations_are_none_that_are_supported() -> None:
+    """The score is 0.0 by rule, and does not count."""
+    result = CitationFaithfulnessResult(citations=[], sentence_count=3)
+
+    assert (result.score, result.not_scorable) == (0.0, "no_citations")
+    assert result.tallies == {"sentences with citations": (3, 3)}
 
 
 def test_numbers_may_count_from_zero(scripted: Start) -> None:

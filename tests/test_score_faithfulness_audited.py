@@ -10,7 +10,13 @@ from rag_evals import AuditedFaithfulness, FaithfulnessResult
 from rag_evals.errors import NotScorableError, PromptError
 from rag_evals.run import evaluate
 from rag_evals.score_citations import CitationGrader
-from rag_evals.score_faithfulness_audited import AuditedFaithfulnessResult, AuditedGrader
+from rag_evals.score_faithfulness_audited import (
+    AuditedFaithfulnessResult,
+    AuditedGrader,
+    AuditedStatement,
+    ClaimedQuote,
+    NoClaimSentence,
+)
 from rag_evals.testing import Script, ScriptedJudge
 from tests.audited import GOOD, PARIS, changed, claim, grade
 from tests.conftest import EIFFEL
@@ -245,6 +251,31 @@ def test_a_true_quote_does_not_carry_an_invented_one(scripted: Start) -> None:
     assert (first.verdict, first.is_supported) == ("unverified", False)
     assert [quote.text for quote in first.evidence] == ["Eiffel Tower stands in Paris"]
     assert "the quote 'It is the tallest in Europe' does not occur in chunk 1" in str(first.fault)
+
+
+def test_a_statement_of_ones_own_is_not_searched_for_its_quotes() -> None:
+    """Only a judge's reply is checked against the chunks of its call."""
+    made = ClaimedQuote(chunk_id=7, quote="whatever")
+
+    assert NoClaimSentence(sentence_id=0, reason=" ").reason == " "
+    assert made == ClaimedQuote.model_validate({"chunk_id": 7, "quote": "whatever"})
+
+
+def test_numbers_of_an_empty_result_are_nought() -> None:
+    """No statements are not all of them contradicted, and no sentences not all covered."""
+    result = AuditedFaithfulnessResult(statements=[])
+
+    assert (result.contradiction_rate, result.coverage, result.score) == (0.0, 0.0, 0.0)
+
+
+def test_numbers_that_are_missing_are_told_in_order() -> None:
+    """Those of a supported statement alone: what is contradicted lacks them anyway."""
+    numbers = {"statement": "In 1923, 7 of 45 came.", "evidence": []}
+    supported = AuditedStatement(is_supported=True, verdict="supported", **numbers)
+    contradicted = AuditedStatement(is_supported=False, verdict="contradicted", **numbers)
+
+    assert supported.missing_numbers == ["1923", "45", "7"]
+    assert contradicted.missing_numbers == []
 
 
 def test_a_russian_statement_is_told_in_russian_why_it_is_unverified(scripted: Start) -> None:

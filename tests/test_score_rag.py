@@ -160,6 +160,39 @@ def test_a_search_that_found_nothing_relevant_has_the_ranks_of_none() -> None:
     assert "rank_precision" in lost.further_scores
 
 
+def test_faults_are_counted_in_the_text_that_they_are_of() -> None:
+    """What retrieval lost among the reference's claims, all others among the answer's."""
+    result = RagResult(
+        claims=side("ynny", [[0], [1], [], []]),
+        reference_claims=side("ynn", [[0], [1], []]),
+        chunk_count=2,
+    )
+    alone = RagResult(claims=side("nnn", [[0], [], []]), chunk_count=2)
+    ignored = RagResult(
+        claims=side("y", [[0]]), reference_claims=side("yn", [[0], [1]]), chunk_count=2
+    )
+
+    assert result.tallies == {
+        "retrieval missed it": (1, 3),
+        "retrieved and ignored": (1, 3),
+        "invented": (1, 4),
+        "from a chunk, not in the reference": (1, 4),
+        "right but not from the sources": (1, 4),
+    }
+    assert [one.label for one in result.findings] == [
+        "retrieval missed it",
+        *("correct", "from a chunk, not in the reference", "invented"),
+        "right but not from the sources",
+        *("said", "retrieved and ignored", "retrieval missed it"),
+    ]
+    assert (ignored.diagnosis, alone.diagnosis, alone.tallies) == (
+        "retrieved and ignored", "invented", {},
+    )  # fmt: skip
+    assert [(one.label, one.verdict) for one in alone.findings[1:]] == [
+        ("supported", True), ("not supported", False), ("not supported", False),
+    ]  # fmt: skip
+
+
 def test_no_fault_at_all_is_the_best_score() -> None:
     """A number of faults is turned round at 0 too."""
     parts: dict[str, Any] = {"claims": side("y", [[0]]), "reference_claims": side("y", [[0]])}
@@ -227,6 +260,15 @@ def test_the_embedded_judge_fills_the_same_table_without_a_call(scripted: Start)
         ([], False),
     ]
     assert [bool(one.chunk_ids) for one in result.reference_claims or ()] == [True, False, False]
+
+
+def test_a_reason_is_that_of_the_verdict_that_counts() -> None:
+    """About the other text where there is one, and else about the chunks."""
+    alone = {name: value for name, value in ROW.items() if name != "reference"}
+    both, only = (Rag.grade(**row, client="embedded").claims[1] for row in (ROW, alone))
+
+    assert str(both.reasoning).endswith("in the reference")
+    assert only.reasoning == "no chunk shares a content word with the statement"
 
 
 def test_without_a_reference_it_asks_as_faithfulness_does(scripted: Start) -> None:
