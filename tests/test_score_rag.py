@@ -3,16 +3,20 @@
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import Faithfulness, evaluate, load_run
+from rag_evals.core import Claim, Verdict
 from rag_evals.errors import UnknownNameError
-from rag_evals.matrix import MatrixClaim
+from rag_evals.grading.extract import ExtractedStatement
+from rag_evals.matrix import _REFERENCE, MatrixClaim, _verified
 from rag_evals.score_rag import Rag, RagGrader, RagResult
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
+from rag_evals.text import Span
 
 Start = Callable[[Script], ScriptedJudge]
 ROW: dict[str, Any] = {
@@ -158,6 +162,50 @@ def test_a_search_that_found_nothing_relevant_has_the_ranks_of_none() -> None:
     assert [lost.hit_at(2), lost.ndcg_at(2), lost.recall_at(2)] == [0.0, 0.0, 0.0]
     assert [getattr(alone, name) for name in ranks] == [None, None]
     assert "rank_precision" in lost.further_scores
+
+
+def test_numbers_that_need_a_reference_are_none_without() -> None:
+    """And the result says so; with one, or where no chunks are read, there is nothing to say."""
+    alone = RagResult(claims=side("n", [[0]]), chunk_count=1)
+    both = RagResult(claims=side("y", [[0]]), reference_claims=side("y", [[0]]), chunk_count=1)
+    no_chunks = RagResult(claims=side("y", [[]]), reference_claims=side("y", [[]]))
+    needing = set(NUMBERS) - {"faithfulness"}
+
+    assert [getattr(alone, name) for name in needing] == [None] * len(needing)
+    assert [alone.recall_at(1), alone.hit_at(1), alone.ndcg_at(1)] == [None] * 3
+    assert alone.warnings == ["no reference, so the metrics that need one are left out"]
+    assert both.warnings == no_chunks.warnings == []
+    assert [no_chunks.faithfulness, no_chunks.recall_at(1), no_chunks.hit_at(1)] == [None] * 3
+    assert (no_chunks.f_score, no_chunks.hallucination) == (1.0, None)
+
+
+TOGETHER = Verdict(0.9, True, (0, 2), "the chunks say so")
+ELSEWHERE = Verdict(0.8, True, (0,), "chunk 0 says so")
+
+
+@pytest.mark.parametrize(
+    ("together", "single", "fault", "ids"),
+    [
+        (TOGETHER, [1, 2], None, [1, 2]),
+        (TOGETHER, [], None, [0, 2]),
+        (replace(TOGETHER, is_supported=False), [1], None, []),
+        (TOGETHER, [1], "it adds a number", []),
+        (None, [], None, []),
+    ],
+)
+def test_chunks_that_show_a_claim_alone_are_its_chunks(
+    together: Verdict | None, single: list[int], fault: str | None, ids: list[int]
+) -> None:
+    """Else those of the common verdict; none where the claim is not supported, or was changed."""
+    statement = ExtractedStatement("s", Claim("s"), 3, Span(5, 6, "s"), fault)
+    claim = _verified(statement, together, None, single, {})
+    in_other = _verified(statement, together, ELSEWHERE, single, _REFERENCE)
+
+    assert (claim.chunk_ids, claim.is_in_other, claim.fault) == (ids, None, fault)
+    assert (in_other.chunk_ids, in_other.is_in_other) == (ids, fault is None)
+    assert (claim.sentence_id, claim.start, claim.end) == (3, 5, 6)
+    assert claim.reasoning == (None if together is None else "the chunks say so")
+    assert in_other.reasoning == "the reference says so"
 
 
 def test_faults_are_counted_in_the_text_that_they_are_of() -> None:

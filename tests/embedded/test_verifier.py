@@ -286,6 +286,14 @@ def test_reasons_say_what_differs() -> None:
     assert "'2642' нет ни в одном фрагменте; фрагмент 2: '1642'" in russian.reason
 
 
+def test_a_word_in_another_word_is_not_missing() -> None:
+    """A firm is a company, and what is large is big; a house may be no building."""
+    statement, chunk = "The firm purchased a large house in Bern.", "The company bought a big mill."
+    (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
+
+    assert verdict.reason == "2 of 5 content words missing: house, Bern"
+
+
 def test_weights_of_ones_own(tmp_path: Path) -> None:
     """A file is a judge of its own name and fingerprint; its content decides."""
     document = json.loads(SHIPPED_WEIGHTS.read_text(encoding="utf-8"))
