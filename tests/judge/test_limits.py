@@ -216,6 +216,18 @@ def test_limits_are_learnt_from_headers(clock: Clock) -> None:
     assert clock.now == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.parametrize(("limit", "seconds"), [("9", 0.0), ("10", 6.0), ("0", 0.0)])
+def test_a_limit_that_is_none_of_a_minute_is_not_learnt(
+    clock: Clock, limit: str, seconds: float
+) -> None:
+    """Fewer than ten are those of a second, or of a day."""
+    limiter = RequestLimiter(8, clock=clock)
+    limiter.after_response(200, {"x-ratelimit-limit-requests": limit})
+    asyncio.run(pass_through(limiter, 2))
+
+    assert clock.now == pytest.approx(seconds)
+
+
 def test_an_empty_budget_of_the_endpoint_is_waited_for(clock: Clock) -> None:
     """Nothing remaining: the next call comes after the reset."""
     limiter = RequestLimiter(8, clock=clock)

@@ -2,13 +2,25 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.errors import ConfigurationError, JudgeUnavailableError
-from rag_evals.judge.pace.retry import RequestLimiter, Tries, Waits, seconds_before_poll
+from rag_evals.errors import (
+    ConfigurationError,
+    EventLoopError,
+    JudgeOutputError,
+    JudgeUnavailableError,
+)
+from rag_evals.judge.pace.retry import (
+    RequestLimiter,
+    Tries,
+    Waits,
+    never_repeats,
+    seconds_before_poll,
+)
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import statement
@@ -99,6 +111,54 @@ def test_the_wait_before_a_retry_after_a_429_is_a_pause() -> None:
     assert all(
         0.75 * most <= pause <= most for pause, most in zip(pauses, (0.5, 1, 2, 4), strict=True)
     )
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_only_a_429_pauses_the_run() -> None:
+    """A server in trouble is the matter of its own request, which sleeps."""
+
+    async def waits() -> tuple[float, float]:
+        limiter = RequestLimiter(4, clock=lambda: 100.0)
+        return Tries(limiter).after_request(_raised("A", status_code=500)), limiter.waiting_seconds
+
+    sleep, pause = asyncio.run(waits())
+    assert 0.375 <= sleep <= 0.5
+    assert pause == 0.0
+
+
+def client_with(retries: int | None, provider: str | None = "openai") -> Any:
+    """Make what is looked at in a user's own client; without a number, it has no SDK."""
+    sdk = None if retries is None else SimpleNamespace(max_retries=retries)
+    named = None if provider is None else SimpleNamespace(value=provider)
+    return SimpleNamespace(client=sdk, provider=named)
+
+
+@pytest.mark.parametrize(
+    ("client", "never"),
+    [
+        (client_with(0), True),
+        (client_with(2), False),
+        (client_with(2, "genai"), True),
+        (client_with(2, "mistral"), True),
+        (client_with(None, "openai"), True),
+        (client_with(None, None), False),
+    ],
+)
+def test_a_call_is_made_again_where_its_sdk_repeats_nothing(client: Any, never: bool) -> None:
+    """Else both would, and the tries be multiplied; LiteLLM is a function, with no SDK."""
+    lost, other_loop = JudgeUnavailableError("lost"), EventLoopError("another loop")
+    assert never_repeats(client) is never
+    for error in (lost, other_loop):
+        if never:
+            assert Tries(None).after_call(error, client) > 0
+        else:
+            with pytest.raises(type(error)):
+                Tries(None).after_call(error, client)
+    late = JudgeUnavailableError("no time left")
+    late.row_is_over = True
+    for final in (late, JudgeOutputError("wrong")):
+        with pytest.raises(type(final)):
+            Tries(None).after_call(final, client)
 
 
 def test_refusals_are_free_only_while_others_are_answered() -> None:
