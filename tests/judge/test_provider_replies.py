@@ -73,6 +73,29 @@ def test_a_reply_that_stopped_early_is_told(reply: Any, kind: type[Exception] | 
     assert found is None if kind is None else isinstance(found, kind)
 
 
+@pytest.mark.parametrize(
+    ("response", "said"),
+    [
+        (None, "an empty body"),
+        (b" ", "an empty body"),
+        ("out of order", "no model reply: 'out of order'"),
+        (b"<html>", "an HTML page: '<html>'"),
+        (Made(choices=[]), "no choices"),
+        (Made(choices=None, error={"code": "busy"}), "an error: busy"),
+        (Made(choices=[Made(message=None)], error="beside"), "no choices"),
+    ],
+)
+def test_what_is_no_reply_at_all_is_told(response: Any, said: str) -> None:
+    """It may be one the next time, unlike an error in place of the choice."""
+    found = fault_of(response)
+
+    assert isinstance(found, errors.JudgeUnavailableError)
+    assert f"status 200 and {said}; check the address" in str(found)
+    assert found.status == 200
+    assert type(fault_of(Made(choices=[Made(error="sank")]))) is errors.JudgeOutputError
+    assert fault_of(Made(content="elsewhere")) is None
+
+
 def _called(*arguments: str) -> list[Any]:
     return [Made(function=Made(arguments=one)) for one in arguments]
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import instructor
@@ -14,7 +15,9 @@ import pytest
 
 from rag_evals import errors, evaluate
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, Usage
+from rag_evals.judge.pace.retry import RequestLimiter
 from rag_evals.judge.pace.row_time import (
+    RowTime,
     call_in_thread,
     row_clock_stopped,
     row_time,
@@ -226,6 +229,78 @@ def test_a_shared_call_that_failed_is_made_again() -> None:
     call = JudgeCall((), FaithfulnessResult, is_shared=True)
 
     assert asked_for(call, call, failing=1) == (2, [0, 10])
+
+
+def test_a_shared_call_that_was_cancelled_is_made_again() -> None:
+    """A row that ends, for its time or by the user, takes no other row's reply with it."""
+    judge, call = Counting(), JudgeCall((), FaithfulnessResult, is_shared=True)
+    pipeline = JudgePipeline(judge)
+
+    async def ask() -> JudgeReply:
+        first, second = (asyncio.create_task(pipeline.ask(call, Meter())) for _ in range(2))
+        while not judge.asked:
+            await asyncio.sleep(0)
+        first.cancel()
+        return await second
+
+    assert asyncio.run(ask()).usage.calls == 1
+    assert judge.asked == 2
+
+
+def test_a_pipeline_waits_as_long_as_its_limiter() -> None:
+    """Without one it never does."""
+    limiter = RequestLimiter(4, clock=lambda: 100.0)
+    limiter.pause(7)
+
+    assert JudgePipeline(Counting()).waiting_seconds == 0.0
+    assert JudgePipeline(Counting(), limiter=limiter).waiting_seconds == 7.0
+
+
+def test_a_stop_of_the_rows_clock_moves_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By exactly as long; where no row has a time, there is nothing to stop."""
+    now = SimpleNamespace(value=100.0)
+    clock = SimpleNamespace(monotonic=lambda: now.value)
+    monkeypatch.setattr("rag_evals.judge.pace.row_time.time", clock)
+    meter = Meter()
+    meter.waited_seconds = 1.0
+
+    async def stop() -> float:
+        with row_clock_stopped():
+            now.value += 1
+        row = RowTime(meter, 60.0)
+        async with row:
+            now.value += 2
+            before = row.timeout.when()
+            with row_clock_stopped():
+                assert row.timeout.when() is None
+                now.value += 30
+            assert row.seconds_left == seconds_left() == 60 - 1 - 2
+            after = row.timeout.when()
+        assert before is not None
+        assert after is not None
+        return after - before
+
+    assert asyncio.run(stop()) == pytest.approx(30)
+    assert meter.waited_seconds == 1 + 2
+    assert seconds_left() is None
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"), [("", ""), ("HTTP 500: oops", "; the last fault: HTTP 500: oops")]
+)
+def test_a_time_that_ends_says_the_last_fault(fault: str, told: str) -> None:
+    """If there was one."""
+    meter = Meter(row_seconds=0.0)
+    meter.last_fault = fault
+
+    async def wait() -> None:
+        async with row_time(meter):
+            await asyncio.Event().wait()
+
+    with pytest.raises(errors.JudgeUnavailableError) as caught:
+        asyncio.run(wait())
+    assert str(caught.value) == (f"no valid reply within the 0 s allowed for a row (timeout){told}")
+    assert caught.value.row_is_over
 
 
 def test_errors_carry_what_the_endpoint_asked_for(scripted: Start, client_of: ClientOf) -> None:
