@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -266,11 +267,18 @@ def test_numbers_of_an_empty_result_are_nought() -> None:
     result = AuditedFaithfulnessResult(statements=[])
 
     assert (result.contradiction_rate, result.coverage, result.score) == (0.0, 0.0, 0.0)
+    own: dict[str, Any] = {"statement": "s", "sentence_ids": [1], "is_supported": False}
+    statements = [
+        AuditedStatement(**own, verdict=verdict)
+        for verdict in ("contradicted", "not_in_context", "unverified")
+    ]
+    result = AuditedFaithfulnessResult(statements=statements, sentence_count=4)
+    assert result.tallies == {"contradicted": (1, 3), "sentences covered": (1, 4)}
 
 
 def test_numbers_that_are_missing_are_told_in_order() -> None:
     """Those of a supported statement alone: what is contradicted lacks them anyway."""
-    numbers = {"statement": "In 1923, 7 of 45 came.", "evidence": []}
+    numbers: dict[str, Any] = {"statement": "In 1923, 7 of 45 came.", "evidence": []}
     supported = AuditedStatement(is_supported=True, verdict="supported", **numbers)
     contradicted = AuditedStatement(is_supported=False, verdict="contradicted", **numbers)
 
