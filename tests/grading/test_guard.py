@@ -18,6 +18,22 @@ def test_a_statement_of_two_sentences_leaves_none_out() -> None:
     assert [fault.name for fault in guard.faults([Stated(SENTENCES[0])])] == ["left out"]
 
 
+def test_a_sentence_is_covered_by_three_of_its_ten_words() -> None:
+    """Three of the statement's ten words too; with two of them the sentence is left out."""
+    sentences = (
+        "Red brick towers guard old Riga harbour.",
+        "Anna Berg repaired seven copper bells, wooden stairs, iron doors.",
+    )
+    guard = Guard(sentences, claiming=lambda: {0, 1})
+
+    def left_out(added: str) -> list[int | None]:
+        said = Stated(f"{sentences[0][:-1]}, {added}.")
+        return [one.sentence for one in guard.faults([said]) if one.name == "left out"]
+
+    assert left_out("copper bells, doors") == []
+    assert left_out("copper bells, mortar") == [1]
+
+
 def test_a_long_word_in_capitals_is_a_name() -> None:
     """Up to three letters stand for what the answer writes out; "UNESCO" is somebody."""
     guard = Guard(SENTENCES[:1])

@@ -286,6 +286,43 @@ def test_the_outcomes_of_one_grader_can_be_taken() -> None:
     assert run.of(Faithfulness) == [run.outcomes[0]]
 
 
+PROMISE = {"expected_error": 0.0512, "max_error": 0.1, "confidence": 0.95}
+TUNED = {"labels": 40, "level": "statement", "labels_from": [], "map": "platt", "threshold": 0.625}
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        ({"tuned": None}, None),
+        ({"tuned": None, "unsure": (0.2, 0.75)}, "its support is above 0.75 or below 0.2, with"),
+        ({"tuned": None, "unsure": (0.0, 0.75)}, "its support is above 0.75, with an unknown"),
+        ({"tuned": None, "unsure": (0.2, 1.0)}, "its support is below 0.2, with an unknown"),
+        ({"tuned": None, "unsure": (0.0, 1.0)}, "v is not calibrated: it never decides alone"),
+        ({"tuned": {**TUNED, "promise": None}},
+         "v: support calibrated with 40 labels (platt), supported from 0.62"),
+        ({"tuned": {**TUNED, "promise": None, "level": "row", "labels": 1, "labels_from": ["a"]}},
+         "v: support calibrated with 1 row label of a (platt), supported from 0.62"),
+        *(
+            ({"tuned": {**TUNED, "promise": {**PROMISE, "supported_from": supported_from,
+                                             "unsupported_up_to": up_to}}},
+             f"(platt); decides alone: {sides} before calibration; wrong for 5.1% of the labels "
+             "there, with a bound of 10.0% (95% confidence")
+            for supported_from, up_to, sides in (
+                (0.8, None, "supported from 0.80"),
+                (None, 0.0, "not supported up to 0.00"),
+                (0.8, 0.3, "supported from 0.80, not supported up to 0.30"),
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_a_run_says_what_a_verifier_decides_alone(stage: dict[str, Any], said: str | None) -> None:
+    """Its labels and its promise, or that there is none; a limit at an end is no limit."""
+    notes = Summary(stages={"g": [{"name": "v", "has_support": True, **stage}]}).notes()
+
+    assert len(notes) == (said is not None)
+    assert (said or "") in "".join(notes)
+
+
 def test_a_row_without_a_statement_has_no_weakest_one() -> None:
     """Labels of rows are compared with one support per row that has any, never with a made-up 0."""
     spread = [place / 20 for place in range(20)]
