@@ -202,8 +202,8 @@ def _answered(by: str, judge: str = "openai/m", **identity: Any) -> Run:
 def test_a_model_that_changed_behind_its_name_is_named() -> None:
     """The provider said which model answered; another build of it is no other model."""
     said = "the judge 'openai/m' is now a different model: 'm-1' before, 'm-2' now"
-    graders = {"graders": {"faithfulness": "1"}}
-    chosen = {"models": {"faithfulness": "m-2"}, **graders}
+    graders: dict[str, Any] = {"graders": {"faithfulness": "1"}}
+    chosen: dict[str, Any] = {"models": {"faithfulness": "m-2"}, **graders}
 
     assert compare(_answered("m-1 fp_1"), _answered("m-2 fp_1")).notes() == [said]
     assert compare(_answered("m-1 fp_1"), _answered("m-1 fp_2")).notes() == []
