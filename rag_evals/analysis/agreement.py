@@ -204,9 +204,7 @@ def _measure(
         agreement=measured,
         ties=len(units) - len(known),
         annotators=len(people),
-        alpha=krippendorff_interval([list(unit.labels.values()) for unit in units])
-        if len(people) > 1
-        else None,
+        alpha=krippendorff_interval([list(unit.labels.values()) for unit in units]),
         auroc=auroc_interval(labels, ranks)
         if both and min(sum(labels), len(labels) - sum(labels)) > 1
         else None,

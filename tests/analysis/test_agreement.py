@@ -118,6 +118,11 @@ def test_rows_are_right_from_the_threshold() -> None:
     assert mild.best == 0.8
     assert mild.auroc.estimate == 1
     assert "best threshold      0.8" in str(agreement(run, labels))
+    # One person agrees with nobody, and a single row of a label has no interval of an area.
+    assert strict.alpha is None
+    single = write("single.jsonl", *({"sample_id": f"r{n}", "label": n < 1} for n in range(4)))
+    found = table(agreement(run, single), "row")
+    assert (found.auroc, found.best) == (None, 1.0)
 
 
 def test_groups_are_measured_each() -> None:

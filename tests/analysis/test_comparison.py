@@ -76,6 +76,8 @@ def test_the_margin_of_a_gate_is_a_difference() -> None:
         for margin in (0.1, 0.6)
     )
 
+    with pytest.raises(ConfigurationError, match="gate"):
+        compare(scores_run(old), scores_run(new), gate=2)
     assert strict is not None
     assert mild is not None
     assert (strict.verdict, mild.verdict) == ("failed", "passed")

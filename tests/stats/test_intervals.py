@@ -147,8 +147,8 @@ def test_what_is_not_a_score_is_refused(bad: list[float]) -> None:
 
 def test_a_bad_score_is_named_with_its_place() -> None:
     """The message has the position, the value and the allowed range."""
-    with pytest.raises(InvalidScoresError, match=r"scores\[1\] is 1\.2; .*from 0 to 1"):
-        mean_interval([0.5, 1.2])
+    with pytest.raises(InvalidScoresError, match=r"scores\[2\] is 1\.2; .*from 0 to 1"):
+        mean_interval([1.0, 0.0, 1.2])
 
 
 def test_percent_for_a_confidence_is_refused() -> None:
