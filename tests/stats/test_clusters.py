@@ -104,6 +104,8 @@ def test_effective_rows_by_hand() -> None:
     # Residual sums 1, 0, -1 and 0 of pairs: (1 + 1) / (1 - 2/8) / 8**2 = 1/24, and 1/4 / (1/24).
     matches = [True, True, True, False, False, False, True, False]
     assert effective_rows(matches, clusters=[*"aabbccdd"]) == pytest.approx(6 + 1)
+    # Two clusters, residual sums 1/2 and -1/2: (1/4 + 1/4) / (1 - 2/4) / 4**2 = 1/16.
+    assert effective_rows([True, True, True, False], clusters=[*"aabb"]) == pytest.approx(3 + 1)
     # Weighted mean 1/2, residuals -1, 1/3, 1/3 and 1/3: 4/3 / 3 / 4 = 1/9, and 1/4 / (1/9).
     found = effective_rows([False, True, True, True], weights=[3.0, 1.0, 1.0, 1.0])
     assert found == pytest.approx(2.25 + 1)
