@@ -30,6 +30,7 @@ from rag_evals.report.tables import View
 from rag_evals.run import make_plan
 from rag_evals.run.plan.plan import estimate
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.text import split_sentences
 from tests.report.page_rows import rows_of
 
 Start = Callable[[Script], ScriptedJudge]
@@ -80,6 +81,10 @@ def test_statements_have_their_places_in_the_conversation() -> None:
     assert sample.answer is not None
     assert sample.answer.startswith("> When was the Severin bridge opened?")
     assert [sample.answer[one.start : one.end] for one in result.statements] == [
+        one.statement for one in result.statements
+    ]
+    sentences = [span.text for span in split_sentences(sample.answer)]
+    assert [sentences[one.sentence_id or 0] for one in result.statements] == [
         one.statement for one in result.statements
     ]
     assert [chunk.text for chunk in sample.context] == [

@@ -22,7 +22,14 @@ from rag_evals.run import (
     make_plan,
 )
 from rag_evals.run.plan.plan import rows_for_budget
-from rag_evals.run.plan.sampling import Budget, EarlyStop, RunPolicy, SampledMean, random_order
+from rag_evals.run.plan.sampling import (
+    SEED,
+    Budget,
+    EarlyStop,
+    RunPolicy,
+    SampledMean,
+    random_order,
+)
 from rag_evals.stats import mean_interval
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
 from tests.conftest import Command, statement
@@ -87,6 +94,23 @@ def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
     stop.ended(perfect(order[0]))
     assert stop.admits(order[30], resumed=False) == "stop"
     assert stop.admits(order[30], resumed=True) == "begin"
+
+
+def test_rows_are_counted_up_to_the_first_of_the_draw_that_has_not_ended() -> None:
+    """By the grader that is behind; a draw of all rows did not stop."""
+    stop = EarlyStop(Summary(), Sampling(gate=0.5), 9, ["faithfulness", "other"], ahead=9)
+    order = random_order(9)
+    for place in (0, 1, 2, 4):
+        stop.ended(perfect(order[place]))
+    assert stop.finish()["stopped"]["rows"] == 0
+    for place in (1, 0, 3, 2, 4):
+        stop.ended(replace(perfect(order[place]), grader="other"))
+    assert stop.finish() == {"stopped": {"rows": 3, "of": 9, "gate": 0.5, "seed": SEED}}
+    for place in (3, 5, 6, 7, 8):
+        stop.ended(perfect(order[place]))
+    for place in (5, 6, 7, 8):
+        stop.ended(replace(perfect(order[place]), grader="other"))
+    assert stop.finish() == {}
 
 
 def test_rows_that_count_decide_a_gate_that_stops_early() -> None:
