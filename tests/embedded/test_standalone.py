@@ -182,3 +182,27 @@ def test_a_chunk_may_lean_on_the_chunk_before(answer: str, chunks: list[str], sc
     result = Faithfulness.grade(answer=answer, context=chunks, client="embedded")
 
     assert result.score == score
+
+
+@pytest.mark.parametrize(
+    ("chunks", "is_supported"),
+    [
+        (["It was completed in 1889."], True),
+        (["The building was completed in 1889."], False),
+        (["The Louvre stands.", "It was completed in 1889."], True),
+        (["The Louvre stands.", "The building was completed in 1889."], True),
+        (["The tower stands.", "It was completed in 1889."], False),
+        (["The tower stands.", "The building was completed in 1889."], False),
+        (["The tower stands. It was completed in 1889."], False),
+        (["The Louvre stands. It was completed in 1889."], True),
+    ],
+)
+def test_a_pronoun_of_a_chunk_stands_for_what_is_before_it(
+    chunks: list[str], is_supported: bool
+) -> None:
+    """In its chunk or in the one before; at the very start a pronoun may stand for anything."""
+    answer = "The Louvre is in Paris. It was completed in 1889."
+    _, (text, verdict) = EmbeddedVerifier().verify_answer(answer, chunks)
+
+    assert text == "It was completed in 1889."
+    assert verdict.is_supported is is_supported, verdict.reason
