@@ -88,7 +88,7 @@ def without(name: str) -> dict[str, Any]:
 
 
 FAULTS: Mapping[str, tuple[Answer, str]] = {
-    "omission": (without("which"), "answer to 'which' is missing"),
+    "omission": (without("which"), "answer to 'which' is missing$"),
     "foreign name": ({**GOOD, "other": 0.5}, "an answer to 'other', which was not asked"),
     "above 1": ({**GOOD, "true": 1.2}, "'true' has the probability 1.2; expected a number from 0"),
     "below 0": ({**GOOD, "true": -0.1}, "'true' has the probability -0.1"),

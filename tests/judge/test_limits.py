@@ -146,6 +146,15 @@ def test_a_429_pauses_every_worker(clock: Clock) -> None:
     assert min(asyncio.run(workers())) >= 7
 
 
+def test_only_what_was_answered_counts_as_an_answer() -> None:
+    """A refusal of one request says nothing of the others that wait."""
+    limiter = RequestLimiter(8)
+    for status in (200, 399, 400, 404, 429, 500):
+        limiter.after_response(status, {})
+
+    assert limiter.answered == 2
+
+
 @pytest.mark.parametrize(("status", "seconds"), [(500, 7), (503, 7), (404, 0)])
 def test_an_error_of_the_server_pauses_where_it_says_how_long(
     clock: Clock, status: int, seconds: float

@@ -112,6 +112,26 @@ def test_a_users_own_model_is_read_as_json_all_the_same() -> None:
     assert read == Dated(day=datetime.date(2026, 1, 2), pages=(3,), mark=0.5)
 
 
+@pytest.mark.parametrize(
+    ("mark", "read"),
+    [('"0.5"', 0.5), ('"-3"', -3.0), ('" 12.25 "', 12.25), ('"7"', 7.0), ("7", 7.0)],
+)
+def test_a_number_in_quotes_is_the_number(mark: str, read: float) -> None:
+    """Whole or not, below nought or not."""
+    text = f'{{"day": "2026-01-02", "pages": [3], "mark": {mark}}}'
+
+    assert validated(Dated, text, {"strict": True}).mark == read
+
+
+@pytest.mark.parametrize("mark", ["half", "1e5", "1_0.5", "٣.5", "nan", "", "1.", "0x1"])
+def test_a_word_in_place_of_a_number_is_a_fault(mark: str) -> None:
+    """As is every form that has to be guessed."""
+    text = f'{{"day": "2026-01-02", "pages": [3], "mark": "{mark}"}}'
+
+    with pytest.raises(ValidationError, match="mark"):
+        validated(Dated, text, {"strict": True})
+
+
 class Listed(BaseModel):
     """A reply with one list, of numbers."""
 

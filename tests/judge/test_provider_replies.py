@@ -297,11 +297,52 @@ def test_a_long_message_is_cut_to_300_characters() -> None:
 )
 def test_a_window_is_read_from_the_message(message: str, window: int | None) -> None:
     """With or without commas; not every endpoint names it."""
-    found = translate(_raised("A", status_code=400, message=message), attempts=1)
+    for status in (400, 413, 422):
+        found = translate(_raised("A", status_code=status, message=message), attempts=1)
 
-    assert type(found) is errors.JudgeRequestError
-    assert "the prompt is longer than the judge's window" in str(found)
-    assert found.window_tokens == window
+        assert type(found) is errors.JudgeRequestError
+        assert "the prompt is longer than the judge's window" in str(found)
+        assert found.window_tokens == window
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(
+    ("details", "said"),
+    [
+        ({"message": "unknown model: x"}, "does not recognise this model"),
+        ({"message": "bad", "param": "response_format.schema"}, "rejects this kind of request"),
+        ({"message": "Invalid schema"}, "rejects this kind of request"),
+    ],
+)
+def test_what_every_row_would_be_told_ends_a_run(
+    status: int, details: dict[str, str], said: str
+) -> None:
+    """Two statuses are in use for what is wrong with a request."""
+    found = translate(_raised("A", status_code=status, **details), attempts=1)
+
+    assert type(found) is errors.JudgeRejectedError
+    assert said in str(found)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "said"),
+    [
+        (RuntimeError("boom"), errors.JudgeUnavailableError, "the connection was lost"),
+        (RuntimeError("the client has been closed"), errors.ConfigurationError, "is closed"),
+        (RuntimeError("Event loop is closed"), errors.EventLoopError, "in another event loop"),
+        (OSError("the client has been closed"), errors.JudgeUnavailableError, "was lost"),
+    ],
+)
+def test_what_lies_beneath_a_lost_connection_is_told(
+    cause: Exception, kind: type[Exception], said: str
+) -> None:
+    """A client that the user closed, or moved to another loop, is the user's to mend."""
+    error = _raised("APIConnectionError")
+    error.__cause__ = cause
+    found = translate(error, attempts=1)
+
+    assert type(found) is kind
+    assert said in str(found)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from rag_evals.core import Claim, Evidence, Finding, Flow, Meter, Verdict, VerifierTraits
+from rag_evals.core import (
+    Claim,
+    Evidence,
+    Finding,
+    Flow,
+    Meter,
+    Verdict,
+    VerifiedTexts,
+    VerifierTraits,
+)
 from rag_evals.core.finding import Quote
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, DataError
@@ -236,6 +245,24 @@ def test_a_language_without_labels_is_left_to_the_verifier_itself() -> None:
 
     assert (left.support, left.is_supported, left.is_sure) == (0.45, False, False)
     assert [(one.is_supported, one.is_sure) for one in (short, anywhere)] == [(True, True)] * 2
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", []),
+        (None, []),
+        ("de", ["the answer is in German, and given was tuned on English and Russian"]),
+    ],
+)
+def test_a_language_without_labels_is_warned_of(language: str | None, told: list[str]) -> None:
+    """Both by their names."""
+    verifier = TunedVerifier(Given(), tuning(languages=("en", "ru")))
+    warn = verifier.traits.warn
+    assert warn is not None
+    texts = VerifiedTexts(question=None, answer="a", chunks=["c"], language=language)
+
+    assert list(warn(texts)) == [f"{line}: not calibrated" for line in told]
 
 
 def test_only_what_changes_a_verdict_is_in_the_fingerprint() -> None:
