@@ -10,7 +10,14 @@ from pydantic import BaseModel, ValidationError
 from rag_evals import errors
 from rag_evals.core import Usage
 from rag_evals.judge.pace.retry import read_fault
-from rag_evals.judge.wire.exchange import complete_text, early_stop, fault_of, usage_of
+from rag_evals.judge.wire.exchange import (
+    complete_text,
+    complete_tool_call,
+    early_stop,
+    fault_of,
+    follow,
+    usage_of,
+)
 from rag_evals.judge.wire.sending import translate
 
 _USAGE: dict[str, Any] = {
@@ -117,6 +124,34 @@ def test_the_only_tool_call_stands_in_for_missing_content(
     complete_text(message)
 
     assert message.content == content
+
+
+@pytest.mark.parametrize(
+    ("message", "arguments"),
+    [
+        (Made(content='So: {"a": 1}', tool_calls=None), '{"a": 1}'),
+        (Made(content="words", tool_calls=None), None),
+        (Made(content=None, tool_calls=None), None),
+        (Made(content='{"a": 1}', tool_calls=_called("{}")), None),
+    ],
+)
+def test_json_in_the_text_stands_in_for_a_missing_tool_call(
+    message: Any, arguments: str | None
+) -> None:
+    """Servers without tools reply so; a call that was made is left as it is."""
+    complete_tool_call(message)
+    made = getattr(message, "function_call", None)
+
+    assert (made and made.arguments) == arguments
+
+
+def test_a_path_is_followed_as_far_as_it_goes() -> None:
+    """Through objects, dictionaries and lists; a part that is missing is None."""
+    source = {"a": [Made(b={"c": 7})], "none": []}
+
+    assert follow(source, ("a", 0, "b", "c")) == 7
+    for path in (("a", 1), ("none", 0), ("a", 0, "x"), ("x", "y"), ("a", 0, "b", "c", 0)):
+        assert follow(source, path) is None
 
 
 @pytest.mark.parametrize(
@@ -314,9 +349,7 @@ def test_a_window_is_read_from_the_message(message: str, window: int | None) -> 
         ({"message": "Invalid schema"}, "rejects this kind of request"),
     ],
 )
-def test_what_every_row_would_be_told_ends_a_run(
-    status: int, details: dict[str, str], said: str
-) -> None:
+def test_what_every_row_would_be_told_ends_a_run(status: int, details: Any, said: str) -> None:
     """Two statuses are in use for what is wrong with a request."""
     found = translate(_raised("A", status_code=status, **details), attempts=1)
 

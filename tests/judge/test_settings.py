@@ -13,7 +13,14 @@ import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.judge.wire.ask import CallSettings
+from rag_evals.judge.wire.ask import (
+    DEFAULT_OPTIONS,
+    AskOptions,
+    AskSettings,
+    CallSettings,
+    InstructorJudge,
+    model_in,
+)
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer, fill_by_words
@@ -21,7 +28,6 @@ from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import EIFFEL, Command, statement
 
 Start = Callable[[Script], ScriptedJudge]
-ClientOf = Callable[..., instructor.Instructor]
 GOOD = {"statements": [statement()]}
 NO_TEMPERATURE = HttpError(
     400,
@@ -103,6 +109,30 @@ def test_a_client_of_ones_own_keeps_its_temperature(scripted: Start) -> None:
         Faithfulness.grade(**EIFFEL, client=client, settings={"temperature": 0.1})
 
     assert [request.body["temperature"] for request in judge.requests] == [0.7, 0.1]
+
+
+def test_a_judge_is_known_by_its_address_its_model_and_what_it_adds(scripted: Start) -> None:
+    """The run's model comes before the client's: a cached reply is one of that model."""
+    judge = scripted(GOOD)
+    with openai.OpenAI() as sdk:
+        own, hotter = (
+            instructor.from_openai(sdk, model="own", temperature=heat) for heat in (0.7, 0.8)
+        )
+        bare = instructor.from_openai(sdk)
+
+        def known(client: Any, model: str | None = None, default: str | None = None) -> str | None:
+            return InstructorJudge(client, AskSettings(DEFAULT_OPTIONS, model, default)).identity
+
+        models = [known(own, "run", "usual"), known(own, None, "usual"), known(own), known(bare)]
+        assert [one and model_in(one) for one in models] == ["run", "usual", "own", None]
+        assert str(models[0]).startswith(f"{judge.base_url}/\nrun\n")
+        assert known(own, "run") != known(hotter, "run") != known(bare, "run")
+        options = AskOptions.of({"seed": 7, "top_p": 0.5}, 0)
+        turned = AskOptions.of({"top_p": 0.5, "seed": 7}, 0)
+        asked = [
+            InstructorJudge(bare, AskSettings(one, "run")).identity for one in (options, turned)
+        ]
+        assert asked[0] == asked[1] != known(bare, "run")
 
 
 def test_a_refused_temperature_is_learned_once_and_told_once(scripted: Start) -> None:

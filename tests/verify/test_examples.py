@@ -7,13 +7,14 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness
 from rag_evals.base import ContextEvaluation
-from rag_evals.core import Claim, JudgeCall, Sample, VerifierChanges, as_claims
+from rag_evals.core import Claim, JudgeCall, JudgeReply, Sample, VerifierChanges, as_claims
 from rag_evals.errors import PromptError
 from rag_evals.grading.extract import StatementExtractor
 from rag_evals.prompt.template import shipped_languages
 from rag_evals.score_citations import CitationsReply
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
+from rag_evals.verify.llm import VerifierReply
 from tests.conftest import EIFFEL
 
 VERDICT = {
@@ -81,6 +82,28 @@ def test_examples_of_ones_own_follow_those_of_the_extractor() -> None:
     assert "Example 3. Question: Which colour?\nSentence 0: Well.\nSentence 1: The door" in shown
     assert extracting(StatementExtractor(examples=[])) == extracting(StatementExtractor())
     assert own.fingerprint() != StatementExtractor().fingerprint()
+
+
+def test_a_verifier_is_named_by_whom_it_asks() -> None:
+    """Its own name first; the verdicts bear it, with the judge's reason."""
+    named = [
+        LLMVerifier(),
+        LLMVerifier(model="m"),
+        LLMVerifier(endpoint="openai/m"),
+        LLMVerifier(endpoint="openai/m", name="mine"),
+    ]
+    verdicts = [{**VERDICT, "statement_id": 1, "reasoning": None, "is_supported": False}, VERDICT]
+    reply = JudgeReply(VerifierReply.model_validate({"verdicts": verdicts}))
+    flow = named[3].flow(as_claims(["a", "b"]), ["c"])
+    next(flow)
+    with pytest.raises(StopIteration) as end:
+        flow.send([reply])
+    first, second = end.value.value
+
+    assert [one.name for one in named] == ["judge", "m", "openai/m", "mine"]
+    assert (first.is_supported, first.support, first.reason) == (True, 1.0, "So says it.")
+    assert (second.is_supported, second.support, second.reason) == (False, 0.0, "")
+    assert first.decided_by == second.decided_by == "mine"
 
 
 def test_the_setting_of_a_statement_cannot_close_its_tags() -> None:
