@@ -13,6 +13,7 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.embedded.setting import stand_alone
 from rag_evals.errors import NotScorableError
 from rag_evals.testing import Script, ScriptedJudge
+from tools.train_embedded.cases import verify_answer
 
 Start = Callable[[Script], ScriptedJudge]
 DATA = Path(__file__).parents[1] / "data"
@@ -202,7 +203,7 @@ def test_a_pronoun_of_a_chunk_stands_for_what_is_before_it(
 ) -> None:
     """In its chunk or in the one before; at the very start a pronoun may stand for anything."""
     answer = "The Louvre is in Paris. It was completed in 1889."
-    _, (text, verdict) = EmbeddedVerifier().verify_answer(answer, chunks)
+    _, (text, verdict) = verify_answer(EmbeddedVerifier(), answer, chunks)
 
     assert text == "It was completed in 1889."
     assert verdict.is_supported is is_supported, verdict.reason
