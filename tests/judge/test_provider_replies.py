@@ -18,7 +18,7 @@ from rag_evals.judge.wire.exchange import (
     follow,
     usage_of,
 )
-from rag_evals.judge.wire.sending import translate
+from rag_evals.judge.wire.sending import refuse_redirect, translate
 
 _USAGE: dict[str, Any] = {
     "OpenAI": Made(usage=Made(prompt_tokens=10, completion_tokens=2)),
@@ -338,6 +338,21 @@ def test_a_window_is_read_from_the_message(message: str, window: int | None) -> 
         assert type(found) is errors.JudgeRequestError
         assert "the prompt is longer than the judge's window" in str(found)
         assert found.window_tokens == window
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "is_refused"),
+    [(307, "/x", True), (307, None, False), (201, "/x", False), (304, "/x", False)],
+)
+def test_only_a_redirect_that_leads_somewhere_is_refused(
+    status: int, location: str | None, is_refused: bool
+) -> None:
+    """What was made may have a place of its own, which nobody is sent to."""
+    if is_refused:
+        with pytest.raises(errors.JudgeRejectedError, match="http://a redirects to http://a/x;"):
+            refuse_redirect("http://a/v1", status, location)
+    else:
+        refuse_redirect("http://a/v1", status, location)
 
 
 @pytest.mark.parametrize("status", [400, 422])
