@@ -307,7 +307,7 @@ def count_interval(
 def interval_of_sums(rows: int, total: int, squares: int) -> Interval:
     """Like `count_interval`, but computed from the sums of the counts and of their squares."""
     if rows < 2:
-        return count_interval([total], lowest=0.0)
+        return count_interval([total])
     error = math.sqrt((squares * rows - total * total) / (rows - 1)) / rows
     return MeanError(total / rows, error, rows - 1.0, rows).student_interval(0.0, math.inf)
 

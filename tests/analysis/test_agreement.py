@@ -245,8 +245,10 @@ def test_a_label_is_what_its_line_says() -> None:
         "id": 7, "label": " Yes ", "statement": "3", "text": "It is.", "grader": "faithfulness",
         "annotator": 12, "note": "Which year?", "weight": "2.5", "second_look": True,
     }  # fmt: skip
-    empty = {"sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
-             "annotator": "", "note": None, "second_look": "no"}  # fmt: skip
+    empty: dict[str, Any] = {
+        "sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
+        "annotator": "", "note": None, "second_look": "no",
+    }  # fmt: skip
     texts = [{"text": "One.", "label": True}, {"text": "Two.", "label": None}, {"text": "Three."}]
     parts: list[dict[str, Any]] = [
         {"id": "b", "statements": texts},

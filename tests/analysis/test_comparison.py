@@ -204,8 +204,7 @@ def _answered(by: str, judge: str = "openai/m", **identity: Any) -> Run:
 def test_a_model_that_changed_behind_its_name_is_named() -> None:
     """The provider said which model answered; another build of it is no other model."""
     said = "the judge 'openai/m' is now a different model: 'm-1' before, 'm-2' now"
-    graders: dict[str, Any] = {"graders": {"faithfulness": "1"}}
-    chosen: dict[str, Any] = {"models": {"faithfulness": "m-2"}, **graders}
+    graders, chosen = {"faithfulness": "1"}, {"faithfulness": "m-2"}
 
     assert compare(_answered("m-1 fp_1"), _answered("m-2 fp_1")).notes() == [said]
     assert compare(_answered("m-1 fp_1"), _answered("m-1 fp_2")).notes() == []
@@ -213,7 +212,9 @@ def test_a_model_that_changed_behind_its_name_is_named() -> None:
     assert compare(_answered("m-1"), _answered("m-2", "openai/n")).notes() == [
         "the judge differs: 'openai/m' and 'openai/n'"
     ]
-    (note,) = compare(_answered("m-1", **graders), _answered("m-2", **chosen)).notes()
+    (note,) = compare(
+        _answered("m-1", graders=graders), _answered("m-2", graders=graders, models=chosen)
+    ).notes()
     assert "'m-2'" in note
     assert "is now a different" not in note
 

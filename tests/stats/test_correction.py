@@ -72,7 +72,7 @@ def test_ppi_agrees_with_its_formulas(is_weighted: bool) -> None:
     rows = np.array([*zip(labels, judged, strict=True), (0, 0), (0, 1), (1, 0), (1, 1)])
     share = np.array([1.0] * 40 + [0.25] * 4)
     off = rows - np.average(rows, axis=0, weights=share)
-    (own, both), (_, judge) = (off * share[:, None]).T @ off / (41 - 1)
+    (own, both), (_, judge) = ((off * share[:, None]).T @ off / (41 - 1)).tolist()
     other = float(np.var(unlabelled, ddof=1))
     pooled = (1 + 40 / 100) * (40 * judge + 100 * other) / 140
     power = both / (judge + 40 * other / 100 if is_weighted else pooled)
@@ -98,10 +98,10 @@ def test_ppi_counts_clusters_where_all_labels_agree_with_the_judge() -> None:
     # One row over the corners: 40 times 1 and twice 0.25 are 40.5 of 41.
     mean = 40.5 / 41
     own, both = 41 / 40 * mean * (1 - mean), 41 / 40 * (40.25 / 41 - mean**2)
-    other = np.var(unlabelled, ddof=1)
+    other = float(np.var(unlabelled, ddof=1))
     power = both / ((1 + 40 / 100) * (40 * own + 100 * other) / 140)
-    rate = float(1 - 0.1 * power)
-    variance = float((own * (1 + power**2) - 2 * power * both) / 10 + power**2 * other / 100)
+    rate = 1 - 0.1 * power
+    variance = (own * (1 + power**2) - 2 * power * both) / 10 + power**2 * other / 100
     smoothed, t = (40 * rate + 0.5) / 41, float(scipy_stats.t.ppf(0.975, 10 - 2))
     low, high = wilson_limits(rate, smoothed * (1 - smoothed) / variance, t)
     assert found.power == pytest.approx(power)
