@@ -45,6 +45,18 @@ def test_no_p_value_of_random_flips_is_zero() -> None:
     assert flip_p([0.5] * 40) == pytest.approx(1 / 10_001)
 
 
+@pytest.mark.parametrize("wins", [20, 23, 25, 28])
+def test_random_flips_count_ties_as_extreme(wins: int) -> None:
+    """Differences of one size are a sign test, in which most extreme patterns are ties."""
+    drawn = sign_flip_test([0.1] * wins + [-0.1] * (40 - wins))
+    expected = float(scipy_stats.binomtest(wins, 40).pvalue)
+
+    assert drawn is not None
+    assert drawn.test == "Monte Carlo sign-flip"
+    # The standard error of a share of 10,000 patterns is at most 0.005.
+    assert drawn.p_value == pytest.approx(expected, abs=0.015)
+
+
 @given(st.lists(TENTHS, min_size=2, max_size=10))
 def test_exact_p_agrees_with_scipy(differences: list[float]) -> None:
     """Up to ten samples the p-value is that of scipy's exhaustive permutation test."""
