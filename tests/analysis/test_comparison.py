@@ -195,9 +195,9 @@ def test_other_differences_are_named() -> None:
         assert compare(*pair).notes() == ["the data differs"]
 
 
-def _answered(by: str, judge: str = "openai/m", **identity: Any) -> Run:
-    """Make a run of one row whose judge named this model in its reply."""
-    row = record(0, "a", 1.0, answered_by=[by])
+def _answered(by: str = "", judge: str = "openai/m", **identity: Any) -> Run:
+    """Make a run of one row whose judge named this model in its reply, or none."""
+    row = record(0, "a", 1.0, answered_by=[by] if by else [])
     return Run([row], manifest={"identity": {"judge": judge, **identity}})
 
 
@@ -208,6 +208,9 @@ def test_a_model_that_changed_behind_its_name_is_named() -> None:
 
     assert compare(_answered("m-1 fp_1"), _answered("m-2 fp_1")).notes() == [said]
     assert compare(_answered("m-1 fp_1"), _answered("m-1 fp_2")).notes() == []
+    # Replies that named no model say nothing of another one.
+    assert compare(_answered(), _answered("m-2")).notes() == []
+    assert compare(_answered("m-1"), _answered()).notes() == []
     # Another judge, or another model for this grader, is said as what it is.
     assert compare(_answered("m-1"), _answered("m-2", "openai/n")).notes() == [
         "the judge differs: 'openai/m' and 'openai/n'"
