@@ -302,6 +302,36 @@ def test_what_a_row_teaches_is_what_people_said_of_each_statement(scripted: Star
     assert (receipt.before, receipt.after) == (1 / 2, 1 / 2)
 
 
+def test_a_prompt_that_shows_metadata_is_taught_with_it(scripted: Start) -> None:
+    """Each row is judged with its own chunk and its metadata, as in the run."""
+    Path("dated.jinja").write_text(
+        "---\nname: dated\nresponse_model: pass_fail\n---\n"
+        "Pass what is of its year.\n\nQuestion: {{ question }}\nAnswer: {{ answer }}\n"
+        "{% for chunk in chunks %}\n[{{ chunk.metadata.date }}] {{ chunk.text }}\n{% endfor %}\n"
+    )
+    rows = [
+        {
+            "id": f"r{n}",
+            "question": f"Question {n}?",
+            "answer": "It opened.",
+            "context": [{"text": f"Text {n}.", "date": f"year {1800 + n}"}],
+        }
+        for n in range(30)
+    ]
+    labels = [{"id": row["id"], "label": n % 2} for n, row in enumerate(rows)]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, labels)))
+    scripted(lambda _: {"reasoning": "It is.", "passed": True})
+    path = Path("dated.jinja")
+    evaluate(rows, grader_from_file(path), "openai/m", out="run", progress=False)
+    judge = scripted(lambda _: {"reasoning": "It is.", "passed": True})
+    prepare_teaching("run", "labels.jsonl", prompt=path, budget=30).learn()
+
+    asked = [str(request.messages) for request in judge.requests]
+    assert len(asked) == 30
+    for n in range(30):
+        assert sum(f"[year {1800 + n}] Text {n}." in one for one in asked) == 1
+
+
 def _plain_rows(count: int = 40) -> list[LabelledRow]:
     """Return rows of questions of their own, of which the judge gets one in four wrong."""
     return [
