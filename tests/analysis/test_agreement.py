@@ -242,8 +242,9 @@ def test_equal_labels_and_those_of_two_people_are_taken() -> None:
 def test_a_label_is_what_its_line_says() -> None:
     """Every field is read, from numbers or words; what is empty is absent."""
     whole = {
-        "id": 7, "label": " Yes ", "statement": "3", "text": "It is.", "grader": "faithfulness",
-        "annotator": 12, "note": "Which year?", "weight": "2.5", "second_look": True,
+        "id": 7, "label": " Yes ", "statement": "123456789", "text": "It is.",
+        "grader": "faithfulness", "annotator": 12, "note": "Which year?", "weight": "2.5",
+        "second_look": True,
     }  # fmt: skip
     empty: dict[str, Any] = {
         "sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
@@ -257,7 +258,7 @@ def test_a_label_is_what_its_line_says() -> None:
     found = read_labels(write("l.jsonl", whole, empty, *parts), scores_run([1.0]))
 
     assert found == [
-        Label("7", 1, 3, "It is.", "faithfulness", "12", False, "Which year?", 2.5, True),
+        Label("7", 1, 123456789, "It is.", "faithfulness", "12", False, "Which year?", 2.5, True),
         Label("a", 0),
         Label("b", 1, text="One."),
         Label("c", 0.25, weight=1),

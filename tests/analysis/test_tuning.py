@@ -451,8 +451,8 @@ def _not_three(row: dict[str, Any]) -> int:
 @pytest.mark.parametrize(
     ("run", "error", "message"),
     [
-        (lambda: graded(rows(14)), TooFewLabelsError, "28 labels are for statements"),
-        (lambda: _labels(lambda _: 1), TooFewLabelsError, "40 of the 40 labels say supported"),
+        (lambda: _labels(lambda _: 1, 29), TooFewLabelsError, "29 labels are for statements"),
+        (lambda: _labels(lambda _: 1, 30), TooFewLabelsError, "30 of the 30 labels say supported"),
         (lambda: _labels(_not_three), TooFewLabelsError, "5 of each"),
         (
             lambda: _labels(lambda row: int(float(row["answer"][:-1].split()[-1]) < 0.1), 60),
