@@ -253,6 +253,16 @@ def test_chinese_words_have_no_borders() -> None:
     assert spans[0].start == 3
 
 
+@pytest.mark.parametrize("quote", ["iPhone の価格", "私のiPhone"])
+def test_latin_words_beside_japanese_ones_have_borders(quote: str) -> None:
+    """A quote begins and ends where the script changes, on either side."""
+    spans = Quotable("これは私のiPhone の価格です。").find(quote)
+
+    assert spans is not None
+    assert [span.text for span in spans] == [quote]
+    assert Quotable("これは私のiPhone の価格です。").find("私のiPho") is None
+
+
 @given(st.text(min_size=1), st.data())
 def test_every_piece_between_spaces_is_found(text: str, data: st.DataObject) -> None:
     """A quote copied from a text is found in it, at offsets that read the same."""
