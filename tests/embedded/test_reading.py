@@ -12,6 +12,8 @@ from rag_evals.text.word_forms import numbers_of
         ("Once identified, the fault is repaired.", set()),
         ("Take it once a day, twice on Sundays.", {"1", "2"}),
         ("It must be checked at least once per year.", {"1"}),
+        ("One dog chased this", {"1"}),
+        ("No one chased this one", set()),
         ("It cost 3.2M dollars.", {"3200000"}),
         ("It cost $3.2M.", {"3200000"}),
         ("It cost $3.2m, then €5bn.", {"3200000", "5000000000"}),
