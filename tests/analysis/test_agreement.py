@@ -81,6 +81,18 @@ def test_statements_of_a_data_set_are_matched_by_their_words() -> None:
     assert (found.units, measured.unmatched) == (1, 1)
 
 
+@pytest.mark.parametrize("verdict", [True, False])
+def test_a_label_belongs_to_the_nearest_of_texts_with_the_same_words(verdict: bool) -> None:
+    """A sentence that holds all words of another one does not take the other one's verdict."""
+    texts = {"The tower is red.": verdict, "The tower is old and red today.": not verdict}
+    statements = [{"text": text, "label": int(value)} for text, value in texts.items()]
+    run = statements_run({"a": list(texts.items())}, {"a": {"statements": statements}})
+    counts = table(agreement(run), "statement").agreement.confusion
+
+    assert (counts.true_positives, counts.true_negatives) == (1, 1)
+    assert (counts.false_positives, counts.false_negatives) == (0, 0)
+
+
 @pytest.mark.parametrize("lost", [{"statement": 99}, {"statement": 99, "text": "Bananas."}])
 def test_a_label_of_a_statement_that_is_not_there_is_no_label_of_the_row(
     lost: dict[str, Any],
