@@ -108,6 +108,9 @@ def test_few_rows_show_no_silence() -> None:
     assert count_difference([4, 4, 4], [1, 1, 2]).high == 0
     assert count_difference([4] * 6, [1] * 6).high < 0
     assert count_difference([4], [1]).high == 0
+    # Five rows of 28 that say less are 2/32 by sign flips, though their t is 2.4.
+    assert count_difference([4] * 28, [3] * 5 + [4] * 23).high == 0
+    assert count_difference([4] * 28, [3] * 6 + [4] * 22).high < 0
 
 
 def test_runs_of_other_graders_have_words_only(runs: dict[str, Path]) -> None:
