@@ -141,6 +141,11 @@ DOCUMENTS: dict[str, tuple[str, str, list[str]]] = {
         "Built in 1889 ... It stands in Paris",
         ["Built in 1889", "It stands in Paris"],
     ),
+    "an ellipsis over a sentence between those of both parts": (
+        "The tower is old. It was not cheap. In Paris it stands tall.",
+        "The tower ... it stands tall",
+        ["The tower", "it stands tall"],
+    ),
     "an ellipsis with a denial elsewhere": (
         "The tower, not tall, was red. The tower, old, was blue.",
         "The tower ... was blue",
