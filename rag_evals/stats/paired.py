@@ -160,12 +160,14 @@ class PairedComparison:
         now = self.clusters - 1
         need, confidence = self.clusters * (self.detectable / size) ** 2, self.difference.confidence
         reach = partial(_reach, confidence=confidence)
+        # These clusters were not enough, and the p-value of sign flips is at least 2 / 2**clusters.
+        fewest = max(self.clusters + 1, math.ceil(1 - math.log2(1 - confidence)))
         for _ in range(_ROUNDS):
             if need > _MOST_ROWS:
                 return None
-            shrunk = reach(max(1.0, need - 1)) / reach(now)
+            shrunk = reach(max(need, fewest) - 1) / reach(now)
             need = self.clusters * (self.detectable / size * shrunk) ** 2
-        return math.ceil(need * self.samples / self.clusters)
+        return math.ceil(max(need, fewest) * self.samples / self.clusters)
 
 
 def compare_paired(

@@ -196,6 +196,35 @@ def test_the_rows_needed_are_those_of_normal_theory() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("differences", "confidence", "needed"),
+    [
+        # Flips of 5 wins are 2/32, of 6 wins 2/64; for 99 %, 2/256 is the first below 0.01.
+        ([0.21, 0.2, 0.2, 0.2], 0.95, 6),
+        ([0.21, 0.2, 0.2, 0.2], 0.99, 8),
+        # Four of 64 patterns are as extreme, though Student's t is 5: one row more is the least.
+        ([0.2, 0.2, 0.2, 0.2, 0.2, -0.001], 0.95, 7),
+    ],
+)
+def test_no_fewer_rows_are_needed_than_sign_flips_can_decide_by(
+    differences: list[float], confidence: float, needed: int
+) -> None:
+    """Where few rows hardly vary, sign flips say how many are needed, and not the spread."""
+    candidate = [0.5 + change for change in differences]
+    result = compare_paired([0.5] * len(differences), candidate, confidence=confidence)
+
+    assert result.verdict == "not distinguishable"
+    assert result.rows_needed == needed
+    # Each row twice, as one cluster: twice as many rows.
+    twice = compare_paired(
+        [0.5] * 2 * len(differences),
+        [score for score in candidate for _ in range(2)],
+        clusters=[place // 2 for place in range(2 * len(differences))],
+        confidence=confidence,
+    )
+    assert twice.rows_needed == 2 * needed
+
+
 @pytest.mark.slow
 def test_as_many_rows_find_the_difference_in_four_of_five_runs() -> None:
     """The promise holds in simulated comparisons of that many rows."""
