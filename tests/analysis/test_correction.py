@@ -9,6 +9,7 @@ import pytest
 from rag_evals import correct
 from rag_evals.errors import DataError, TooFewLabelsError
 from rag_evals.run import Run
+from rag_evals.stats import mean_interval
 from tests.analysis.runs import scores_run, statements_run
 
 
@@ -136,6 +137,32 @@ def test_rows_of_one_document_widen_the_interval() -> None:
     )
 
     assert clustered > alone
+
+
+@pytest.mark.parametrize("cluster", [None, "document"])
+def test_statements_of_one_document_or_of_one_row_count_as_one(cluster: str | None) -> None:
+    """With `cluster=` the statements of all rows of a document are alike, and else a row's own."""
+    texts = ("Snow fell.", "Trains stopped.")
+    truth = {f"r{n}": [n // 4 % 3 > 0, n % 5 > 0] for n in range(60)}
+    run = statements_run(
+        {name: list(zip(texts, labels, strict=True)) for name, labels in truth.items()},
+        {f"r{n}": {"document": f"d{n // 4}"} for n in range(60)},
+    )
+    lines = [
+        json.dumps({"sample_id": f"r{n}", "statement": place, "label": truth[f"r{n}"][place]})
+        for n in range(40)
+        for place in range(2)
+    ]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    found = correct(run, "labels.jsonl", cluster=cluster).corrections
+
+    labels = [label for n in range(40) for label in truth[f"r{n}"]]
+    clusters = [n // 4 if cluster else n for n in range(40) for _ in range(2)]
+    expected = mean_interval(labels, clusters=clusters)
+    assert found[-1].target == "share of statements with a yes verdict"
+    assert (found[-1].labels_only.low, found[-1].labels_only.high) == pytest.approx(
+        (expected.low, expected.high)
+    )
 
 
 def test_labels_of_other_rows_are_refused() -> None:
