@@ -146,6 +146,11 @@ DOCUMENTS: dict[str, tuple[str, str, list[str]]] = {
         "The tower ... it stands tall",
         ["The tower", "it stands tall"],
     ),
+    "an ellipsis after the end of a sentence": (
+        "The tower is old. It was not cheap. In Paris it stands tall.",
+        "The tower is old. ... it stands tall",
+        ["The tower is old.", "it stands tall"],
+    ),
     "an ellipsis with a denial elsewhere": (
         "The tower, not tall, was red. The tower, old, was blue.",
         "The tower ... was blue",
@@ -169,6 +174,8 @@ NOT_HELD = {
     "a raised power": ("10² metres of cable", "102 metres of cable"),
     "a base": ("101₂ is five", "1012 is five"),
     "a power cut off": ("It costs 10² euros.", "It costs 10"),
+    "an exponent alone": ("They laid 10² metres of cable", "2 metres of cable"),
+    "a number cut off before a single decimal": ("It cost 3.1 million", "It cost 3"),
     "a unit cut off": ("500 km² of land", "500 km of land"),
     "a unit cut off in HTML": ("500 km<sup>2</sup> of land", "500 km of land"),
     "cells as one number": ("| 1 | 000 people |", "1 000 people"),
