@@ -14,6 +14,8 @@ from rag_evals.text.word_forms import numbers_of
         ("It must be checked at least once per year.", {"1"}),
         ("One dog chased this", {"1"}),
         ("No one chased this one", set()),
+        ("Between one thousand and five thousand people came.", {"1000", "5000"}),
+        ("One hundred and five thousand people came.", {"105000"}),
         ("It cost 3.2M dollars.", {"3200000"}),
         ("It cost $3.2M.", {"3200000"}),
         ("It cost $3.2m, then €5bn.", {"3200000", "5000000000"}),
