@@ -36,7 +36,7 @@ THRESHOLDS = ("balanced", "screen", "strict")
 SHIPPED_WEIGHTS = Path(__file__).resolve().parents[1] / "_data" / "embedded_weights.json"
 _DEFAULT = "balanced"
 # Increase this when the same weights may lead to a different verdict.
-_ENGINE = 19
+_ENGINE = 20
 # Number of leading characters used to detect the script of a text.
 _SCRIPT_READ = 300
 

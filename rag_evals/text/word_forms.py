@@ -499,6 +499,12 @@ def _scaled(value: str, scale: int) -> str:
     return _plain_decimal(f"{digits / 10 ** len(part):f}")
 
 
+def _adds(following: list[Word]) -> bool:
+    """True for "five" after "one hundred and", but not for the second number "five hundred"."""
+    scales = [_SCALES.get(word.low) for word in following[1:]]
+    return bool(following) and following[0].low in _ADDENDS and scales != [100]
+
+
 def _read_number_words(sequence: list[Word], position: int, result: list[Word]) -> int:
     start = position
     total = current = 0
@@ -521,7 +527,7 @@ def _read_number_words(sequence: list[Word], position: int, result: list[Word]) 
             low == "and"
             and current
             and current % 100 == 0
-            and any(word.low in _ADDENDS for word in sequence[position + 1 : position + 2])
+            and _adds(sequence[position + 1 : position + 3])
         ):
             break
         position += 1
