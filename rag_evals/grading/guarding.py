@@ -306,7 +306,7 @@ def distinct(statements: Sequence[Stated]) -> tuple[list[int], list[Fault]]:
             repeated.append(Fault("merged", said))
         else:
             repeated.append(Fault("two verdicts", f"{said}, with different verdicts", first))
-    return sorted(same[0] for same in places.values()), repeated
+    return [same[0] for same in places.values()], repeated
 
 
 def _stops(text: str) -> float:

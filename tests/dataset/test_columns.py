@@ -118,8 +118,10 @@ def test_an_empty_value_is_not_a_missing_column() -> None:
 
 
 def test_an_id_may_be_a_number() -> None:
-    """Ids from spreadsheets are numbers; they are kept as text."""
+    """Ids from spreadsheets are numbers; they are kept as text, also of a row with a fault."""
     assert ColumnMap().sample({"id": 7, "answer": "a"}).id == "7"
+    assert ColumnMap().sample({"id": 7.0, "answer": "a"}).id == "7"
+    assert [ColumnMap().id_in({"id": own}) for own in (7, 7.0, 7.5, " ")] == ["7", "7", None, None]
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_a_sentence_that_one_pack_leaves_out_counts_by_another(scripted: Start) 
 
 
 def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
-    """Of each sentence the better half: one of two supported is more than none of one."""
+    """Of each sentence the better part: one of two supported beats none, one of one beats both."""
 
     def said(sentence: int | None, *verdicts: bool) -> list[dict[str, Any]]:
         return [{"sentence_id": sentence, "is_supported": verdict} for verdict in verdicts]
@@ -160,12 +160,14 @@ def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
         counted = {"left_out": left_out, "no_claim_sentences": nothing, "calls": calls}
         return {"statements": statements, **counted}
 
-    first = pack(said(8, False) + said(1, True, False), 2, [16, 9, 2], 4, 32)
-    other = pack(said(None, True) + said(8, True, False) + said(2, False), 1, [9], 1, 32)
+    first = pack(said(8, False) + said(1, True, False) + said(5, True, False), 2, [16, 9, 2], 4, 32)
+    better = said(None, True) + said(8, True, False) + said(2, False) + said(5, True)
+    other = pack(better, 1, [9], 1, 32)
     best = _best_by_sentence([first, other], "is_supported")
 
     assert best["statements"] == [
-        *said(None, True), *said(1, True, False), *said(2, False), *said(8, True, False),
+        *said(None, True), *said(1, True, False), *said(2, False), *said(5, True),
+        *said(8, True, False),
     ]  # fmt: skip
     assert best["left_out"] == [9, 16]
     assert best["no_claim_sentences"] == [{"sentence_id": 4}, {"sentence_id": 32}]
