@@ -28,6 +28,11 @@ def test_three_verdicts(scores: list[float], verdict: str, said: str) -> None:
 
     assert (decision.verdict, decision.passed) == (verdict, verdict == "passed")
     assert said in str(decision)
+    (test,) = (each.test for each in decision.graders)
+    assert test is not None
+    low, high = f"{test.low:.4f}", f"{test.high:.4f}"
+    limits = {"passed": f"above {low}", "failed": f"below {high}"}
+    assert limits.get(verdict, f"between {low} and {high}") in str(decision)
 
 
 def test_rows_without_a_score_fail_the_gate() -> None:

@@ -32,6 +32,7 @@ from rag_evals.run.plan.sampling import (
 )
 from rag_evals.stats import mean_interval
 from rag_evals.testing import JudgeRequest, Raw, Reply, Script, ScriptedJudge
+from tests.analysis.runs import record
 from tests.conftest import Command, statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -79,6 +80,17 @@ def test_a_gate_stops_when_it_is_decided() -> None:
 
 
 PERFECT = {"answer": "It is in Paris.", "context": ["It is in Paris."]}
+
+
+def test_a_run_begins_twice_as_many_rows_as_it_grades_at_a_time() -> None:
+    """Of rows graded three at a time, six of the draw may begin before the first has ended."""
+    options: RunOptions = {"sampling": Sampling(gate=0.7), "concurrency": 3}
+    plan = make_plan(rows_file(20, 20), "faithfulness", "embedded", options=options)
+    assert plan.policy is not None
+    stop, order = plan.policy(Summary()), random_order(20)
+
+    admitted = [stop.admits(place, resumed=False) for place in order[:7]]
+    assert admitted == ["begin"] * 6 + ["wait"]
 
 
 def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
@@ -336,6 +348,9 @@ def test_a_budget_buys_rows(scripted: Start) -> None:
     assert 20 < some < 200
     assert rows_for_budget(plan, 0.01) == pytest.approx(2 * some, abs=1)
     assert rows_for_budget(plan, 100) == 200
+    one: RunOptions = {"sampling": Sampling(budget=1)}
+    bought = make_plan([{**PERFECT, "id": "a"}], "faithfulness", "openai/gpt-4o-mini", options=one)
+    assert bought.identity["sample"] == {"rows": 1, "of": 1, "probability": 1.0, "seed": SEED}
     everything: RunOptions = {"sampling": Sampling(200)}
     assert make_plan("d.jsonl", "faithfulness", "openai/m", options=everything).drawn is None
 
@@ -398,6 +413,20 @@ def test_what_a_budget_left_undone_is_said_with_both_sums() -> None:
     stopped = "the run stopped at its budget of $0.5: $0.4988 spent on 7 of 9 drawn rows"
     assert stopped in words(7)
     assert "budget" not in words(9)
+
+
+def test_what_one_grade_is_worth_is_what_all_are_worth_by_their_number() -> None:
+    """Of twenty grades that the free judge predicts; the grades beyond these are saved."""
+    every = [record(n, f"r{n}", float(n % 2)) for n in range(80)]
+    found = SampledMean(every[:20], every, "dear", "free").words(phrases())
+    worth = re.search(
+        r"each grade is worth (.+): as precise as (.+) grades alone, (.+) saved", found
+    )
+
+    assert worth is not None
+    each, alone, saved = map(float, worth.groups())
+    assert alone == saved + 20
+    assert each == pytest.approx(alone / 20, abs=0.051)
 
 
 def test_a_budget_that_pays_for_all_rows_leaves_nothing_to_say(
