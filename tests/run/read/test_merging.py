@@ -96,6 +96,11 @@ def test_a_merged_run_names_all_versions_and_the_last() -> None:
 
     assert manifest["versions"] == ["0.7.0", "0.9.0", "0.8.0"]
     assert manifest["rag_evals"] == "0.8.0"
+    # `path` is the manifest of the last part.
+    older = json.loads(path.read_text()) | {"rag_evals": "0.1.0"}
+    del older["versions"]
+    path.write_text(json.dumps(older))
+    assert merge(["a", "b"], "older").manifest["versions"] == ["0.7.0", "0.9.0", "0.1.0"]
 
 
 def test_parquet_of_rows_becomes_a_run() -> None:

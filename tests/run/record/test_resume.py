@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 from typer.testing import CliRunner
 
-from rag_evals import Outcome, Run, load_run
+from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.cli.main import app
 from rag_evals.errors import DataError
 from rag_evals.run import RunOptions, execute
@@ -402,6 +402,18 @@ def test_an_edited_row_is_graded_again() -> None:
     assert (graded().graded, graded().summary().changed) == (0, 0)
     # The earlier outcome of the row is still in the log, and counts no more.
     assert graded().summary().graders["faithfulness"].total == ROWS
+
+
+def test_a_row_that_cannot_be_read_any_more_keeps_no_older_text() -> None:
+    """A report shows no answer beside its failure; a row that was never readable has no line."""
+    good = {"id": "a", "answer": "It is in Paris.", "context": ["It is in Paris."]}
+    never = {"id": "b", "answer": 7, "context": []}
+    assert evaluate([good, never], out=OUT).scores == [1.0, None]
+    hurt = evaluate([good | {"answer": 7}, never], out=OUT, max_failures="100%")
+
+    assert [outcome.status for outcome in hurt] == ["failed", "failed"]
+    assert lines_of("samples.jsonl") == {"a": 2}
+    assert load_run(OUT).samples["a"].answer is None
 
 
 def test_a_row_that_is_gone_stays_gone() -> None:
