@@ -345,6 +345,8 @@ def test_a_dict_of_columns_is_read_as_a_table() -> None:
         scores(ROWS[0])
     with pytest.raises(DataError, match=r"evaluate\(\[row\]\) for one row"):
         scores({"answer": "a", "context": "c"})
+    with pytest.raises(DataError, match="expected a path, a table or an iterable of rows"):
+        scores({"answer": iter("a"), "context": iter("c")})
 
 
 def test_rows_of_a_frame_are_rows() -> None:
