@@ -331,6 +331,22 @@ def test_ids_of_chunks_are_checked_by_name_in_any_model(
     assert "chunk id 7 does not exist; ids run from 0 to 1" in said
 
 
+class _Renamed(BaseModel):
+    """Chunk ids that have another name in JSON."""
+
+    chunk_ids: list[int] = Field(validation_alias="sources")
+
+
+def test_ids_of_chunks_are_checked_where_json_has_another_name(scripted: Start) -> None:
+    """The name of the field counts: the wrong id is asked again, and the context is needed."""
+    judge = scripted([{"sources": [7]}, {"sources": [1]}])
+    grader = base.ContextEvaluation(prompt="Judge.", response_model=_Renamed)
+    result = grader.grade(answer="a", context=["b", "c"], client="openai/m")
+
+    assert (grader.requires, result.chunk_ids) == (("answer", "context"), [1])
+    assert "chunk id 7 does not exist" in str(judge.requests[1].body["messages"])
+
+
 def test_a_model_with_statements_is_not_sent_an_empty_context(scripted: Start) -> None:
     """It needs answer and context, unless its `requires` says otherwise."""
 
