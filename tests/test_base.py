@@ -13,7 +13,7 @@ from rag_evals import Faithfulness, FaithfulnessResult, base
 from rag_evals.core.result import Result, SampleField
 from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
-from rag_evals.response_models import ByStatement, PassFailResult, StatementEvaluation
+from rag_evals.response_models import ByStatement, PassFailResult, StatementEvaluation, VerdictUnit
 
 DATA = Sample(question="Where?", answer="In Paris.", context=["It is in Paris.", "It is tall."])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -189,6 +189,27 @@ def test_examples_are_shown_before_the_data() -> None:
     assert content.index("<example>") < content.index("Where?")
     assert '{"s0": {"reasoning": "", "verdict": {"supported_by": [0]}}}' in content
     assert content.count('<chunk id="0">') == 2
+
+
+def test_an_example_has_the_verdicts_of_the_unit() -> None:
+    """Two claims of a sentence are one verdict for another unit: the one that is not supported."""
+    yes = {"statement": "It is red.", "is_supported": True, "supporting_chunk_ids": [0]}
+    no = {"statement": "It is big.", "is_supported": False, "supporting_chunk_ids": []}
+    supported = '"verdict": {"supported_by": [0]}}'
+    denied = '"verdict": {"not_supported_because": "not_in_context"}}'
+    found = []
+    example: dict[str, Any] = {"answer": "It is red and big.", "context": ["Red."]}
+    example["result"] = {"statements": [yes, no]}
+    units: list[VerdictUnit] = ["claims", "sentence", "answer"]
+    for unit in units:
+        grader = base.ContextEvaluation("Judge.", FaithfulnessResult, unit=unit, examples=[example])
+        found.append(grader.messages(DATA)[1]["content"])
+
+    assert f'{{"statement": "It is red.", "reasoning": "", {supported}' in found[0]
+    assert f'{{"statement": "It is big.", "reasoning": "", {denied}' in found[0]
+    assert f'{{"s0": {{"reasoning": "", {denied}' in found[1]
+    assert f'\n{{"reasoning": "", {denied}' in found[2]
+    assert supported not in found[1] + found[2]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,19 @@ def test_a_long_word_in_capitals_is_a_name() -> None:
     assert [[fault.name for fault in faults] for faults in added] == [[], ["changed name"]]
 
 
+def test_a_name_in_another_form_is_no_other_name() -> None:
+    """Five first letters are enough to know a name of the answer again, but not four."""
+    guard = Guard(["It stands in Parisian suburbs."])
+
+    def is_changed(name: str) -> bool:
+        faults = guard.faults([Stated(f"It stands in {name} suburbs.", (0,))])
+        return "changed name" in [fault.name for fault in faults]
+
+    assert list(map(is_changed, ["Paris", "Parisienne", "Parish", "Paros", "Parma"])) == [
+        False, False, False, True, True
+    ]  # fmt: skip
+
+
 def test_twenty_statements_of_a_sentence_are_not_too_many() -> None:
     """Fewer than one sentence in two thousand was broken into more by people."""
     guard = Guard(SENTENCES[:1])

@@ -161,6 +161,16 @@ def test_misuse_is_said_in_one_line() -> None:
                 await asyncio.to_thread(lambda: asyncio.run(opened.grade(EIFFEL)))
 
     asyncio.run(in_another_loop())
+
+    async def entered_twice() -> None:
+        again = open_session(client="embedded")
+        async with again:
+            pass
+        with pytest.raises(ConfigurationError, match="entered only once"):
+            async with again:
+                pass
+
+    asyncio.run(entered_twice())
     with pytest.raises(ConfigurationError, match="did you mean concurrency="):
         open_session(concurency=3)  # type: ignore[call-arg]  # misspelt on purpose
 
