@@ -236,3 +236,4 @@ def test_loading_a_shipped_text_leaves_the_shipped_prompt_alone() -> None:
     loaded = Prompt.load(shipped.text)
 
     assert (shipped.header.name, loaded.header.name) == ("faithfulness", None)
+    assert loaded.in_language("ru").text == shipped.in_language("ru").text != shipped.text

@@ -13,7 +13,7 @@ import pytest
 from rag_evals import Run, evaluate, load_run
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.run.read.export import RunTable
+from rag_evals.run.read.export import RunTable, frame_of
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from rag_evals.verify.tuned import Confidence
@@ -76,6 +76,28 @@ def test_every_library_has_the_same_table(run: Run) -> None:
     assert findings["text"].tolist()[1:3] == ["It was finished in 1889.", "It is 500 metres tall."]
     assert findings["id"].tolist() == ["r0", "r1", "r1", "r2", "r3"]
     assert findings["why"].tolist()[-1] == "empty_answer"
+
+
+def test_a_column_of_several_kinds_is_text() -> None:
+    """Numbers, texts and lists of these are kept as they are; all else is JSON, and texts stay."""
+    columns: dict[str, list[Any]] = {
+        "number": [1, 2.5, None],
+        "mixed": ["x", 1, None],
+        "lists": [["a"], [], None],
+        "nested": [["a", {"k": 1}], None, ["b"]],
+        "shortest": [-(2**63), 2**63 - 1, None],
+        "long": [2**63, 1, None],
+        "below": [-(2**63) - 1, None, 1],
+    }
+    table = frame_of(({name: columns[name][n] for name in columns} for n in range(3)), "pyarrow")
+
+    assert table.to_pydict() == {
+        **columns,
+        "mixed": ["x", "1", None],
+        "nested": ['["a", {"k": 1}]', None, '["b"]'],
+        "long": ["9223372036854775808", "1", None],
+        "below": ["-9223372036854775809", None, "1"],
+    }
 
 
 def test_labels_of_people_are_columns(run: Run) -> None:

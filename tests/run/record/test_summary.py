@@ -39,6 +39,20 @@ def test_reasons_can_be_counted_as_numbers() -> None:
     )
 
 
+def test_a_notebook_has_three_digits_of_every_number() -> None:
+    """A third of three rows, a quarter with the failed row; spread is the root of a third."""
+    summary = Summary()
+    failed = Outcome(3, "b", "g", "failed", error=ErrorRecord("JudgeOutputError", "x"))
+    for outcome in (scored(1.0), scored(0.0), scored(0.0), failed):
+        summary.add(outcome)
+    interval, shown = summary.graders["g"].interval(), summary._repr_html_()
+
+    assert interval is not None
+    assert "<td>0.333 (0.250 with failed rows as 0)</td>" in shown
+    assert f"<td>{interval.low:.3f} to {interval.high:.3f}</td>" in shown
+    assert "<td>0.000</td><td>0.577</td><td>0.000</td><td>1.000</td><td>3 of 4</td>" in shown
+
+
 def test_rows_that_count_are_in_the_mean_with_failed_rows_as_zero() -> None:
     """Half a point, a row that counts as 1, and a failed row: 1.5 of 3."""
     summary = Summary()
