@@ -176,6 +176,11 @@ def test_code_and_heads_of_tables_claim_nothing() -> None:
         ("City: Paris\nURL: example.org", ["city: Paris", "URL: example.org"]),
         ("| Planet | Moons |\n|---|---|\n| Mars | 2 |\n| Venus | - |", ["Mars, moons 2", "Venus"]),
         ("| Планета | Спутники |\r\n| -- | --- |\r\n| Марс | 2 |", ["Марс, спутники 2"]),
+        # A line that does not stand right above the rule is no head.
+        (
+            "| Planet | Moons |\n\n|---|---|\n| Mars | 2 |",
+            ["| Planet | Moons |", "| Mars | 2 |"],
+        ),
         ('{"broken": "Paris"', ['{"broken": "Paris"']),
     ],
 )

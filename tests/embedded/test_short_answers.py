@@ -154,6 +154,22 @@ def test_an_indirect_question_names_its_subject() -> None:
     assert [grade(question, answer, chunk) for answer in ("In 1902.", "In 1998.")] == [1.0, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "reading"),
+    [
+        ("When was the Tower of London built?", "In 1078.",
+         "The Tower of London was built in 1078."),
+        ("When was the Bank of England founded?", "In 1694.",
+         "The Bank of England was founded in 1694."),
+    ],
+)  # fmt: skip
+def test_small_words_belong_to_a_name(question: str, answer: str, reading: str) -> None:
+    """The subject of a question ends with its last capitalised word."""
+    result: Any = Faithfulness.grade(question, answer, [reading], client="embedded")
+
+    assert result.statements[0].reasoning.startswith(f"read as '{reading}'")
+
+
 def test_a_short_answer_in_another_language_is_taken_at_its_word() -> None:
     """Questions are taken apart in English and Russian only."""
     chunk = "Der Turm wurde 1889 gebaut."
@@ -210,6 +226,8 @@ def test_yes_and_no_are_unclear_where_the_question_denies(question: str, chunk: 
         ("Можно ли курить?", "Нет, можно.", "Курить нельзя.", False),
         ("Есть ли комнаты в отеле?", "Да, трижды.", "Комнаты в отеле есть.", False),
         ("Are there rooms in it?", "Yes, 99.", "There are 12 rooms in it.", False),
+        ("Is the shop open?", "Yes, yes.", "The shop is open.", True),
+        ("Is the shop open?", "No, no.", "The shop is closed.", True),
         ("Is the shop open?", "No, it is.", "The shop is not open.", False),
         ("Is the shop open?", "No, it is not.", "The shop is not open.", True),
         # The word that is denied is no denial itself.
@@ -262,7 +280,10 @@ def test_a_no_is_not_shown_by_a_source_that_says_yes() -> None:
          "Музей не открыт в понедельник."),
     ):  # fmt: skip
         no = "No." if question.isascii() else "Нет."
-        result = Faithfulness.grade(
+        result: Any = Faithfulness.grade(
             question=question, answer=no, context=[yes, other], client="embedded"
         )
         assert result.score == 0.0
+        # The plain yes is surely supported, so the no surely is not.
+        (found,) = result.statements
+        assert found.support < 0.3

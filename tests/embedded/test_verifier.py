@@ -286,6 +286,16 @@ def test_reasons_say_what_differs() -> None:
     assert "'2642' нет ни в одном фрагменте; фрагмент 2: '1642'" in russian.reason
 
 
+def test_not_all_is_less_than_all() -> None:
+    """The word right before a quantifier turns it, whichever text has it."""
+    some, every = "Not all residents support the tram.", "All residents support the tram."
+    for statement, chunk in ((some, every), (every, some)):
+        (verdict,) = EmbeddedVerifier().verify([statement], [chunk])
+
+        assert not verdict.is_supported
+        assert verdict.reason.lower() == "chunk 0 says 'all' instead of 'all'"
+
+
 def test_a_word_in_another_word_is_not_missing() -> None:
     """A firm is a company, and what is large is big; a house may be no building."""
     statement, chunk = "The firm purchased a large house in Bern.", "The company bought a big mill."
