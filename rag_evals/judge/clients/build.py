@@ -174,7 +174,6 @@ async def _closed_with_the_loop(kept: _Clients) -> AsyncGenerator[None]:
 def client_judge(
     client: Client, model: str | None, options: AskOptions, *, repeats: bool = True
 ) -> InstructorJudge:
-    is_async(client)
     check_endpoint(client)
     check_taken(client, options.settings, model or own_model(client))
     bind_to_policy(getattr(client, "client", None))
