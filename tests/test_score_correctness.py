@@ -142,10 +142,11 @@ def test_both_texts_are_needed(field: str, reason: str) -> None:
 def test_a_text_without_claims_is_a_named_outcome() -> None:
     """Of the answer `no_statements`, of the reference `no_reference_statements`."""
     row = {**ROW, "answer": "Hello! How can I help you?"}
-    assert AnswerCorrectness.grade(**row, client="embedded").not_scorable == "no_statements"
+    result = AnswerCorrectness.grade(**row, client="embedded")
+    assert (result.not_scorable, result.score) == ("no_statements", 0.0)
     row = {**ROW, "reference": "What do you mean?"}
     result = AnswerCorrectness.grade(**row, client="embedded")
-    assert result.not_scorable == "no_reference_statements"
+    assert (result.not_scorable, result.score) == ("no_reference_statements", 0.0)
 
 
 def test_the_reference_itself_is_correct_whatever_a_judge_says(scripted: Start) -> None:

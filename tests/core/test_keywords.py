@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from rag_evals import (
     base,
     errors,
     evaluate,
+    guard_stream,
     guard_sync,
 )
 from rag_evals.core import fields_of_judge
@@ -84,6 +85,24 @@ def test_an_unknown_keyword_is_refused() -> None:
         with pytest.raises(errors.UnknownArgumentError) as seen:
             function(**{"data": [ROW]} if function is evaluate else {}, **{name: "x"})
         assert f"has no argument {name!r}; did you mean {said}" in str(seen.value)
+
+
+def test_an_unknown_keyword_of_a_stream_is_refused() -> None:
+    """When its first sentence is asked for."""
+
+    async def pieces() -> AsyncIterator[str]:
+        yield "It is."
+
+    async def guarded() -> None:
+        options: dict[str, Any] = {"threshold": 0.5}
+        async for _ in guard_stream(pieces(), [], **options):
+            pass
+
+    said = (
+        r"guard_stream\(\) has no argument 'threshold'; did you mean min_support=\? it accepts tok"
+    )
+    with pytest.raises(errors.UnknownArgumentError, match=said):
+        asyncio.run(guarded())
 
 
 class Mixed(JudgeModel):

@@ -80,6 +80,8 @@ def test_a_sentence_set_as_a_title_or_code_is_judged(line: str) -> None:
         "The hotel has 12 rooms.<sup>1</sup>",
         "The hotel has 12 rooms.\nИсточник: guide.pdf",
         '{"answer": "The hotel has 12 rooms.", "confidence": 0.9, "sources": [1]}',
+        "The hotel has 12 rooms.\n\n```\nRooms for all\n```",
+        "The hotel has 12 rooms.\n\n```\nThe hotel has rooms = 99\n```",
     ],
 )
 def test_notes_and_by_products_are_no_claims(answer: str) -> None:

@@ -161,10 +161,13 @@ def test_an_indirect_question_names_its_subject() -> None:
          "The Tower of London was built in 1078."),
         ("When was the Bank of England founded?", "In 1694.",
          "The Bank of England was founded in 1694."),
+        ("When is the library open?", "On Sundays.", "The library is open on Sundays."),
     ],
 )  # fmt: skip
-def test_small_words_belong_to_a_name(question: str, answer: str, reading: str) -> None:
-    """The subject of a question ends with its last capitalised word."""
+def test_a_question_and_its_answer_make_a_sentence(
+    question: str, answer: str, reading: str
+) -> None:
+    """The subject ends with its last capitalised word; the rest follows the verb."""
     result: Any = Faithfulness.grade(question, answer, [reading], client="embedded")
 
     assert result.statements[0].reasoning.startswith(f"read as '{reading}'")

@@ -234,6 +234,7 @@ def test_a_setting_that_cannot_be_is_refused(settings: Any, message: str) -> Non
         lambda: Faithfulness.grade(**EIFFEL, client="openai/m", settings=settings),
         lambda: evaluate([EIFFEL], client="openai/m", settings=settings),
         lambda: base.ContextEvaluation("Judge.", FaithfulnessResult, settings=settings),
+        lambda: LLMVerifier(settings=settings),
     ):
         with pytest.raises(errors.ConfigurationError) as caught:
             call()
@@ -275,8 +276,15 @@ def test_a_setting_goes_by_the_providers_name(
 
 def test_a_setting_that_a_provider_lacks_is_refused() -> None:
     """It would be an error of the SDK, after the run has begun."""
-    with pytest.raises(errors.ConfigurationError, match="does not accept the setting 'seed'"):
-        CallSettings(_Client("anthropic", "TOOLS"), "m", {}, {"seed": 1}).to_send()
+    client = _Client("anthropic", "TOOLS")
+    judge = InstructorJudge(client, AskSettings(AskOptions()))
+    for refuse in (
+        CallSettings(client, "m", {}, {"seed": 1}).to_send,
+        lambda: judge.check_settings({"seed": 1}, "m"),
+    ):
+        with pytest.raises(errors.ConfigurationError, match="does not accept the setting 'seed'"):
+            refuse()
+    judge.check_settings({"top_p": 0.5}, "m")
 
 
 class _Client:
