@@ -185,8 +185,6 @@ class ByStatement(Result):
         found = []
         for number, one in enumerate(self.statements):
             counts, ids = getattr(one, self.verdict_name), one.supporting_chunk_ids
-            if one.fault:
-                continue
             if counts and not ids:
                 found.append(f"statement {number} is {word} but cites no chunk")
             if not counts and ids:

@@ -67,8 +67,16 @@ def test_numbers_are_read_as_meant(text: str, numbers: set[str]) -> None:
             True,
         ),
         ("Мэр сообщил, что мост построен в 1907 году.", "Мост построен в 1907 году.", True),
+        ("The trip takes 2 hours and 15 minutes.", "The trip takes 135 minutes.", True),
+        ("The trip takes 2 hours, by bus through the old town 15 minutes.",
+         "The trip takes 135 minutes.", False),
+        ("The box weighs 3 kg and 5 m of rope hold it.", "3005 m of rope hold it.", False),
+        ("14 adults and 11 children came to the fair.",
+         "25 adults and children came to the fair in total.", True),
+        ("14 adults and 11 children came to the fair.",
+         "36 adults and children came to the fair in total.", False),
     ],
-)
+)  # fmt: skip
 def test_small_forms_do_not_mislead(chunk: str, statement: str, supported: bool) -> None:
     """Months, amounts, lists, forbidden tools and beliefs, in English and Russian."""
     (verdict,) = EmbeddedVerifier().verify([statement], [chunk])

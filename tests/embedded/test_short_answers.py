@@ -161,7 +161,7 @@ def test_an_indirect_question_names_its_subject() -> None:
          "The Tower of London was built in 1078."),
         ("When was the Bank of England founded?", "In 1694.",
          "The Bank of England was founded in 1694."),
-        ("When is the library open?", "On Sundays.", "The library is open on Sundays."),
+        ("Where is the tower visible?", "From Bern.", "The tower is visible from Bern."),
     ],
 )  # fmt: skip
 def test_a_question_and_its_answer_make_a_sentence(

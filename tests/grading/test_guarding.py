@@ -335,6 +335,18 @@ def test_a_long_answer_is_graded_in_calls_of_forty_sentences(scripted: Start) ->
     assert result.warnings == ["the answer is long: it was graded in 8 calls"]
 
 
+def test_a_template_need_not_show_a_long_answer_beside_its_sentences(scripted: Start) -> None:
+    """Each call has its own sentences, and not the end of the answer."""
+    judge = scripted()
+    prompt = "Chunks: {{ context }}\nThe answer begins: {{ answer[:200] }}\n{{ sentences }}"
+    grader = base.ContextEvaluation(prompt, FaithfulnessResult)
+    answer = f"{LONG} There the quiet street ends at a river."
+    result = grader.grade(answer=answer, context=["A tower stands."], client="openai/m")
+
+    assert len(judge.requests) == 8
+    assert len(result.statements) == 301
+
+
 def test_a_sentence_of_a_later_call_is_left_out_in_its_own_place(scripted: Start) -> None:
     """The second call is about sentences 38 to 75; its third is number 40 of the answer."""
 
