@@ -134,7 +134,7 @@ def _bracketed(text: str) -> Iterator[CitationMark]:
             continue
         # An index directly follows a name; a citation mark follows a space or a full stop.
         touches = before[-1:].isalnum() or before[-1:] == "_"
-        if touches and _BEHIND_INDEX.match(found["address"] or behind) and not found["address"]:
+        if touches and not found["address"] and _BEHIND_INDEX.match(behind):
             continue
         if _TWO_NUMBERS.fullmatch(found["inner"]) and _PATTERNS["before_interval"].search(before):
             continue
