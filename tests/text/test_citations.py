@@ -11,6 +11,7 @@ READ: list[tuple[str, list[int]]] = [
     ("It is tall [1, 3–5].", [1, 3, 4, 5]),
     ("它很高【2】。", [2]),
     ("It is tall [1] and old [1].", [1]),
+    ("It is tall [3-22].", list(range(3, 23))),
     ("It is tall [1](https://example.com/a_(b)).", [1]),
     ('It is tall [[4]](https://example.com) and [5](x "Title").', [4, 5]),
     ("It is tall[^1], it is old [^2].", [1, 2]),
@@ -33,7 +34,7 @@ LEFT_ALONE = [
     "Here x in [0, 1], and the interval [2, 5] is open.",
     "The score lies in [0, 1] on a scale of [1, 5].",
     "Значения на отрезке [0, 1] и в диапазоне [1, 3], а x из [2, 4].",
-    "Pages [1-300] and [9-3] are no sources.",
+    "Pages [1-300], [3-23] and [9-3] are no sources.",
     "It is 10² m, 5 m², 3 km², x³, sin² x and (a+b)².",
     "Радиоуглерод ¹⁴C и площадь 5 км².",
 ]
