@@ -29,6 +29,8 @@ from rag_evals.text.word_forms import numbers_of
         ("Apply steps 1,2,3 in order.", {"1", "2", "3"}),
         ("Apply steps 1, 2, 3 in order.", {"1", "2", "3"}),
         ("Шаги 1,2,3 и 10.", {"1", "2", "3", "10"}),
+        ("It cost 1,234.56 dollars.", {"1234.56"}),
+        ("They ran 1.2.3 million times.", {"1.2.3", "1000000"}),
         ("It has 1,500,000 seats and 3,5 stars.", {"1500000", "3.5"}),
         ("Версия 1.2.3 и 12,34 евро.", {"1.2.3", "12.34"}),
     ],
