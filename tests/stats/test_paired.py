@@ -44,6 +44,16 @@ def test_the_interval_agrees_with_scipy() -> None:
     assert (result.low, result.high) == pytest.approx((expected.low, expected.high))
 
 
+def test_no_difference_is_above_1() -> None:
+    """Student's interval of 0.93, of five times 1 and once 0.6, would end at 1.1."""
+    won = compare_paired([0.0] * 6, [1.0] * 5 + [0.6]).difference
+    lost = compare_paired([1.0] * 5 + [0.6], [0.0] * 6).difference
+
+    # s = 0.4 / sqrt(6), s / sqrt(6) = 0.0667, and t with 5 degrees of freedom is 2.5706.
+    assert won.low == pytest.approx(5.6 / 6 - 2.5706 * 0.4 / 6, abs=1e-5)
+    assert (won.high, lost.low, lost.high) == (1, -1, -won.low)
+
+
 @given(PAIRS)
 def test_swapping_the_runs_mirrors_the_result(pairs: list[tuple[float, float]]) -> None:
     """Baseline against candidate is the mirror of candidate against baseline."""
