@@ -68,6 +68,11 @@ def test_a_score_that_was_bought_by_silence_is_no_better_one(runs: dict[str, Pat
     (missed,) = compared.missed()
     assert str(missed).startswith("says-less 0: faithfulness had 4.00 supported statements per row")
     assert compared.missed(margin=0.8) == compared.missed(allow_shorter=True) == []
+    # Three of four supported statements are lost: more than a gate of 0.7 allows, and not of 0.8.
+    for gate, is_missed in ((0.7, True), (0.8, False)):
+        decision = compare(runs["full"], runs["cut"], gate=gate).decision()
+        assert decision is not None
+        assert [bool(one.missed) for one in decision.graders] == [is_missed]
 
 
 def test_sizes_are_those_of_rows_in_both_runs() -> None:
