@@ -215,6 +215,23 @@ def test_a_broken_folder_is_one_clear_error(name: str, text: str, message: str) 
         load_run("kept")
 
 
+def test_records_are_equal_only_with_all_their_fields() -> None:
+    """A statement of one row was edited: its score and all that an index has are what they were."""
+    for folder in ("kept", "edited"):
+        evaluate(ROWS, client="embedded", out=folder)
+    results = Path("edited/results.jsonl")
+    lines = [json.loads(line) for line in results.read_text().splitlines()]
+    (edited,) = [line for line in lines if line["sample_id"] == "paris"]
+    edited["result"]["statements"][0]["statement"] = "It was in Paris."
+    timed = [json.loads(line) for line in Path("kept/results.jsonl").read_text().splitlines()]
+    for line, before in zip(lines, timed, strict=True):
+        line.update({name: before[name] for name in before if name != "result"})
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    pairs = zip(load_run("kept").records, load_run("edited").records, strict=True)
+
+    assert [one == other for one, other in pairs] == [True, False, True]
+
+
 def test_a_notebook_shows_a_run_as_a_small_table() -> None:
     """Score, interval, counts and bands; names are escaped."""
     run = evaluate(ROWS, out="ke&pt")

@@ -194,6 +194,33 @@ def test_a_place_that_a_killed_start_gave_is_not_believed() -> None:
     assert lines_of("results.jsonl") == {line["sample_id"]: 1 for line in lines}
 
 
+def test_a_place_that_was_not_believed_once_is_not_believed_later(scripted: Start) -> None:
+    """The row that stands there failed meanwhile, so that it alone is graded again."""
+    broken: str | None = None
+
+    def some(request: JudgeRequest) -> Any:
+        fails = broken is not None and broken in str(request.body)
+        return HttpError(500) if fails else fill_by_words(request)
+
+    scripted(some)
+    options = {"client": "openai/m", "cache": False, "concurrency": 1}
+    write_rows()
+    graded(**options)
+    lines = [json.loads(line) for line in (OUT / "results.jsonl").read_text().splitlines()]
+    shutil.rmtree(OUT)
+    stopped_after(3, **options)
+    done = lines_of("results.jsonl")
+    first, second, *_ = [line for line in lines if line["sample_id"] not in done]
+    with (OUT / "results.jsonl").open("a") as log:
+        log.write(json.dumps(second | {"index": first["index"]}) + "\n")
+    broken = f"Tower {first['index']} stands"
+    assert graded(**options).summary().failed == 1
+    broken = None
+
+    assert graded(**options).graded == 1
+    assert {outcome.status for outcome in load_run(OUT)} == {"scored"}
+
+
 @pytest.mark.slow
 def test_a_kill_after_thousands_of_rows_finds_an_index() -> None:
     """It is written during the run; the lines after it are read from the log."""
