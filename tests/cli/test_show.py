@@ -57,6 +57,9 @@ def test_prompt_and_reply_are_kept_when_asked(command: Command, scripted: StartJ
         assert EIFFEL["context"][1] in shown
         assert '"Chunk 0 says so."' in shown
         assert "It is in Paris." not in shown
+    with Path("run", "replies.jsonl").open("a") as file:
+        file.write('{"sample_id": "eiffel", "gra')
+    assert command("show", "run", "eiffel", "--prompt", "--reply").out == shown
 
 
 def test_what_was_not_kept_is_said(command: Command, scripted: StartJudge) -> None:

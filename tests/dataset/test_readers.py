@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rag_evals.dataset import DataFile, read_rows
-from rag_evals.dataset.files import Opened, max_line_bytes
+from rag_evals.dataset.files import Opened, max_line_bytes, read_csv
 from rag_evals.dataset.readers import locate
 from rag_evals.errors import ConfigurationError, DataError
 
@@ -141,6 +141,16 @@ def test_a_line_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert opened(b"12345", 5).read() == b"12345"
     with pytest.raises(DataError, match="'a': the file is larger than"):
         opened(b"123456", 5).read()
+
+
+def test_a_cell_of_many_lines_has_at_most_a_quarter_of_the_limit() -> None:
+    """A character has up to four bytes: of 40 bytes, a cell may have ten characters."""
+    cells = {count: b'a\n"' + b"x\n" * count + b'"\n' for count in (5, 6)}
+    (row,) = read_csv(opened(cells[5], 40))
+
+    assert row.values["a"] == "x\n" * 5
+    with pytest.raises(DataError, match="a cell that ends in line 7 is larger than"):
+        list(read_csv(opened(cells[6], 40)))
 
 
 def test_only_the_beginning_of_a_file_has_a_byte_order_mark() -> None:

@@ -106,6 +106,17 @@ def test_every_row_is_scored(scripted: Start, end: BatchEnd, requests: int, says
     assert sum(outcome.usage.calls for outcome in load_run(OUT).outcomes) == 6
 
 
+def test_results_that_are_cut_between_two_lines_are_read_again(scripted: Start) -> None:
+    """The provider says how many there are; none of the six is paid for twice."""
+    cuts = iter([0, 4])
+    end = BatchEnd(spoil=lambda lines: b"".join(lines.splitlines(keepends=True)[: next(cuts, 6)]))
+    judge = scripted(batches=[end])
+
+    assert "6 of 6 requests have a reply" in "\n".join(grade())
+    assert len(judge.requests) == 6
+    assert [outcome.score for outcome in load_run(OUT).outcomes] == [1.0] * 6
+
+
 ENDED: dict[str, tuple[BatchEnd, int, str]] = {
     "a page for results": (
         BatchEnd(spoil=lambda _: PAGE),
