@@ -54,6 +54,21 @@ def test_parts_are_changed_in_a_copy() -> None:
     assert TwoStepFaithfulness.fingerprint() == before != quick.fingerprint()
 
 
+def test_a_grader_shows_what_it_needs() -> None:
+    """Each field, with "and" before the last; a setting is shown where it was changed."""
+
+    class Needy(FaithfulnessResult):
+        """A result of three fields."""
+
+        requires = ("question", "answer", "context")
+
+    needy = ContextEvaluation("Judge.", Needy, name="own")
+    assert repr(needy) == "ContextEvaluation('own', needs question, answer and context)"
+    assert repr(Faithfulness.with_language("de")) == (
+        "ContextEvaluation('faithfulness', needs answer and context, language de)"
+    )
+
+
 @pytest.mark.parametrize("grader", GRADERS.values(), ids=GRADERS)
 @pytest.mark.parametrize("name", ["threshold", "modle", "name", "requires", "result_model"])
 def test_a_shipped_grader_is_not_changed(grader: Grader[Any], name: str) -> None:

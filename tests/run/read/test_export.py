@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from rag_evals import Run, evaluate, load_run
+from rag_evals import FaithfulnessResult, Run, StatementEvaluation, evaluate, load_run
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.export import RunTable, frame_of
 from rag_evals.run.record.extras import labels_by_finding
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from rag_evals.verify.tuned import Confidence
-from tests.analysis.runs import record
+from tests.analysis.runs import graded, record
 from tests.conftest import Command, statement
 from tests.dataset.tables import ROWS
 from tests.late import Late
@@ -76,6 +76,20 @@ def test_every_library_has_the_same_table(run: Run) -> None:
     assert findings["text"].tolist()[1:3] == ["It was finished in 1889.", "It is 500 metres tall."]
     assert findings["id"].tolist() == ["r0", "r1", "r1", "r2", "r3"]
     assert findings["why"].tolist()[-1] == "empty_answer"
+
+
+def test_a_verdict_without_a_reason_has_an_empty_line() -> None:
+    """The reasons stand beside their statements, line by line."""
+    said = [
+        StatementEvaluation(statement="It is red.", is_supported=False),
+        StatementEvaluation(statement="It is big.", is_supported=False, reasoning="It is small."),
+    ]
+    made = graded(0, "r", FaithfulnessResult(statements=said))
+    table = RunTable([made], {}, ["faithfulness"], None, phrases(), {}, {})
+    (row,) = table.rows("wide")
+
+    assert row["faithfulness_unsupported"] == "It is red.\nIt is big."
+    assert row["faithfulness_reasons"] == "\nIt is small."
 
 
 def test_a_column_of_several_kinds_is_text() -> None:

@@ -199,6 +199,16 @@ def test_a_notebook_gets_a_bar_unless_a_stream_is_given(monkeypatch: pytest.Monk
     assert stream.getvalue() == "graded 2/2, 0 failed, 1.0/s\n"
 
 
+def test_a_log_has_a_line_when_a_wait_begins() -> None:
+    """One for each wait of a second or more, not one for each row that ends meanwhile."""
+    stream = io.StringIO()
+    with reporting(True, stream) as report:
+        for done, waiting in enumerate((0.0, 2.0, 1.0, 0.5, 3.0), 1):
+            report(Progress(done, 9, 0, 2.0, waiting_seconds=waiting))
+
+    assert re.findall(r"graded (\d)/9", stream.getvalue()) == ["2", "5"]
+
+
 def test_why_a_row_has_no_score_is_its_reason_or_its_error() -> None:
     """A score needs no reason, though an older line may have one."""
     nothing: dict[str, Any] = {"score": None, "reason": None, "error": None}
