@@ -109,7 +109,7 @@ def _cut(chunk: Chunk, start: int, end: int, most: int) -> Iterator[_Passage]:
 def _packs(sentences: Sequence[str], passages: Sequence[_Passage], room: int) -> list[set[int]]:
     """Choose the passages for each call; return their indexes."""
     whole = [
-        f"{before} {own}" if before and leaning_of(own) is not None else own
+        f"{before} {own}" if leaning_of(own) is not None else own
         for before, own in zip(["", *sentences], sentences, strict=False)
     ]
     groups: list[tuple[set[int], list[list[int]]]] = []
