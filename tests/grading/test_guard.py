@@ -56,6 +56,18 @@ def test_a_name_in_another_form_is_no_other_name() -> None:
     ]  # fmt: skip
 
 
+def test_a_name_that_begins_a_sentence_must_be_kept_in_part() -> None:
+    """Both words are one name, of which one is enough."""
+    guard = Guard(["Anna Berg repaired the old bells."])
+
+    def lost(said: str) -> list[str]:
+        return [str(one) for one in guard.faults([Stated(said, (0,))]) if one.name == "lost name"]
+
+    assert lost("Berg repaired the old bells.") == []
+    (told,) = lost("Somebody repaired the old bells.")
+    assert "no statement of sentence 0 has Anna Berg" in told
+
+
 def test_twenty_statements_of_a_sentence_are_not_too_many() -> None:
     """Fewer than one sentence in two thousand was broken into more by people."""
     guard = Guard(SENTENCES[:1])
