@@ -170,6 +170,9 @@ def test_a_language_that_the_verifier_does_not_read_has_no_score() -> None:
         result = AnswerCorrectness.grade(**row, client="embedded")
 
     assert result.not_scorable == "unread_language"
+    # Without a list of languages, every language is read.
+    result = AnswerCorrectness.grade(**row, client="embedded?languages=any")
+    assert (result.not_scorable, result.precision, result.recall) == (None, 1.0, 0.5)
 
 
 @pytest.mark.parametrize("name", ["expected", "ground_truth", "reference", "golden"])

@@ -140,6 +140,7 @@ def test_a_supported_statement_may_have_no_chunk(scripted: Start) -> None:
         (True, []),
         (True, [1]),
     ]
+    assert result.statements[0].reasoning.startswith("P(supported) 0.91; all ")
 
 
 def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
