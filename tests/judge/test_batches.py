@@ -43,6 +43,7 @@ def test_requests_that_failed_have_ended_without_a_reply(given: Any, state: Batc
 
 
 def test_a_page_of_a_proxy_is_no_batch() -> None:
-    """It has no id."""
-    with pytest.raises(JudgeUnavailableError, match="neither a file nor a batch: '<html>'"):
+    """It has no id, and came with the status of a reply."""
+    with pytest.raises(JudgeUnavailableError, match="neither a file nor a batch: '<html>'") as seen:
         _state("<html>")
+    assert seen.value.status == 200

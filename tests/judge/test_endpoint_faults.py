@@ -656,6 +656,19 @@ def test_two_tool_calls_are_asked_again(scripted: Start, client_of: ClientOf) ->
     assert "2 different tool calls" in str(judge.requests[1].messages[-1]["content"])
 
 
+@pytest.mark.parametrize("mode", [instructor.Mode.TOOLS, instructor.Mode.JSON_SCHEMA])
+def test_a_tool_call_is_read_where_text_was_asked_for(
+    scripted: Start, client_of: ClientOf, mode: instructor.Mode
+) -> None:
+    """Some servers answer a schema so; nothing is asked again."""
+    function = {"name": "x", "arguments": TEXT}
+    calls = [{"id": "c0", "type": "function", "function": function}]
+    judge = scripted(Raw(message(tool_calls=calls)))
+    result = Faithfulness.grade(**HERE, client=client_of(judge, mode), model="m")
+
+    assert (result.score, len(judge.requests)) == (1.0, 1)
+
+
 @pytest.mark.parametrize(
     ("answer", "says"),
     [

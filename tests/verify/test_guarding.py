@@ -59,6 +59,11 @@ def test_every_sentence_gets_its_verdict() -> None:
     assert guarded.sentences[1].chunk_ids == (0,)
     assert not guarded.passed
     assert guarded.support == min(one.support for one in guarded.sentences if one.support)
+    assert list(map(repr, guarded.sentences[:3])) == [
+        "GuardedSentence('Hello!', claims nothing)",
+        "GuardedSentence('The Eiffel Tower stands in Paris.', supported)",
+        "GuardedSentence('Dr. Smith says it was completed in 1923.', not supported)",
+    ]
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)

@@ -76,7 +76,7 @@ def test_signals_count_for_the_side_of_the_verdict(verdict: bool, side: float) -
         ({"attempts": 3}, "asked_again", math.log(3)),
         ({"text": "The tower stands since 1889."}, "missing_number", 0.0),
         ({"text": "Purr 1889."}, "missing_number", 0.0),
-        ({"text": "The tower stands since 1889 on the B52."}, "missing_number", 1.0),
+        ({"text": "The tower stands since 1889, 3.5 m wide."}, "missing_number", 1.0),
         ({"text": "..."}, "coverage", 0.5),
         ({"chunks": [" ", ""]}, "coverage", 0.0),
         ({"chunks": [" ", ""]}, "missing_number", 0.0),
