@@ -13,6 +13,7 @@ import pytest
 
 from rag_evals import Faithfulness, aevaluate, base, errors, evaluate
 from rag_evals.core import JudgeCall, Meter
+from rag_evals.judge.clients.sdks import as_instructor
 from rag_evals.judge.clients.strings import ALIASES, PROVIDERS, Endpoint, read_endpoint
 from rag_evals.judge.session import SessionSettings, judge_session
 from rag_evals.response_models.statements import FaithfulnessResult
@@ -318,6 +319,8 @@ def test_a_client_of_openai_itself_is_wrapped(scripted: Start, kind: str) -> Non
     assert total == 2.0
     formats = [request.body["response_format"]["type"] for request in judge.requests]
     assert formats == ["json_schema"] * 2
+    # One wrapper for all, because what was learned of a model is kept with it.
+    assert as_instructor(sdk, asynchronous=True) is as_instructor(sdk, asynchronous=False)
 
 
 @pytest.mark.slow
