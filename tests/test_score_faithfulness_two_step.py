@@ -59,6 +59,17 @@ def dropping(reply: dict[str, Any], field: str) -> dict[str, Any]:
     return {**reply, field: reply[field][:-1]}
 
 
+def test_statements_stand_in_the_order_of_their_sentences(scripted: Start) -> None:
+    """Whatever order the judge gave them in, each has the verdict on its own number."""
+    first, second = "The Eiffel Tower stands in Paris.", "It was completed in 1923."
+    said = [{"sentence_id": 1, "statement": second}, {"sentence_id": 0, "statement": first}]
+    judge = scripted([{"statements": said, "no_claim_sentences": []}, VERIFIED])
+    result = TwoStepFaithfulness.grade(**EIFFEL, client="openai/m")
+
+    assert judge.requests[1].statements == [first, second]
+    assert [(s.sentence_id, s.is_supported) for s in result.statements] == [(0, True), (1, False)]
+
+
 def test_the_worked_example_is_one_half(scripted: Start) -> None:
     """20th March is not 14th March: two statements, one supported, matched by number."""
     judge = scripted([EXTRACTED, VERIFIED])

@@ -25,6 +25,7 @@ from rag_evals.run.plan.plan import rows_for_budget
 from rag_evals.run.plan.sampling import (
     SEED,
     Budget,
+    DrawnRows,
     EarlyStop,
     RunPolicy,
     SampledMean,
@@ -134,6 +135,14 @@ def test_rows_that_count_decide_a_gate_that_stops_early() -> None:
         for place in order[:30]:
             stop.ended(Outcome(place, "r", "faithfulness", "not_scorable", reason="empty_context"))
         assert stop.admits(order[30], resumed=False) == then
+
+
+def test_drawn_rows_without_a_score_count_only_if_their_reason_does() -> None:
+    """A row that was not graded never counts."""
+    drawn = DrawnRows([record(0, "a", None), None, record(1, "b", 1.0)], 9)
+
+    assert drawn.scores() == [None, None, 1.0]
+    assert drawn.scores({"empty_context": 0.25}) == [0.25, None, 1.0]
 
 
 def test_a_budget_counts_the_rows_in_flight() -> None:
