@@ -18,6 +18,7 @@ from rag_evals.errors import (
 from rag_evals.grading.grader import drive
 from rag_evals.run import make_plan
 from rag_evals.run.plan.plan import estimate
+from rag_evals.score_rag import Rag
 from rag_evals.verify import EMBEDDED_GRADERS, CascadeVerifier, LLMVerifier, read_judge
 from rag_evals.verify.decisions import DecisionVerifier
 from tests.conftest import EIFFEL
@@ -141,6 +142,16 @@ def test_a_supported_statement_may_have_no_chunk(scripted: Start) -> None:
         (True, [1]),
     ]
     assert result.statements[0].reasoning.startswith("P(supported) 0.91; all ")
+
+
+def test_the_chunks_of_a_table_are_asked_about_together(scripted: Start) -> None:
+    """Each text takes one request about all chunks and one about the other text."""
+    judge = scripted(only_asked({"s0": 0.9, "s1": 0.9}))
+    result = Rag.grade(**EIFFEL, reference=EIFFEL["answer"], client=f"{LUNA}?chunks=none")
+
+    assert len(EIFFEL["context"]) > 1
+    assert len(judge.requests) == 4
+    assert (result.precision, result.recall) == (1.0, 1.0)
 
 
 def test_more_chunks_than_options_take_several_choices(scripted: Start) -> None:
