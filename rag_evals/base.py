@@ -141,7 +141,7 @@ class JudgedGrader(Grader[R], Generic[R, M]):
         self._places_data = self._prompt.places_data or block is not None
         if self._places_data:
             self._check_shown()
-        if issubclass(response_model, ByStatement) and self.unit is not None:
+        if self.unit is not None:
             self._form = Prompt.shipped("reply_form")
 
     def _example(self, number: int, given: ExampleInput) -> Example:
