@@ -145,6 +145,8 @@ def _verifier(part: str) -> Verifier | None:
     # Imported on first use, so that importing the package stays fast.
     make: Callable[..., Verifier] = getattr(import_module("rag_evals.verify"), kind.make)
     model, _, query = part.partition("?")
+    if not kind.example:
+        return make() if part == prefix else None
     if model == prefix:
         raise ConfigurationError(f"judge {part!r} needs a model; expected {kind.example!r}")
     # `DecisionVerifier` expects the prefix.

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NoReturn, Unpack
 
@@ -181,7 +182,8 @@ def _carry_out(
         refuse_batches_under_way(folder)
     try:
         with reporting(progress, language=view.language) as report:
-            work = (batches or aexecute)(plan.into(folder, progress=report))
+            # The command shows the summary and reads the lowest rows from the folder.
+            work = (batches or partial(aexecute, holds=False))(plan.into(folder, progress=report))
             run = run_or_exit(work, folder)
     except TooManyFailuresError as error:
         run, too_many = error.run, error

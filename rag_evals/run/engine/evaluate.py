@@ -516,18 +516,20 @@ def execute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
         return loop.run(work)
 
 
-async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None) -> Run:
-    run = await _carried_out(plan, on_outcome)
+async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None, *, holds: bool = True) -> Run:
+    """Execute a plan in the running event loop; `holds` keeps the outcomes of a short run."""
+    run = await _carried_out(plan, on_outcome, holds=holds)
     if plan.free is not None:
         # This runs second, so that no folder is created if the main judge cannot be opened.
         run.beside(await _carried_out(plan.free, None))
     return run
 
 
-async def _carried_out(plan: Plan, on_outcome: OnOutcome | None) -> Run:
+async def _carried_out(plan: Plan, on_outcome: OnOutcome | None, *, holds: bool = True) -> Run:
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
-        async with runner_of(plan, yields_earlier=on_outcome is not None) as runner:
+        yields_earlier = on_outcome is not None
+        async with runner_of(plan, yields_earlier=yields_earlier, holds=holds) as runner:
             run = work.result = await runner.run(on_outcome)
     return run
 
