@@ -3,20 +3,13 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from rag_evals import ColumnMap, Sample
 from rag_evals.dataset import FileData, KeptCheck, RowData, data_from
 from rag_evals.errors import DataError, DuplicateIdError, MissingColumnError
-from tests.late import Late
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-else:
-    pandas, pyarrow = Late("pandas"), Late("pyarrow")
 
 NEEDED = frozenset({"answer", "context"})
 
@@ -154,13 +147,15 @@ def test_a_bad_row_of_an_iterable_is_an_error_in_its_place() -> None:
 
 
 def test_the_first_row_is_looked_at_and_still_read() -> None:
-    """Of a stream, which is read once, and of a frame, which is read as often as one likes."""
-    rows = {"answer": ["a", "b"], "context": ["c", "d"]}
-    stream = data_from(pyarrow.table(rows), ColumnMap(), NEEDED)
-    frame = data_from(pandas.DataFrame(rows), ColumnMap(), NEEDED)
-    empty = data_from(pyarrow.table({"answer": [], "context": []}), ColumnMap(), NEEDED)
+    """Of a stream, which is read once, and of a list, which is read as often as one likes."""
+    rows = [{"answer": "a", "context": "c"}, {"answer": "b", "context": "d"}]
+    stream, listed, empty = (
+        RowData(each, ColumnMap(), NEEDED) for each in (iter(rows), rows, iter([]))
+    )
+    for data in (stream, listed, empty):
+        data.require_columns()
 
-    assert [len(list(data)) for data in (stream, frame, frame, empty)] == [2, 2, 2, 0]
+    assert [len(list(data)) for data in (stream, listed, listed, empty)] == [2, 2, 2, 0]
 
 
 @pytest.mark.parametrize("data", [3, {"answer": "a"}])
