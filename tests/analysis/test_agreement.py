@@ -262,7 +262,8 @@ def test_a_label_is_what_its_line_says() -> None:
         "sample_id": "", "id": "a", "label": "0", "statement": "", "text": "", "weight": "",
         "annotator": "", "note": None, "second_look": "no",
     }  # fmt: skip
-    texts = [{"text": "One.", "label": True}, {"text": "Two.", "label": None}, {"text": "Three."}]
+    texts: list[Any] = [{"text": "One.", "label": True}, {"text": "Two.", "label": None}]
+    texts += [{"text": "Three."}, "no label"]
     parts: list[dict[str, Any]] = [
         {"id": "b", "statements": texts},
         {"id": "c", "label": 0.25, "statements": texts[:2], "weight": 1},

@@ -24,6 +24,7 @@ from rag_evals import (
 from rag_evals.catalog import GRADERS
 from rag_evals.core.sample import Turn
 from rag_evals.errors import DataError, NotScorableError
+from rag_evals.grading.conversation import joined
 from rag_evals.report import report_html
 from rag_evals.report.label_page import label_html, rows_to_label
 from rag_evals.report.tables import View
@@ -429,3 +430,24 @@ def test_labels_of_conversations_measure_the_judge(tmp_path: Path) -> None:
     labels.write_text('{"id": "c", "label": 1}\n{"id": "r", "label": 0}\n')
     run = evaluate([row, other], client="embedded", progress=False)
     assert "raw agreement       1.000" in str(agreement(run, labels))
+
+
+def test_fields_of_parts_are_merged_by_their_type() -> None:
+    """Lists are concatenated, counts added, the lowest number and the first text kept."""
+    parts: list[dict[str, Any]] = [
+        {"list": [1], "flag": True, "count": 2, "share": 0.5, "by": {"a": 1}, "text": None},
+        {
+            "list": [2],
+            "flag": False,
+            "count": 3,
+            "share": 0.25,
+            "by": {"a": 2, "b": 1},
+            "text": "t",
+        },
+    ]
+
+    assert joined(parts) == {
+        "list": [1, 2], "flag": True, "count": 5, "share": 0.25, "by": {"a": 3, "b": 1},
+        "text": "t",
+    }  # fmt: skip
+    assert joined([{"text": None}, {"text": None}]) == {"text": None}
