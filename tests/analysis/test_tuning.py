@@ -390,18 +390,22 @@ def test_each_side_is_promised_with_half_of_the_risk(count: int, is_enough: bool
     assert promise.decided_share == float(is_enough)
 
 
-def test_a_support_at_the_threshold_of_the_other_folds_is_a_yes() -> None:
-    """With two supports, both below 0.5, all are judged wrongly before, or right after."""
-    data = [
+def supported_by(supports: Sequence[float]) -> list[dict[str, Any]]:
+    """Make a row of one statement for each support, labelled 0 and 1 in turn."""
+    return [
         {
             "id": f"r{number}",
-            "answer": f"Answer {number} has the support {0.4 if number % 2 else 0.1}.",
+            "answer": f"Answer {number} has the support {support:.2f}.",
             "context": ["c"],
             "label": number % 2,
         }
-        for number in range(40)
+        for number, support in enumerate(supports)
     ]
-    tuning = tune(graded(data))
+
+
+def test_a_support_at_the_threshold_of_the_other_folds_is_a_yes() -> None:
+    """With two supports, both below 0.5, all are judged wrongly before, or right after."""
+    tuning = tune(graded(supported_by([0.1, 0.4] * 20)))
 
     assert tuning.threshold == 0.4
     assert tuning.agreement_before.balanced_accuracy == 0.5
@@ -410,16 +414,7 @@ def test_a_support_at_the_threshold_of_the_other_folds_is_a_yes() -> None:
 
 def test_a_fold_that_nothing_can_be_learnt_for_keeps_its_verdicts() -> None:
     """One row alone tells labels apart: judged without it, its own statements stay as they were."""
-    data = [
-        {
-            "id": f"r{number}",
-            "answer": f"Answer {number} has the support {0.45 if number == 40 else 0.5:.2f}.",
-            "context": ["c"],
-            "label": number % 2,
-        }
-        for number in range(41)
-    ]
-    tuning = tune(graded(data, Numbered(threshold=0.4)))
+    tuning = tune(graded(supported_by([*[0.5] * 40, 0.45]), Numbered(threshold=0.4)))
     before, after = tuning.agreement_before, tuning.agreement_after
 
     assert tuning.threshold == 0.5

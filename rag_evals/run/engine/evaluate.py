@@ -345,8 +345,8 @@ class Runner:
         # Store the outcome first, so that a resumed run continues after this row.
         if self.holds:
             self._outcomes.append(outcome)
-            self.holds = self.store is None or len(self._outcomes) <= _MOST_HELD
-            self._outcomes = self._outcomes if self.holds else []
+        if self.store is not None and len(self._outcomes) > _MOST_HELD:
+            self.holds, self._outcomes = False, []
         before = None
         if self._earlier is not None and self.plan.batched and outcome.error is not None:
             before = self._earlier.find(outcome)
@@ -521,11 +521,11 @@ async def aexecute(plan: Plan, on_outcome: OnOutcome | None = None, *, holds: bo
     run = await _carried_out(plan, on_outcome, holds=holds)
     if plan.free is not None:
         # This runs second, so that no folder is created if the main judge cannot be opened.
-        run.beside(await _carried_out(plan.free, None))
+        run.beside(await _carried_out(plan.free, None, holds=holds))
     return run
 
 
-async def _carried_out(plan: Plan, on_outcome: OnOutcome | None, *, holds: bool = True) -> Run:
+async def _carried_out(plan: Plan, on_outcome: OnOutcome | None, *, holds: bool) -> Run:
     names = ", ".join(grader.name for grader in plan.graders)
     with watched(Work("run", names, plan.identity)) as work:
         yields_earlier = on_outcome is not None
