@@ -1,9 +1,10 @@
 """The outcome of grading one row with one grader."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, Generic, Literal, NotRequired
@@ -354,7 +355,7 @@ class Outcome(Generic[R_co]):
 
     def to_line(self) -> bytes:
         """Return the outcome as one line of JSON, including the newline."""
-        return to_json(self) + b"\n"
+        return _encoder()(self) + b"\n"
 
     def to_row(self, sample: Sample | NumberedSample | None = None) -> dict[str, Any]:
         """Return a flat table row of strings, numbers and lists of strings.
@@ -401,6 +402,12 @@ class Outcome(Generic[R_co]):
         if values.get("result") is not None:
             values["result"] = None if known is None else _result(values, known)
         return cls(**values)
+
+
+@cache
+def _encoder() -> Callable[[Outcome], bytes]:
+    # Knowing the types makes this a third faster than `to_json`.
+    return partial(TypeAdapter(Outcome[Any]).serializer.to_json, warnings=False)
 
 
 def short_fingerprint(fingerprint: str) -> str:
@@ -491,15 +498,16 @@ def outcome_of(
 def _fields_of(result: BaseModel, facts: RowFacts) -> dict[str, Any]:
     reason: NotScorableReason | None = getattr(result, "not_scorable", None)
     score = None if reason else float(result.score)  # type: ignore[attr-defined]  # checked before the run
+    ranking_score = None if reason else getattr(result, "ranking_score", None)
     further = dict(getattr(result, "further_scores", {})) if reason is None else {}
-    for name, value in {**further, **({} if score is None else {"score": score})}.items():
-        if not 0.0 <= value <= 1.0:
+    for name, value in {**further, "score": score, "ranking_score": ranking_score}.items():
+        if value is not None and not 0.0 <= value <= 1.0:
             raise InvalidScoresError(f"{name} is {value:g}; it must be a number from 0 to 1")
     findings = findings_of(result)
     return {
         "status": "scored" if reason is None else "not_scorable",
         "score": score,
-        "ranking_score": None if reason else getattr(result, "ranking_score", None),
+        "ranking_score": ranking_score,
         "reason": reason,
         "result": result,
         "result_type": type_name(type(result)),

@@ -260,8 +260,13 @@ class Percent(PassFailResult):
         """Return another number."""
         return {"kindness": 2.0 * self.score}
 
+    @property
+    def ranking_score(self) -> float:
+        """Return a third number."""
+        return 1.2 - self.score
 
-@pytest.mark.parametrize("said", ["85", "nan", "-0.1", "inf", "0.6"])
+
+@pytest.mark.parametrize("said", ["85", "nan", "-0.1", "inf", "0.6", "0.1"])
 def test_a_number_that_is_no_score_fails_its_row(said: str, scripted: Start) -> None:
     """Before it is stored, with the name of the number; the other rows are graded."""
     scripted(
@@ -271,7 +276,7 @@ def test_a_number_that_is_no_score_fails_its_row(said: str, scripted: Start) -> 
 
     assert run.scores == [0.5, 0.5, None, 0.5]
     assert (error := run.outcomes[2].error) is not None
-    named = "kindness is 1.2" if said == "0.6" else "is "
+    named = {"0.6": "kindness is 1.2", "0.1": "ranking_score is 1.1"}.get(said, "is ")
     assert named in error.message
     assert error.message.endswith("; it must be a number from 0 to 1")
 
