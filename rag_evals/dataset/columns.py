@@ -119,6 +119,7 @@ fields that have none of their usual names."""
 
 _MISSING = object()
 _OF_TURNS = frozenset({"question", "answer", "context"})
+_Usual = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +192,11 @@ class ColumnMap:
             DataError: A value is invalid for its field, or two columns match the same field.
         """
         values: dict[str, Any] = {}
-        if required and (self.turns or self._recognised(row, "turns")):
+        usual = _usual_columns(tuple(row))
+        if required and (self.turns or self._recognised(row, usual, "turns")):
             required -= _OF_TURNS
         for name in USUAL_NAMES:
-            value = self._value(row, name, required)
+            value = self._value(row, usual, name, required)
             if value is not _MISSING and not _is_empty(value, words=True):
                 value = row.text(value) if isinstance(row, Cells) else value
                 values[name] = _id_text(value) if name == "id" else value
@@ -203,18 +205,19 @@ class ColumnMap:
     def taken(self, row: Mapping[str, Any]) -> dict[str, str]:
         """Return the column used for each field found in the row."""
         found: dict[str, str] = {}
+        usual = _usual_columns(tuple(row))
         for name in USUAL_NAMES:
             source = getattr(self, name)
             if callable(source):
                 found[name] = "a function"
-            elif (column := source or self._recognised(row, name)) is not None:
+            elif (column := source or self._recognised(row, usual, name)) is not None:
                 found[name] = column
         return found
 
     def id_in(self, row: Mapping[str, Any]) -> str | None:
         """Return the id in the row, or None if there is no readable id."""
         try:
-            value = self._value(row, "id", frozenset())
+            value = self._value(row, _usual_columns(tuple(row)), "id", frozenset())
         except DataError:
             return None
         value = _id_text(value)
@@ -244,8 +247,7 @@ class ColumnMap:
             if source is not None
         }
 
-    def _recognised(self, row: Mapping[str, Any], name: str) -> str | None:
-        usual = _usual_columns(tuple(row))
+    def _recognised(self, row: Mapping[str, Any], usual: _Usual, name: str) -> str | None:
         found = usual[name]
         if not found or (name == "turns" and (self.answer is not None or usual["answer"])):
             return None
@@ -257,16 +259,18 @@ class ColumnMap:
             raise DataError(f"{both} could both be {name!r}; specify one, as in {name}={found[0]}")
         return found[0] if found else None
 
-    def _value(self, row: Mapping[str, Any], name: str, required: frozenset[str]) -> Any:
+    def _value(
+        self, row: Mapping[str, Any], usual: _Usual, name: str, required: frozenset[str]
+    ) -> Any:
         source: ColumnSource = getattr(self, name)
         if source is None:
-            column = self._recognised(row, name)
+            column = self._recognised(row, usual, name)
             if column is not None:
                 return row[column]
             if name in required:
-                usual = ", ".join(repr(candidate) for candidate in USUAL_NAMES[name])
+                names = ", ".join(map(repr, USUAL_NAMES[name]))
                 raise MissingColumnError(
-                    f"no column for {name!r} (one of {usual}); the row has {_listed(row)}; "
+                    f"no column for {name!r} (one of {names}); the row has {_listed(row)}; "
                     f"specify it: --column {name}=COLUMN (in Python columns={{{name!r}: 'COLUMN'}})"
                 )
             return _MISSING
@@ -290,7 +294,7 @@ Columns = ColumnMap | Mapping[str, ColumnSource] | None
 
 
 @lru_cache(maxsize=256)
-def _usual_columns(columns: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+def _usual_columns(columns: tuple[str, ...]) -> _Usual:
     """For each field, return the columns that have one of its usual names."""
     by_name: dict[str, list[str]] = {}
     for column in columns:

@@ -142,18 +142,22 @@ class JudgePipeline:
         self, limiter: RequestLimiter, call: JudgeCall[Any], meter: Meter
     ) -> JudgeReply:
         sent = sum(len(message["content"]) for message in call.messages)
-        async with limiter.slot(sent // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS) as used:
-            try:
-                async with RowTime(meter, self.row_seconds):
-                    reply = await self._answer(call, meter)
-            except JudgeUnavailableError as error:
-                if self.own_client is not None and error.status == 429:
-                    limiter.slow_down(error.retry_after_seconds)
-                raise
-            used(reply.usage.prompt_tokens + reply.usage.completion_tokens)
-            if self.own_client is not None:
-                limiter.after_response(200, {})
-            return reply
+        expected = sent // _CHARACTERS_PER_TOKEN + _REPLY_TOKENS
+        await limiter.take_slot(expected)
+        more = 0
+        try:
+            async with RowTime(meter, self.row_seconds):
+                reply = await self._answer(call, meter)
+            more = reply.usage.tokens - expected
+        except JudgeUnavailableError as error:
+            if self.own_client is not None and error.status == 429:
+                limiter.slow_down(error.retry_after_seconds)
+            raise
+        finally:
+            limiter.free_slot(more)
+        if self.own_client is not None:
+            limiter.after_response(200, {})
+        return reply
 
     def _answer(self, call: JudgeCall[Any], meter: Meter) -> Awaitable[JudgeReply]:
         if self.replay is not None:

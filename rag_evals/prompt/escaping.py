@@ -245,6 +245,8 @@ def printed(value: Any) -> Any:
     """Return the value to render; raise `TypeError` for a method, macro or iterator."""
     if isinstance(value, str | Undefined):
         return value
+    if type(value) is ShownList:
+        return str(value)
     block = _block(value) if isinstance(value, list | tuple) else None
     if block is not None:
         return block

@@ -193,6 +193,9 @@ class _Environment(ImmutableSandboxedEnvironment):
         """Return an attribute; a chunk exposes only id, text and metadata, not methods of `str`."""
         if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
             return self.undefined(obj=obj, name=attribute)
+        # Jinja looks for an attribute first, and an `AttributeError` takes long.
+        if type(obj) is dict and attribute in obj and not hasattr(dict, attribute):
+            return obj[attribute]
         return super().getattr(obj, attribute)
 
 
@@ -331,8 +334,11 @@ class Prompt:
 
     def render(self, variables: Mapping[str, object]) -> str:
         """Render the template with a value for each of `VARIABLES`."""
-        with self._errors_in(self.origin):
+        try:
             return self._template.render(variables)
+        except Exception:
+            with self._errors_in(self.origin):
+                raise
 
     @contextmanager
     def _errors_in(self, name: str) -> Iterator[None]:

@@ -229,7 +229,7 @@ def _read_piece(piece: str) -> tuple[Word, ...]:
 
 
 def _read_tokens(text: str) -> list[Word]:
-    found = words(_spell_dates(text))
+    found = words(_ISO_DATE.sub(_spell_date, text) if _MAY_BE_DATE.search(text) else text)
     return [_number(word.surface) if word.kind == "number" else word for word in found]
 
 
@@ -393,10 +393,6 @@ def _plain_decimal(digits: str) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return text.lstrip("0") or "0"
-
-
-def _spell_dates(text: str) -> str:
-    return _ISO_DATE.sub(_spell_date, text) if _MAY_BE_DATE.search(text) else text
 
 
 def _spell_date(match: re.Match[str]) -> str:

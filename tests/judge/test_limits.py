@@ -1,7 +1,8 @@
 """The limiter paces calls, pauses on demand, and learns from replies."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -46,14 +47,24 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
+@asynccontextmanager
+async def slot(
+    limiter: RequestLimiter, tokens: int = 0, used: int | None = None
+) -> AsyncIterator[None]:
+    await limiter.take_slot(tokens)
+    try:
+        yield
+    finally:
+        limiter.free_slot(0 if used is None else used - tokens)
+
+
 async def pass_through(
     limiter: RequestLimiter, times: int, tokens: int = 0, used: int | None = None
 ) -> None:
     """Make calls one after the other."""
     for _ in range(times):
-        async with limiter.slot(tokens) as correct:
-            if used is not None:
-                correct(used)
+        async with slot(limiter, tokens, used):
+            pass
 
 
 @pytest.mark.parametrize(
@@ -136,7 +147,7 @@ def test_a_429_pauses_every_worker(clock: Clock) -> None:
     limiter.after_response(429, {"retry-after": "7"})
 
     async def worker() -> float:
-        async with limiter.slot(0):
+        async with slot(limiter):
             await limiter.before_request(is_retry=False)
             return clock.now
 
@@ -197,7 +208,7 @@ def test_no_more_are_in_flight_than_allowed() -> None:
 
     async def worker() -> None:
         nonlocal most, inside
-        async with limiter.slot(0):
+        async with slot(limiter):
             inside += 1
             most = max(most, inside)
             for _ in range(3):
@@ -329,7 +340,7 @@ def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
     limiter = RequestLimiter(8, requests_per_minute=60, clock=clock)
 
     async def retried() -> None:
-        async with limiter.slot(0):
+        async with slot(limiter):
             for attempt in range(5):
                 await limiter.before_request(is_retry=attempt > 0)
         await pass_through(limiter, 1)

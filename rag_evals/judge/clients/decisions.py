@@ -11,7 +11,7 @@ from rag_evals.core import JudgeCall, JudgeReply, Message, Meter
 from rag_evals.errors import ConfigurationError, JudgeOutputError
 from rag_evals.judge.clients.strings import NO_KEY, Endpoint
 from rag_evals.judge.pace.row_time import row_time
-from rag_evals.judge.wire.ask import AskOptions, AskSettings, InstructorJudge, exchanged
+from rag_evals.judge.wire.ask import AskOptions, AskSettings, Exchanged, InstructorJudge
 from rag_evals.judge.wire.direct import Post
 from rag_evals.judge.wire.exchange import Exchange, no_reply
 from rag_evals.judge.wire.sending import redact
@@ -110,7 +110,7 @@ class DecisionJudge(InstructorJudge):
         found: dict[str, DecisionAnswer] = {}
         faults: dict[str, str] = {}
         exchange = Exchange(call, meter, self._client.mode.name, self._settings.options.reasks)
-        with exchanged(exchange, self._client, self._settings, enveloped=False):
+        with Exchanged(exchange, self._client, self._settings, enveloped=False):
             async with row_time(meter):
                 for part in call.in_requests():
                     faults |= await self._ask(exchange, part, found)

@@ -8,8 +8,7 @@ import json
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -443,20 +442,20 @@ class RequestLimiter:
     def waiting_seconds(self) -> float:
         return max(0.0, max(self._paused_until, self._spent_until) - self._clock())
 
-    @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """Hold a slot; yield a function to call with the number of tokens actually used."""
+    async def take_slot(self, tokens: int) -> None:
+        """Wait for a slot and the tokens; the caller must return the slot with `free_slot`."""
         # The lock serves callers in order of arrival.
         async with self._turn:
             await self._wait(tokens)
             self._in_flight += 1
             self._requests.spend(1)
             self._tokens.spend(tokens)
-        try:
-            yield lambda used: self._tokens.spend(used - tokens)
-        finally:
-            self._in_flight -= 1
-            self._freed.set()
+
+    def free_slot(self, tokens: int = 0) -> None:
+        """Return a slot, and spend further tokens; a negative number returns some."""
+        self._tokens.spend(tokens)
+        self._in_flight -= 1
+        self._freed.set()
 
     async def before_request(self, *, is_retry: bool) -> None:
         if is_retry:

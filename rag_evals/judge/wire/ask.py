@@ -7,8 +7,8 @@ same client use them from the start.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from inspect import getclosurevars, isfunction
@@ -174,10 +174,12 @@ class CallSettings:
 
 def check_taken(client: Any, settings: Mapping[str, Any], model: str | None = None) -> None:
     """Raise `ConfigurationError` for a setting that the client's provider does not accept."""
+    if not settings:
+        return
     provider = provider_of(client)
     # LiteLLM is a function, so there is no SDK client.
     is_litellm = provider == "openai" and getattr(client, "client", client) is None
-    litellm: Any = sys.modules.get("litellm") if is_litellm and settings else None
+    litellm: Any = sys.modules.get("litellm") if is_litellm else None
     known = None
     if litellm is not None and model is not None:
         # A name without a known provider fails at the first request, with LiteLLM's own message.
@@ -377,7 +379,7 @@ class InstructorJudge:
         while True:
             exchange = self._exchange(call, meter, of_call)
             try:
-                with exchanged(exchange, self._client, asked, enveloped=self._enveloped):
+                with Exchanged(exchange, self._client, asked, enveloped=self._enveloped):
                     async with row_time(meter):
                         return await self._answer(exchange, of_call)
             except BaseException as error:
@@ -428,46 +430,50 @@ def _failure(error: Exception, exchange: Exchange) -> RagEvalsError:
     return translate(error, attempts=attempts, key=exchange.key, repeated=repeated)
 
 
-@contextmanager
-def exchanged(
-    exchange: Exchange, client: Any, settings: AskSettings, *, enveloped: bool
-) -> Iterator[None]:
-    """Count a call, and convert its exceptions to this package's errors.
+@dataclass(eq=False)
+class Exchanged:
+    """Counts a call, and converts its exceptions to this package's errors.
 
-    Set `enveloped` if instructor wraps the endpoint's errors.
+    `enveloped` is true if instructor wraps the endpoint's errors.
     """
-    from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - as above
 
-    call, meter = exchange.call, exchange.meter
-    known = _windows.setdefault(client, {})
-    asked = settings.model_for(call)
-    if (window := known.get(asked)) is not None:
-        _check_window(call, window)
-    key = getattr(getattr(client, "client", None), "api_key", None)
-    exchange.key = key if isinstance(key, str) else None
-    token = current_exchange.set(exchange)
-    named = address_name.set(settings.address_name)
-    try:
-        yield
-    except Exception as error:
-        if enveloped and not isinstance(error, InstructorError):
-            raise
-        failed = _failure(error, exchange)
-        if (window := getattr(failed, "window_tokens", None)) is not None:
-            known[asked] = window
-        if not getattr(failed, "row_is_over", False):
-            meter.last_fault = str(failed)
-        # instructor's exception contains the whole prompt and cannot be pickled.
-        raise failed from None
-    finally:
-        address_name.reset(named)
-        current_exchange.reset(token)
-        meter.add(
-            exchange.usage,
-            endpoint=call.endpoint,
-            model=call.model,
-            answered_by=exchange.answered_by,
-        )
+    exchange: Exchange
+    client: Any
+    settings: AskSettings
+    enveloped: bool
+
+    def __enter__(self) -> None:
+        exchange = self.exchange
+        self._known = _windows.setdefault(self.client, {})
+        if (window := self._known.get(self.settings.model_for(exchange.call))) is not None:
+            _check_window(exchange.call, window)
+        key = getattr(getattr(self.client, "client", None), "api_key", None)
+        exchange.key = key if isinstance(key, str) else None
+        self._token = current_exchange.set(exchange)
+        self._named = address_name.set(self.settings.address_name)
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        from instructor.core.exceptions import InstructorError  # noqa: PLC0415 - slow import
+
+        exchange, call = self.exchange, self.exchange.call
+        try:
+            if isinstance(error, InstructorError if self.enveloped else Exception):
+                failed = _failure(error, exchange)
+                if (window := getattr(failed, "window_tokens", None)) is not None:
+                    self._known[self.settings.model_for(call)] = window
+                if not getattr(failed, "row_is_over", False):
+                    exchange.meter.last_fault = str(failed)
+                # instructor's exception contains the whole prompt and cannot be pickled.
+                raise failed from None
+        finally:
+            address_name.reset(self._named)
+            current_exchange.reset(self._token)
+            exchange.meter.add(
+                exchange.usage,
+                endpoint=call.endpoint,
+                model=call.model,
+                answered_by=exchange.answered_by,
+            )
 
 
 # Context windows in tokens, as stated in error messages, by client and model.

@@ -56,7 +56,13 @@ class ChatReply(dict[str, Any]):
     """A JSON object with attribute access, like an SDK's reply; a missing attribute is None."""
 
     def __getattr__(self, name: str) -> Any:
-        return self.get(name)
+        value = self.get(name)
+        # Nested objects are converted when read, because most of a reply is never read.
+        if type(value) is dict:
+            value = self[name] = ChatReply(value)
+        elif type(value) is list:
+            value[:] = [ChatReply(one) if type(one) is dict else one for one in value]
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
@@ -89,8 +95,7 @@ def read_chat(content: bytes) -> ChatReply:
         found = None
     if not isinstance(found, dict):
         raise no_reply(content)
-    reply: ChatReply = _with_attributes(found)
-    reply.setdefault("choices", None)
+    reply = ChatReply({"choices": None, **found})
     if (missing := missing_message(reply)) is not None:
         raise missing
     return reply
@@ -103,7 +108,7 @@ def answer_in(reply: ChatReply, mode: str) -> str:
         return message.get("content") or ""
     if message.get("refusal") is not None:
         raise AssertionError(f"Unable to generate a response due to {message.refusal}")
-    calls = message.get("tool_calls") or []
+    calls = message.tool_calls or []
     called = calls[0].function if calls else message.get("function_call")
     if called is None:
         raise _unreadable("No tool calls or function call found in response", reply)
@@ -120,7 +125,7 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
         wrong = f"Correct your JSON ONLY RESPONSE, based on the following errors:\n{fault}"
         return [said, {"role": "user", "content": wrong}]
     wrong = f"Validation Error found:\n{fault}\nRecall the function correctly, fix the errors"
-    calls = message.get("tool_calls") or []
+    calls = message.tool_calls or []
     return [
         said,
         *(
@@ -138,7 +143,7 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
 
 def _said(message: ChatReply) -> dict[str, Any]:
     said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
-    if message.get("tool_calls") is not None:
+    if message.tool_calls is not None:
         said["tool_calls"] = [
             _ordered(call | {"function": _ordered(call.function, _OF_A_FUNCTION)}, _OF_A_TOOL_CALL)
             for call in message.tool_calls
@@ -150,18 +155,6 @@ def _said(message: ChatReply) -> dict[str, Any]:
 
 def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any]:
     return {name: fields[name] for name in first if name in fields} | dict(fields)
-
-
-def _with_attributes(value: Any) -> Any:
-    # Skip strings and numbers here, because a call for each would be slow.
-    if type(value) is dict:
-        return ChatReply(
-            {
-                name: _with_attributes(inner) if type(inner) in (dict, list) else inner
-                for name, inner in value.items()
-            }
-        )
-    return [_with_attributes(inner) for inner in value] if type(value) is list else value
 
 
 def _unreadable(what: str, reply: ChatReply) -> Exception:

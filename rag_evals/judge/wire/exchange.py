@@ -15,6 +15,7 @@ from functools import lru_cache
 from json import JSONDecodeError
 from typing import Any, TypeVar, get_args, get_origin
 
+import jiter
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json, to_json
 
@@ -36,6 +37,7 @@ OTHER_FORMS = ("json_object", "text")
 """Response formats for hosts that ignored the schema; the prompt then contains the schema."""
 
 M = TypeVar("M", bound=BaseModel)
+_NO_USAGE = Usage()
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +63,7 @@ class Exchange:
     last_fault: str = ""
     fault: GradingError | None = None
     requests: int = 0
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = _NO_USAGE
     answered_by: dict[str, None] = field(default_factory=dict)
     is_repeated: bool = False
     missed_schema: bool = False
@@ -72,7 +74,7 @@ class Exchange:
         used = usage_of(response)
         if again:
             used = replace(used, reasks=1)
-        self.usage += used
+        self.usage = used if self.usage is _NO_USAGE else self.usage + used
         if (model := answering_model(response)) is not None:
             self.answered_by[model] = None
 
@@ -593,6 +595,10 @@ def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> 
 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
     """Reject an object that repeats a name, because parsers silently keep only the last value."""
+    raw = said if isinstance(said, bytes) else said.encode("utf-8", "surrogatepass")
+    with suppress(ValueError):
+        jiter.from_json(raw, catch_duplicate_keys=True)
+        return
 
     def check(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)

@@ -8,7 +8,7 @@ import logging
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -89,9 +89,9 @@ def repeating(
         async def send_once() -> Any:
             exchange = current_exchange.get()
             is_retry = exchange is not None and exchange.count_request()
-            if limiter is not None:
+            if limiter is not None and (is_retry or limiter.is_paused):
                 # Pauses requested by the endpoint do not count toward the row's timeout.
-                with row_clock_stopped() if limiter.is_paused else nullcontext():
+                with row_clock_stopped():
                     await limiter.before_request(is_retry=is_retry)
             try:
                 reply = await send(body)

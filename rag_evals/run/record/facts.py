@@ -8,7 +8,7 @@ import hashlib
 import re
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import compress
 from typing import Any
 
@@ -65,7 +65,7 @@ class RowFacts:
         # If the grader also checks claims of the reference, True means correct, not supported.
         is_correctness = any(one.about == "reference" for one in findings)
         supported = None if is_correctness else sum(decided)
-        return replace(self, statements=len(decided), supported=supported)
+        return RowFacts(self.question, self.context, self.words, len(decided), supported)
 
     def size(self, name: str) -> int:
         """Return the value of one of `SIZES`; -1 if unknown."""
