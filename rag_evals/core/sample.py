@@ -286,6 +286,8 @@ def _has_neighbours(text: str) -> bool:
 
 def _chunk(number: int, element: object) -> Chunk:
     place = f"context[{number}]"
+    if isinstance(element, str):
+        return Chunk(number, required_text(element, place))
     if isinstance(element, Chunk):
         return Chunk(number, required_text(element.text, place), element.metadata)
     score = None
