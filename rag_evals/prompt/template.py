@@ -178,6 +178,7 @@ VARIABLES = DATA_VARIABLES | {
 _DEEP = (RecursionError, SyntaxError, MemoryError)
 _WRONG = (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError)
 _OF_A_TEXT = ("id", "text", "metadata")
+_OF_A_DICT = frozenset(dir(dict))
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)")
 
 
@@ -194,7 +195,7 @@ class _Environment(ImmutableSandboxedEnvironment):
         if isinstance(obj, ShownText) and attribute not in _OF_A_TEXT:
             return self.undefined(obj=obj, name=attribute)
         # Jinja looks for an attribute first, and an `AttributeError` takes long.
-        if type(obj) is dict and attribute in obj and not hasattr(dict, attribute):
+        if type(obj) is dict and attribute in obj and attribute not in _OF_A_DICT:
             return obj[attribute]
         return super().getattr(obj, attribute)
 

@@ -24,6 +24,7 @@ from rag_evals.judge.wire.ask import (
 from rag_evals.judge.wire.exchange import (
     OTHER_FORMS,
     Exchange,
+    message_of,
     missing_message,
     no_reply,
     packed,
@@ -52,22 +53,6 @@ _OF_A_TOOL_CALL = ("id", "function", "type")
 _OF_A_FUNCTION = ("arguments", "name")
 
 
-class ChatReply(dict[str, Any]):
-    """A JSON object with attribute access, like an SDK's reply; a missing attribute is None."""
-
-    def __getattr__(self, name: str) -> Any:
-        value = self.get(name)
-        # Nested objects are converted when read, because most of a reply is never read.
-        if type(value) is dict:
-            value = self[name] = ChatReply(value)
-        elif type(value) is list:
-            value[:] = [ChatReply(one) if type(one) is dict else one for one in value]
-        return value
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-
 def request_body(
     call: JudgeCall[Any], *, mode: str, strict: bool, model: str, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -87,7 +72,7 @@ def request_body(
     return body
 
 
-def read_chat(content: bytes) -> ChatReply:
+def read_chat(content: bytes) -> dict[str, Any]:
     """Parse a body with status 200; raise `JudgeUnavailableError` if it contains no message."""
     try:
         found = from_json(content)
@@ -95,21 +80,21 @@ def read_chat(content: bytes) -> ChatReply:
         found = None
     if not isinstance(found, dict):
         raise no_reply(content)
-    reply = ChatReply({"choices": None, **found})
+    reply = {"choices": None, **found}
     if (missing := missing_message(reply)) is not None:
         raise missing
     return reply
 
 
-def answer_in(reply: ChatReply, mode: str) -> str:
+def answer_in(reply: dict[str, Any], mode: str) -> str:
     """Return the reply's JSON text; raise the same exceptions as instructor."""
-    message = reply.choices[0].message
+    message = message_of(reply)
     if mode != TOOLS:
         return message.get("content") or ""
-    if message.get("refusal") is not None:
-        raise AssertionError(f"Unable to generate a response due to {message.refusal}")
-    calls = message.tool_calls or []
-    called = calls[0].function if calls else message.get("function_call")
+    if (refusal := message.get("refusal")) is not None:
+        raise AssertionError(f"Unable to generate a response due to {refusal}")
+    calls = message.get("tool_calls") or []
+    called = calls[0].get("function") if calls else message.get("function_call")
     if called is None:
         raise _unreadable("No tool calls or function call found in response", reply)
     arguments = called.get("arguments")
@@ -118,21 +103,21 @@ def answer_in(reply: ChatReply, mode: str) -> str:
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]:
-    message = reply.choices[0].message
+def reask(mode: str, reply: dict[str, Any], fault: Exception) -> list[dict[str, Any]]:
+    message = message_of(reply)
     said = _said(message)
     if mode != TOOLS:
         wrong = f"Correct your JSON ONLY RESPONSE, based on the following errors:\n{fault}"
         return [said, {"role": "user", "content": wrong}]
     wrong = f"Validation Error found:\n{fault}\nRecall the function correctly, fix the errors"
-    calls = message.tool_calls or []
+    calls = message.get("tool_calls") or []
     return [
         said,
         *(
             {
                 "role": "tool",
                 "tool_call_id": call.get("id"),
-                "name": call.function.get("name"),
+                "name": call["function"].get("name"),
                 "content": wrong,
             }
             for call in calls
@@ -141,15 +126,17 @@ def reask(mode: str, reply: ChatReply, fault: Exception) -> list[dict[str, Any]]
     ]
 
 
-def _said(message: ChatReply) -> dict[str, Any]:
+def _said(message: dict[str, Any]) -> dict[str, Any]:
     said = {"role": message.get("role", "assistant"), "content": message.get("content") or ""}
-    if message.tool_calls is not None:
+    if (calls := message.get("tool_calls")) is not None:
         said["tool_calls"] = [
-            _ordered(call | {"function": _ordered(call.function, _OF_A_FUNCTION)}, _OF_A_TOOL_CALL)
-            for call in message.tool_calls
+            _ordered(
+                call | {"function": _ordered(call["function"], _OF_A_FUNCTION)}, _OF_A_TOOL_CALL
+            )
+            for call in calls
         ]
-    if message.get("function_call") is not None:
-        said["content"] += json.dumps(_ordered(message.function_call, _OF_A_FUNCTION))
+    if (called := message.get("function_call")) is not None:
+        said["content"] += json.dumps(_ordered(called, _OF_A_FUNCTION))
     return said
 
 
@@ -157,7 +144,7 @@ def _ordered(fields: Mapping[str, Any], first: tuple[str, ...]) -> dict[str, Any
     return {name: fields[name] for name in first if name in fields} | dict(fields)
 
 
-def _unreadable(what: str, reply: ChatReply) -> Exception:
+def _unreadable(what: str, reply: dict[str, Any]) -> Exception:
     from instructor.core.exceptions import ResponseParsingError  # noqa: PLC0415 - slow import
 
     return ResponseParsingError(what, mode=TOOLS, raw_response=reply)
@@ -194,11 +181,11 @@ class DirectJudge(InstructorJudge):
                 body["messages"] = [*body["messages"], *reask(mode, reply, fault)]
 
 
-def _read(exchange: Exchange, reply: ChatReply, mode: str) -> Any:
+def _read(exchange: Exchange, reply: dict[str, Any], mode: str) -> Any:
     call, fault = exchange.call, exchange.fault
     # Do not re-ask after a truncated reply, because the next reply would also be truncated.
     if fault is not None and (
-        not reply.choices or reply.choices[0].get("finish_reason") == "length"
+        not reply["choices"] or reply["choices"][0].get("finish_reason") == "length"
     ):
         raise fault
     asked: Any = prepared(call.reply_model, schema_only=True, mode=mode)  # type: ignore[arg-type]  # mypy: a class is hashable

@@ -84,10 +84,9 @@ class Exchange:
         self._is_answered = True
         self._reply = response
         self.fault = fault_of(response)
-        choices = getattr(response, "choices", None)
-        if self.fault is not None or not choices:
+        message = message_of(response)
+        if self.fault is not None or message is None:
             return
-        message = choices[0].message
         if self.mode == "TOOLS":
             complete_tool_call(message)
         elif self.mode in ("JSON_SCHEMA", *OTHER_FORMS):
@@ -102,14 +101,14 @@ class Exchange:
         # The judge was told about this fault and repeated it.
         self.is_repeated, self.last_fault = str(error) == self.last_fault, str(error)
         may_change = self.has_other_form and self.fault is None
-        has_message = bool(getattr(self._reply, "choices", None))
+        has_message = bool(_get(self._reply, "choices"))
         self.missed_schema = may_change and has_message and _is_of_form(error)
         return self.fault is None and not self.is_repeated and not self.missed_schema
 
     def in_words(self) -> list[Message]:
         """Return the messages for a re-ask with the schema in the prompt."""
-        message = self._reply.choices[0].message
-        said = getattr(message, "content", None) or next(filter(None, _arguments_in(message)), "{}")
+        message = message_of(self._reply)
+        said = _get(message, "content") or next(filter(None, _arguments_in(message)), "{}")
         schema = json.dumps(self.call.reply_model.model_json_schema(), ensure_ascii=False)
         told = (
             f"Your reply was wrong:\n{self.last_fault}\n"
@@ -127,9 +126,8 @@ class Exchange:
 
     def check_one_call(self) -> None:
         """Raise `ResponseParsingError` if tool calls differ: only the first would be read."""
-        choices = getattr(self._reply, "choices", None)
-        calls = (getattr(choices[0].message, "tool_calls", None) or ()) if choices else ()
-        different = {getattr(call.function, "arguments", None) for call in calls}
+        calls = _get(message_of(self._reply), "tool_calls") or ()
+        different = {_get(_get(call, "function"), "arguments") for call in calls}
         if len(different) > 1:
             from instructor.core.exceptions import ResponseParsingError  # noqa: PLC0415 - as above
 
@@ -173,15 +171,24 @@ def answering_model(completion: object) -> str | None:
     return " ".join(shown) or None
 
 
+def _get(source: Any, name: str) -> Any:
+    """Return a field of a JSON object or of an SDK's object; None if it is missing."""
+    return source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+
+
+def message_of(response: Any) -> Any:
+    """Return the message in a reply; None if it contains no choices."""
+    choices = _get(response, "choices")
+    return _get(choices[0], "message") if choices else None
+
+
 def follow(source: Any, path: Sequence[str | int]) -> Any:
     """Follow a path into objects, dictionaries and lists; return None if part of it is missing."""
     for name in path:
-        if isinstance(source, dict):
-            source = source.get(name)
-        elif isinstance(name, int):
+        if isinstance(name, int):
             source = source[name] if isinstance(source, list) and len(source) > name else None
         else:
-            source = getattr(source, name, None)
+            source = _get(source, name)
         if source is None:
             return None
     return source
@@ -239,25 +246,24 @@ def _count(counts: object, path: Sequence[str]) -> int | None:
 
 
 _SHOWN_CHARS = 80
-_ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
     """Return a fault that can be detected before the reply's content is parsed, or None."""
     if (missing := missing_message(response)) is not None:
         return missing
-    choices: Any = getattr(response, "choices", None)
+    choices: Any = _get(response, "choices")
     if choices is None:
         return early_stop(response)
-    choice, message = choices[0], choices[0].message
-    if said := _words(getattr(choice, "error", None)):
+    choice, message = choices[0], message_of(response)
+    if said := _words(_get(choice, "error")):
         return _router_error(said)
     # LiteLLM puts refusals into "provider_specific_fields".
-    kept = getattr(message, "provider_specific_fields", None) or {}
-    refusal = _join_parts(message) or getattr(message, "refusal", None) or kept.get("refusal")
+    kept = _get(message, "provider_specific_fields") or {}
+    refusal = _join_parts(message) or _get(message, "refusal") or kept.get("refusal")
     if refusal:
         return JudgeRefusedError(f"the judge refused: {refusal}")
-    if getattr(choice, "finish_reason", None) == "content_filter":
+    if _get(choice, "finish_reason") == "content_filter":
         return JudgeRefusedError("the endpoint's content filter stopped the reply")
     return early_stop(response) or _unreadable(message)
 
@@ -275,15 +281,16 @@ def missing_message(response: object) -> GradingError | None:
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
-    choices: Any = getattr(response, "choices", _ELSEWHERE)
-    if choices is _ELSEWHERE:
+    choices = _get(response, "choices")
+    has_any = "choices" in response if isinstance(response, dict) else hasattr(response, "choices")
+    if not has_any:
         return None
     choice = choices[0] if isinstance(choices, list) and choices else None
-    if getattr(choice, "message", None) is not None:
+    if _get(choice, "message") is not None:
         return None
-    if choice is not None and (said := _words(getattr(choice, "error", None))):
+    if choice is not None and (said := _words(_get(choice, "error"))):
         return _router_error(said)
-    said = None if choice is not None else _words(getattr(response, "error", None))
+    said = None if choice is not None else _words(_get(response, "error"))
     return _unusable(f"an error: {said}" if said else "no choices")
 
 
@@ -315,11 +322,11 @@ def _unusable(what: str) -> JudgeUnavailableError:
 
 def _join_parts(message: Any) -> str | None:
     """Join a message's text parts into its content; return any refusal in them."""
-    parts = getattr(message, "content", None)
+    parts = _get(message, "content")
     if not isinstance(parts, list):
         return None
     found = [part for part in parts if isinstance(part, dict)]
-    message.content = "".join(str(part["text"]) for part in found if part.get("text"))
+    _set(message, "content", "".join(str(part["text"]) for part in found if part.get("text")))
     return next((str(part["refusal"]) for part in found if part.get("refusal")), None)
 
 
@@ -339,12 +346,12 @@ _REFUSALS = re.compile(
 def _unreadable(message: Any) -> GradingError | None:
     """Return a fault if the reply is empty or is a refusal in plain text."""
     calls = _arguments_in(message)
-    text = getattr(message, "content", None)
+    text = _get(message, "content")
     said = text.strip() if isinstance(text, str) else ""
     if any(calls) or (text and not isinstance(text, str)):
         return None
     if not said:
-        thought = any(getattr(message, name, None) for name in ("reasoning", "reasoning_content"))
+        thought = any(_get(message, name) for name in ("reasoning", "reasoning_content"))
         return JudgeOutputError(
             "the reply is empty, because the model wrote only its reasoning; allow more output "
             "tokens, or lower the reasoning effort"
@@ -357,11 +364,9 @@ def _unreadable(message: Any) -> GradingError | None:
 
 
 def _arguments_in(message: Any) -> list[Any]:
-    called = [
-        getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()
-    ]
-    called.append(getattr(message, "function_call", None))
-    return [getattr(one, "arguments", None) for one in called if one is not None]
+    called = [_get(call, "function") for call in _get(message, "tool_calls") or ()]
+    called.append(_get(message, "function_call"))
+    return [_get(one, "arguments") for one in called if one is not None]
 
 
 def json_in(text: str | bytes) -> str | None:
@@ -396,23 +401,30 @@ def _one_list(said: str) -> str | None:
 def complete_text(message: Any) -> None:
     """If a message has no content, use the arguments of its only tool call."""
     arguments = _arguments_in(message)
-    if not getattr(message, "content", None) and len(arguments) == 1:
-        message.content = arguments[0]
+    if not _get(message, "content") and len(arguments) == 1:
+        _set(message, "content", arguments[0])
 
 
 def complete_tool_call(message: Any) -> None:
     """Turn JSON in the text into a tool call; servers without tool support reply with text."""
-    text = getattr(message, "content", None)
-    has_call = getattr(message, "tool_calls", None) or getattr(message, "function_call", None)
+    text = _get(message, "content")
+    has_call = _get(message, "tool_calls") or _get(message, "function_call")
     found = json_in(text) if isinstance(text, str) and not has_call else None
     if found is None:
         return
-    make: Any = type(message)
+    make: Any = dict
     if not isinstance(message, dict):
         from openai.types.chat import chat_completion_message  # noqa: PLC0415 - slow import
 
         make = chat_completion_message.FunctionCall
-    message.function_call = make(arguments=found, name="")
+    _set(message, "function_call", make(arguments=found, name=""))
+
+
+def _set(message: Any, name: str, value: Any) -> None:
+    if isinstance(message, dict):
+        message[name] = value
+    else:
+        setattr(message, name, value)
 
 
 _TOO_LONG = frozenset("length max_tokens max_output_tokens model_context_window_exceeded".split())
@@ -446,10 +458,10 @@ def early_stop(response: Any) -> GradingError | None:
         if word in _REFUSED or (word and path[0] == "prompt_feedback"):
             return JudgeRefusedError(f"the provider stopped the reply: {word}")
     # In OpenAI's Responses API, refusals are parts of the output.
-    output = getattr(response, "output", None)
+    output = _get(response, "output")
     for item in output if isinstance(output, list) else ():
-        for part in getattr(item, "content", None) or ():
-            if isinstance(getattr(part, "refusal", None), str):
+        for part in _get(item, "content") or ():
+            if isinstance(_get(part, "refusal"), str):
                 return JudgeRefusedError(f"the judge refused: {part.refusal}")
     return None
 
