@@ -136,6 +136,13 @@ DOCUMENTS: dict[str, tuple[str, str, list[str]]] = {
         ["It is tall[^1], old<sup><a href='#c'>[2]</a></sup> and red"],
     ),
     "a raised mark": ("Париж¹ — столица", "Париж — столица", ["Париж¹ — столица"]),
+    "a digit below": ("The rate<SUB>1</SUB> is old.", "rate1 is old", ["rate<SUB>1</SUB> is old"]),
+    "a raised digit": ("The rate<sup>1</sup> is old.", "rate is old", ["rate<sup>1</sup> is old"]),
+    "a tag in a comment": (
+        "It<!-- <style> --> stands </style> here", "It stands", ["It<!-- <style> --> stands"]
+    ),
+    "a number beside a word in a row": ("| 1 | person here |", "1 person", ["1 | person"]),
+    "a soft hyphen before a capital": ("Mc\u00ad\nDonald here", "McDonald", ["Mc\u00ad\nDonald"]),
     "an ellipsis over a sentence of its own": (
         "Built in 1889. It was not cheap. It stands in Paris.",
         "Built in 1889 ... It stands in Paris",
@@ -190,6 +197,7 @@ NOT_HELD = {
     "a word of a comment": ("It does<!-- not --> stand there", "It does not stand there"),
     "years as one number": ("the war of 1914-\n1918 ended", "the war of 19141918 ended"),
     "a name and a number": ("It is COVID-\n19 here", "It is COVID19 here"),
+    "a digit before a hyphen": ("It is a B2-\nclass one", "It is a B2class one"),
     "a double name": ("Then Anna-\nMaria came", "Then AnnaMaria came"),
     "a sign at a line end": ("It was\n-5 degrees there", "It was 5 degrees there"),
     "the address of a link": ("The [tower](x) in Rome", "The x in Rome"),
@@ -235,12 +243,20 @@ def test_signs_without_end_do_not_run_away(signs: str) -> None:
     assert Quotable(signs * (20_000 // len(signs))).find("nothing ... of this") is None
 
 
+def test_parts_that_stand_often_do_not_run_away() -> None:
+    """After two hundred pairs of their places the search ends."""
+    assert Quotable("a b").find("a ... b") is not None
+    assert Quotable("a not b " * 100 + "a b").find("a ... b") is None
+
+
 @pytest.mark.parametrize(
     ("source", "quote", "enough"),
     [
         (SOURCE, "in Paris", False),
         (SOURCE, "stands in Paris", True),
         (SOURCE, "The ... It ... at", False),
+        (SOURCE, "The ... stands in Paris", True),
+        (SOURCE, "stands in Paris ... It", False),
         ("Paris.", "Paris.", True),
         ("埃菲尔铁塔位于巴黎。", "位于巴黎", True),
         ("埃菲尔铁塔位于巴黎。", "巴黎", False),
@@ -289,3 +305,72 @@ def test_every_piece_between_spaces_is_found(text: str, data: st.DataObject) -> 
         elif any(c.isalnum() for c in quote):
             # Only a border that runs through a word or a number is refused.
             assert "..." in quote or "…" in quote or not all(w.isalnum() for w in words)
+
+
+@pytest.mark.parametrize(
+    ("source", "quote", "is_whole"),
+    [
+        # Parts of a number with a separator, a sign or an exponent.
+        ("It cost 3,5 here", "It cost 3", False),
+        ("It is at 3:15 here", "It is at 3", False),
+        ("It is at 3:15 here", "15 here", False),
+        ("It is at 3.5 here", "5 here", False),
+        ("It was -5 here", "5 here", False),
+        ("-5 here", "5 here", False),
+        ("In 3-5 days", "5 days", True),
+        ("In x-5 days", "5 days", True),
+        ("It has 2^10 bytes", "10 bytes", False),
+        ("It has 2^n bytes", "It has 2", False),
+        ("Then a^b here", "b here", True),
+        ("Then a^b here", "Then a", True),
+        # A number beside other signs is whole.
+        ("It is 3, 5 or 6", "It is 3", True),
+        ("It is 3/5 here", "It is 3", True),
+        ("It is 3.Then it fell", "It is 3", True),
+        ("It is 3.Then it fell", "Then it fell", True),
+        ("See rule a.5 here", "5 here", True),
+        ("See (5 here", "5 here", True),
+        ("It was x5 here", "5 here", False),
+        # The beginning and the end of the text.
+        ("5 here", "5 here", True),
+        ("It is 5", "It is 5", True),
+        # Scripts without spaces.
+        ("abc東京 here", "東京 here", True),
+        ("abc東京 here", "abc", True),
+        ("東京abc here", "abc here", True),
+        ("タワーabc", "abc", True),
+        ("abc한국", "abc", False),
+        # A later place is whole.
+        ("The abc, ab c here", "ab", True),
+        ("It cost 3.5, then 3 euros", "3", True),
+    ],
+)
+def test_a_quote_cuts_no_word_and_no_number(source: str, quote: str, is_whole: bool) -> None:
+    """At either end of it, wherever it stands in the text."""
+    assert (Quotable(source).find(quote) is not None) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("source", "quote", "starts"),
+    [
+        ("a b a b c", "a ... c", [0, 8]),
+        ("aba ab", "ab", [4]),
+        ("a not b a b", "a ... b", [8, 10]),
+        ("a not b. So a b", "b ... a", [6, 12]),
+        ("a a a b", "a ... a ... b", [0, 2, 6]),
+        ("a b. a c", "a ... a c", [0, 5]),
+        ("a b", "a ... b ... c", None),
+        ("a", "a ... a", None),
+        ("a never b", "a ... b", None),
+        ("a never b, c b", "a ... c", None),
+        ("a. Never. b", "a ... b", [0, 10]),
+        ("a. It is so. b never c", "a ... c", None),
+    ],
+)
+def test_the_parts_of_a_quote_stand_in_order(
+    source: str, quote: str, starts: list[int] | None
+) -> None:
+    """At the first places where no negation is left out between them."""
+    spans = Quotable(source).find(quote)
+
+    assert (None if spans is None else [span.start for span in spans]) == starts
