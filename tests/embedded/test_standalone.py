@@ -10,7 +10,7 @@ import pytest
 from rag_evals import Faithfulness
 from rag_evals.core import Claim
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.embedded.setting import stand_alone
+from rag_evals.embedded.setting import leading_subject, read_question, stand_alone
 from rag_evals.errors import NotScorableError
 from rag_evals.testing import Script, ScriptedJudge
 from tools.train_embedded.cases import verify_answer
@@ -207,3 +207,110 @@ def test_a_pronoun_of_a_chunk_stands_for_what_is_before_it(
 
     assert text == "It was completed in 1889."
     assert verdict.is_supported is is_supported, verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        # Yes or no: subject and statement.
+        ("Is the shop open?", ("the shop", "the shop is open")),
+        ("Isn't the shop open?", ("the shop", "the shop isn't open")),
+        ("Did the old mill burn?", ("the old mill", "the old mill burn")),
+        ("Are you open?", ("you", "you are open")),
+        ("Was rust found in it?", ("rust", "rust was found in it")),
+        ("Are cats good pets?", ("cats", "cats are good pets")),
+        ("Was the tower a success?", ("the tower", "the tower was a success")),
+        ("Is Bern a city?", ("Bern", "Bern is a city")),
+        ("Was Bank of England founded?", ("Bank of England", "Bank of England was founded")),
+        ("Was the tower of the old town built in 1889?",
+         ("the tower of the old town", "the tower of the old town was built in 1889")),
+        ("Is it 5? No 6", ("it", "it is 5")),
+        ("Открыт ли музей?", ("", "Открыт музей")),
+        ("Правда ли, что музей открылся в мае?", ("музей", "музей открылся в мае")),
+        ("Музей открылся в мае?", ("Музей", "Музей открылся в мае")),
+        # A gap: subject, and what stands before and after the answer.
+        ("Who designed it?", ("", "", "designed it")),
+        ("What causes rust?", ("", "", "causes rust")),
+        ("Which big old company bought it?", ("", "", "bought it")),
+        ("What was built in 1889?", ("", "", "was built in 1889")),
+        ("What is rust?", ("", "", "is rust")),
+        ("How many houses were built?", ("", "", "houses were built")),
+        ("When was the tower built?", ("the tower", "the tower was built", "")),
+        ("In which year was the tower built?", ("the tower", "the tower was built", "")),
+        ("What time does it open?", ("it", "it open", "")),
+        ("When did Ann Lee of Bern move?", ("Ann Lee of Bern", "Ann Lee of Bern move", "")),
+        ("When was the first Super Bowl held?",
+         ("the first Super Bowl", "the first Super Bowl was held", "")),
+        ("What does Ann do?", ("Ann", "Ann do", "")),
+        ("What do cats eat?", ("cats", "cats eat", "")),
+        ("When was it?", ("it", "it was", "")),
+        ("How tall is the tower?", ("the tower", "the tower is", "tall")),
+        ("How many floors does the tower have?", ("the tower", "the tower have", "floors")),
+        ("How much did it cost?", ("it", "it cost", "")),
+        ("How is it made?", ("it", "it is made", "")),
+        ("Who is Ann Lee?", ("Ann Lee", "Ann Lee is", "")),
+        ("What's the price?", ("the price", "the price is", "")),
+        ("What are cats?", ("cats", "cats are", "")),
+        ("What is the town founded in 1889 called?",
+         ("the town", "the town is founded in 1889 called", "")),
+        # Questions in the order of a statement.
+        ("Why the sky is blue?", ("the sky", "the sky is blue", "")),
+        ("When the tower was built?", ("the tower", "the tower was built", "")),
+        ("how long the warranty is", ("the warranty", "the warranty is", "long")),
+        ("where he lives", ("", "he lives", "")),
+        ("Where old Ann was born?", ("old Ann", "old Ann was born", "")),
+        ("Warranty length", ("Warranty length", "Warranty length is", "")),
+        ("Когда построена башня?", ("башня", "построена башня", "")),
+        ("Когда был построен замок?", ("замок", "был построен замок", "")),
+        ("Где стоит старый замок города Твери?",
+         ("старый замок города Твери", "стоит старый замок города Твери", "")),
+        ("Где стоит старый большой замок города Твери?",
+         ("", "стоит старый большой замок города Твери", "")),
+        ("Какой лимит?", ("", "лимит", "")),
+    ],
+)  # fmt: skip
+def test_a_simple_question_makes_a_statement(question: str, asked: tuple[str, ...]) -> None:
+    """Of yes or no, or with a gap for the answer, before, behind or in the middle."""
+    is_yes_no = len(asked) == 2
+
+    assert read_question(question) == (*asked, *[""] * is_yes_no, is_yes_no)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "", "?", "Is it?", "Is the shop?", "What", "Who?", "What happened?", "Where stands it?",
+        "How many people live there?", "How to reset it?", "What to do?", "When is?",
+        "how it works", "The shop is open?", "What is it, and why?", "Is it old or new?",
+        "Когда и где он жил?",
+    ],
+)  # fmt: skip
+def test_other_questions_are_not_taken_apart(question: str) -> None:
+    """Of two parts, without a predicate, about steps, or a whole sentence."""
+    assert read_question(question) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "subject"),
+    [
+        ("The Eiffel Tower stands in Paris.", "The Eiffel Tower"),
+        ("Anna is here.", "Anna"),
+        ("Старый мост стоит тут.", "Старый мост"),
+        ("Башня стоит в Париже.", "Башня"),
+        ("Стоит башня.", ""),
+        ("It stands.", ""),
+        ("These are old.", ""),
+        ("This tower is old.", "This tower"),
+        ("In Paris it is old.", ""),
+        ("The old, tall tower is here.", ""),
+        ("Anna (a girl) is here.", ""),
+        ("Is here.", ""),
+        ("No verb here", ""),
+        ("A b c d e f g h is it.", "A b c d e f g h"),
+        ("A b c d e f g h i is it.", ""),
+        ("", ""),
+    ],
+)
+def test_the_subject_stands_before_the_verb(sentence: str, subject: str) -> None:
+    """Without commas or brackets, and it is more than a pronoun."""
+    assert leading_subject(sentence) == subject
