@@ -3,7 +3,11 @@
 import pytest
 
 from rag_evals.text import split_sentences
-from rag_evals.text.citations import citation_marks, citing_sentences
+from rag_evals.text.citations import (
+    citation_marks,
+    citing_sentences,
+    without_final_citations,
+)
 
 READ: list[tuple[str, list[int]]] = [
     ("It is tall [1].", [1]),
@@ -23,6 +27,10 @@ READ: list[tuple[str, list[int]]] = [
     ("Москва[1] — столица[2].", [1, 2]),
     ("As shown in [1, 3], it is tall.", [1, 3]),
     ("Between [1] and [2] there is no difference.", [1, 2]),
+    ("Paris¹ is old [2].", [1, 2]),
+    ("It is `so`[1].", [1]),
+    ("Plan A[1](https://x.y) is so.", [1]),
+    ("The rate [1] = 5 is old.", [1]),
 ]
 LEFT_ALONE = [
     "See [note] and a[i].",
@@ -36,6 +44,7 @@ LEFT_ALONE = [
     "Значения на отрезке [0, 1] и в диапазоне [1, 3], а x из [2, 4].",
     "Pages [1-300], [3-23] and [9-3] are no sources.",
     "It is 10² m, 5 m², 3 km², x³, sin² x and (a+b)².",
+    "In Paris¹²³ it is old.",
     "Радиоуглерод ¹⁴C и площадь 5 км².",
 ]
 
@@ -91,6 +100,14 @@ ANSWERS: dict[str, tuple[str, list[tuple[str, tuple[int, ...]]]]] = {
         "[1] It is in Paris. [2] It is tall.",
         [("It is in Paris.", (1,)), ("It is tall.", (2,))],
     ),
+    "leading marks without spaces": (
+        "[1]It is in Paris. [2]It is tall.",
+        [("It is in Paris.", (1,)), ("It is tall.", (2,))],
+    ),
+    "a heading without a list": (
+        "It is tall [1].\nSources:",
+        [("It is tall.", (1,)), ("Sources:", ())],
+    ),
     "leading marks on lines": (
         "- [1] Он в Париже.\n- [2] Он высок.",
         [("Он в Париже.", (1,)), ("Он высок.", (2,))],
@@ -124,9 +141,79 @@ ANSWERS: dict[str, tuple[str, list[tuple[str, tuple[int, ...]]]]] = {
         "It is in Paris.¹ It is tall.²",
         [("It is in Paris.", (1,)), ("It is tall.", (2,))],
     ),
+    "a leading mark on one line": (
+        "It is in Paris.\n- [2] It is tall.\nIt is red.",
+        [("It is in Paris.", ()), ("It is tall.", (2,)), ("It is red.", ())],
+    ),
+    "a mark on a line of its own between others": (
+        "So.\n\nIt is in Paris.\n[1]\nIt is tall.",
+        [("So.", ()), ("It is in Paris.", (1,)), ("It is tall.", ())],
+    ),
+    "marks before, between and behind": (
+        "[1] It is in Paris. [2] It is tall. [3]",
+        [("It is in Paris.", (1, 2)), ("It is tall.", (3,))],
+    ),
+    "the same mark twice": ("It is tall [1] and old [2, 1].", [("It is tall and old.", (1, 2))]),
+    "what cites nothing": (
+        "Pages [9-3] are lost. So is Paris²⁻¹.",
+        [("Pages [9-3] are lost.", ()), ("So is Paris²⁻¹.", ())],
+    ),
+    "a list whose numbers are not cited": (
+        "It is tall [3].\n[1] Tower history.\n[2] Paris guide.",
+        [("It is tall.", (3,)), ("Tower history.", (1,)), ("Paris guide.", (2,))],
+    ),
+    "a list of which one number is cited": (
+        "It is tall [2].\n\n- [1] Tower history.\n\n- [2] Paris guide.",
+        [("It is tall.", (2,))],
+    ),
+    "definitions that are not cited": (
+        "It is tall.\n[^1]: Guide.\n[^2]: Map.",
+        [("It is tall.", ())],
+    ),
+    "only a list": ("Sources:\n1. Guide\n2. Map", []),
+    "numbered lines without a heading": (
+        "It is tall [1].\n1. Guide\n2. Map",
+        [("It is tall.", (1,)), ("Guide", ()), ("Map", ())],
+    ),
+    "a heading in the middle": (
+        "Sources:\n1. Guide\nIt is tall [1].",
+        [("Sources:", ()), ("Guide", ()), ("It is tall.", (1,))],
+    ),
     "nothing": ("", []),
     "only marks": ("[1] [2]", []),
 }
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        ("It is in Paris.[1] It is old. [2] So.", ["It is in Paris.[1]", "It is old. [2]", "So."]),
+        ("[1] It is [2] old. So [3].", ["[1] It is [2] old.", "So [3]."]),
+        ("- [1] Он в Париже.\n- [2] Он высок.", ["[1] Он в Париже.", "[2] Он высок."]),
+    ],
+)
+def test_a_sentence_is_shown_with_its_marks(answer: str, texts: list[str]) -> None:
+    """From the first to the last of them, as written."""
+    assert [one.text for one in citing_sentences(answer)] == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("It is tall [1].", "It is tall."),
+        ("It is tall.[1][2]", "It is tall."),
+        ("It is tall [1], [2].", "It is tall,."),
+        ("It is [1] tall.", "It is [1] tall."),
+        ("It is [1] tall [2].", "It is [1] tall."),
+        ("“It is tall” [1].", "“It is tall”."),
+        ("Two houses stand there; see [1].", "Two houses stand there; see [1]."),
+        ("See the old houses of it [1].", "See the old houses of it."),
+        ("Башня стара [1]; см. [2].", "Башня стара [1]; см. [2]."),
+    ],
+)
+def test_only_marks_at_the_end_are_left_out(text: str, plain: str) -> None:
+    """Not those in the middle, nor those that a word points at."""
+    assert without_final_citations(text) == plain
 
 
 @pytest.mark.parametrize("name", ANSWERS)
