@@ -177,6 +177,23 @@ def test_rows_of_one_document_count_as_one() -> None:
     assert clustered.difference.width > 3 * alone.difference.width
 
 
+def test_rows_without_a_question_share_none() -> None:
+    """What no row has is no cluster, beside rows that do share a question."""
+    shared = [*[7] * 6, *[None] * 6]
+    one, other = (
+        Run(
+            record(n, f"r{n}", (n % 3) / 4 + lift * (n % 2), facts={"question": hashed})
+            if hashed
+            else record(n, f"r{n}", (n % 3) / 4 + lift * (n % 2))
+            for n, hashed in enumerate(shared)
+        )
+        for lift in (0, 0.1)
+    )
+    (grader,) = compare(one, other).graders
+
+    assert grader.paired.clusters == 7
+
+
 def test_other_differences_are_named() -> None:
     """A changed judge, prompt or limit is said before the numbers; so are other answers."""
     old = {"judge": "embedded", "graders": {"faithfulness": "1"}, "limit": None, "data": "x"}
