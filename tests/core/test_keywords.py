@@ -7,7 +7,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 import rag_evals
 from rag_evals import (
@@ -143,6 +143,22 @@ def test_a_model_of_a_reply_refuses_unknown_fields_in_python() -> None:
     with pytest.raises(errors.UnknownArgumentError, match="did you mean bounded="):
         Mixed(bounded=1, bonded=2)  # type: ignore[call-arg]  # a misspelt name
     assert Renamed(said="a").text == "a"  # type: ignore[call-arg]  # the name in JSON
+
+
+class OfEarlier(JudgeModel):
+    """A reply with a name that it had before."""
+
+    text: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        return {"text": given["said"]} if "said" in given else given
+
+
+def test_a_model_of_a_reply_that_reads_other_names_is_given_them() -> None:
+    """A validator that sees the fields first decides which names there are."""
+    assert OfEarlier(said="a").text == "a"  # type: ignore[call-arg]  # the earlier name
 
 
 def test_a_custom_prompt_needs_an_llm() -> None:

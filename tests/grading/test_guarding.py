@@ -207,12 +207,14 @@ def test_what_a_judge_insists_on_is_unverified(scripted: Start) -> None:
 
 
 def test_the_fault_is_told_exactly_and_the_second_reply_counts(scripted: Start) -> None:
-    """The judge sees its reply, and what is wrong with it."""
-    judge = scripted([keyed(BAD["corrects a number"]), {"s0": YES, "s1": NO}])
+    """The judge sees its reply, of which code filled nothing in, and what is wrong with it."""
+    first = keyed(BAD["corrects a number"])
+    judge = scripted([first, {"s0": YES, "s1": NO}])
     result = Faithfulness.grade(**EIFFEL, client="openai/m")
     *_, said, asked = judge.requests[1].messages
 
     assert said["role"] == "assistant"
+    assert json.loads(said["content"]) == first
     assert "changed number: statement 'It was completed in 1889.' has 1889" in asked["content"]
     assert (result.score, result.drift) == (0.5, [])
 
