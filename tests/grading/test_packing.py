@@ -187,6 +187,45 @@ def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None
     assert all("".join(context).count(chunk) for chunk in judge.requests[0].chunks)
 
 
+def test_a_passage_has_as_many_whole_sentences_as_fit(scripted: Start) -> None:
+    """It ends where a sentence ends, and the next sentence would make it too long."""
+    sentences = [f"Berth number {n} of this harbour has {n + 300} bollards." for n in range(400)]
+    judge = scripted(sized(4000))
+    Faithfulness.grade(
+        answer=sentences[77],
+        context=[" ".join(sentences)],
+        client="openai/m",
+        settings={"window": 4000},
+    )
+
+    shown = [one for one in judge.requests[-1].chunks if sentences[-1] not in one]
+    sizes = [len(one.strip()) for one in shown]
+    assert len(shown) >= 3
+    for passage in shown:
+        whole = [one for one in sentences if one in passage]
+        assert passage.strip() == " ".join(whole)
+    assert max(sizes) - min(sizes) < 2 * len(sentences[-1])
+
+
+def test_a_sentence_that_leans_on_the_one_before_is_ranked_with_it(scripted: Start) -> None:
+    """Of many lengths that of its own subject is read, which only the sentence before names."""
+    names = "Alder Birch Cedar Dogwood Elder Fir Ginkgo Hazel Ivy Juniper Larch Maple".split()
+    facts = [f"The Maple bridge was repainted {number} times." for number in range(2, 9)]
+    facts += [f"The {name} bridge is 691 metres long." for name in names]
+    context = [f"{FILLER * 8}{fact} {FILLER * 2}" for fact in facts]
+    judge = scripted(sized(3000))
+    Faithfulness.grade(
+        answer="The Maple bridge was repainted. It is 691 metres long.",
+        context=context,
+        client="openai/m",
+        settings={"window": 3000},
+    )
+
+    (request,) = judge.requests
+    assert context[-1] in request.chunks
+    assert len(request.chunks) < len(names)
+
+
 @pytest.mark.parametrize("grader", [TwoStepFaithfulness, AuditedFaithfulness, ContextRecall])
 def test_every_grader_of_statements_is_packed(scripted: Start, grader: Any) -> None:
     """Theirs are the same warnings, and quotes are found in the chunks of the row."""
