@@ -351,11 +351,13 @@ def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
     book.active.append(["Frage", "Reply", "Context", "Asked on", "Price", "ID", "Note"])
     asked = datetime.fromisoformat("2026-03-04")
     book.active.append(["Where?", "It is in Paris.", "It is in Paris.", asked, 12.5, "007", "'=x"])
+    two = ["It is in Paris.", "It is large."]
+    book.active.append(["Why?", "It is large.", json.dumps(two), None, 3, "008", None])
     book.save("own.xlsx")
     columns = {"question": "Frage", "answer": "Reply"}
     evaluate("own.xlsx", client="embedded", columns=columns, out="kept")
     load_run("kept").write("out.xlsx")
-    (header, cells), *_ = [list(openpyxl.load_workbook("out.xlsx").active.rows)]
+    header, cells, more = openpyxl.load_workbook("out.xlsx").active.rows
 
     assert [cell.value for cell in header[:7]] == [
         "id", "Frage", "Reply", "Context", "Asked on", "Price", "Note"
@@ -365,3 +367,5 @@ def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
     ]  # fmt: skip
     assert cells[4].is_date
     assert cells[4].number_format == "yyyy-mm-dd"
+    # A cell with a list of chunks keeps them all.
+    assert all(text in str(more[3].value) for text in two)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rag_evals import evaluate
+from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run import load_run
 from rag_evals.run.record.store import RunStore, read_manifest
@@ -94,6 +95,14 @@ def test_another_run_is_refused_with_the_setting(
     with pytest.raises(ConfigurationError, match="has a different run: .*") as caught:
         evaluate(data, **options)
     assert setting in str(caught.value)
+
+
+def test_only_the_grader_that_changed_is_named(data: str) -> None:
+    """Of two graders in the folder, the one with another verifier."""
+    evaluate(data, [Faithfulness, TwoStepFaithfulness], "embedded", out=OUT)
+    changed = TwoStepFaithfulness.with_parts(verifier=EmbeddedVerifier(threshold=0.1))
+    with pytest.raises(ConfigurationError, match="a setting of faithfulness_two_step changed"):
+        evaluate(data, [Faithfulness, changed], "embedded", out=OUT)
 
 
 def test_what_a_run_waits_for_is_known_until_it_is_finished(data: str) -> None:
