@@ -124,6 +124,6 @@ def _solve(
 def quantile(ordered: Sequence[float], probability: float) -> float:
     """Return a quantile of sorted values, interpolated as in numpy (R type 7)."""
     place = probability * (len(ordered) - 1)
-    below = min(int(place), len(ordered) - 2) if len(ordered) > 1 else 0
+    below = int(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
