@@ -128,15 +128,17 @@ def test_a_weight_that_is_none_is_refused(beta: Any) -> None:
         AnswerCorrectness.with_beta(beta)
 
 
+@pytest.mark.parametrize("client", ["embedded", "openai/m"])
 @pytest.mark.parametrize(
     ("field", "reason"), [("answer", "empty_answer"), ("reference", "empty_reference")]
 )
-def test_both_texts_are_needed(field: str, reason: str) -> None:
-    """A row without one has nothing to compare."""
+def test_both_texts_are_needed(scripted: Start, field: str, reason: str, client: str) -> None:
+    """A row without one has nothing to compare, and nobody is asked."""
+    judge = scripted(None)
     with pytest.raises(NotScorableError) as caught:
-        AnswerCorrectness.grade(**{**ROW, field: " "}, client="embedded")
+        AnswerCorrectness.grade(**{**ROW, field: " "}, client=client)
 
-    assert caught.value.reason == reason
+    assert (caught.value.reason, judge.requests) == (reason, [])
 
 
 def test_a_text_without_claims_is_a_named_outcome() -> None:

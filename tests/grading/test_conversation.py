@@ -24,7 +24,7 @@ from rag_evals import (
 from rag_evals.catalog import GRADERS
 from rag_evals.core.sample import Turn
 from rag_evals.errors import DataError, NotScorableError
-from rag_evals.grading.conversation import joined
+from rag_evals.grading.conversation import joined, renumbered
 from rag_evals.report import report_html
 from rag_evals.report.label_page import label_html, rows_to_label
 from rag_evals.report.tables import View
@@ -451,3 +451,34 @@ def test_fields_of_parts_are_merged_by_their_type() -> None:
         "text": "t",
     }  # fmt: skip
     assert joined([{"text": None}, {"text": None}]) == {"text": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "renamed"),
+    [
+        ({"reasoning": None}, {"reasoning": None}),
+        ({"reasoning": "Chunks 0, 1 and 2 say so."}, {"reasoning": "Chunks 7, 3, 5 and 2 say so."}),
+        ({"reasoning": "It has 1 door."}, {"reasoning": "It has 1 door."}),
+        ({"statement": "Chunk 0 says so."}, {"statement": "Chunk 0 says so."}),
+        ({"supporting_chunk_ids": [1, 0]}, {"supporting_chunk_ids": [3, 5, 7]}),
+        ({"chunk_ids": [2]}, {"chunk_ids": []}),
+        ({"sentence_id": 1, "sentence_ids": [1, 4]}, {"sentence_id": 11, "sentence_ids": [11, 14]}),
+        ({"sentence_id": None}, {"sentence_id": None}),
+        (
+            {"evidence": [{"text": "t", "chunk_id": 1, "start": 4, "end": 5}]},
+            {"evidence": [{"text": "t", "chunk_id": 3, "start": None, "end": None}]},
+        ),
+        (
+            {"evidence": [{"text": "t", "chunk_id": 2, "start": 4, "end": 5}]},
+            {"evidence": [{"text": "t", "chunk_id": 0, "start": None, "end": None}]},
+        ),
+    ],
+)
+def test_chunks_are_named_as_in_the_conversation(
+    given: dict[str, Any], renamed: dict[str, Any]
+) -> None:
+    """Chunk 0 is chunk 7 of it, chunk 1 was made from chunks 3 and 5, and chunk 2 from none."""
+    change: dict[str, Any] = dict.fromkeys(("sentence_id", "sentence_ids"), (10).__add__)
+
+    found = renumbered({"statements": [given]}, [(7,), (3, 5), ()], change)
+    assert found == {"statements": [renamed]}
