@@ -424,6 +424,19 @@ def test_what_a_budget_left_undone_is_said_with_both_sums() -> None:
     assert "budget" not in words(9)
 
 
+@pytest.mark.parametrize(("dear", "every", "known"), [(19, 80, 0), (20, 21, 0), (20, 22, 2)])
+def test_a_sample_is_corrected_by_two_rows_that_only_the_free_judge_graded(
+    dear: int, every: int, known: int
+) -> None:
+    """And by twenty that both graded; rows without a score of the free judge are neither."""
+    rows = [record(n, f"r{n}", float(n % 2)) for n in range(every)]
+    unread = [record(n, f"r{n}", None) for n in range(every, every + 3)]
+    found = SampledMean([*rows[:dear], *unread[:1]], [*rows, *unread], "dear", "free").corrected()
+
+    assert (0 if found is None else found.unlabelled) == known
+    assert found is None or (found.labels, found.labels_only.estimate) == (20, 0.5)
+
+
 def test_what_one_grade_is_worth_is_what_all_are_worth_by_their_number() -> None:
     """Of twenty grades that the free judge predicts; the grades beyond these are saved."""
     every = [record(n, f"r{n}", float(n % 2)) for n in range(80)]

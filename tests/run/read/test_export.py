@@ -298,7 +298,8 @@ def test_scores_have_the_order_of_the_data(scripted: Callable[[Script], Scripted
     ("ask", "kind", "message"),
     [
         (lambda run: run["none"], KeyError, "no grader and no sample 'none' in the run; graders"),
-        (lambda run: run[9], KeyError, "no outcome 9 in the run; it has 4, from 0"),
+        (lambda run: run[4], KeyError, "no outcome 4 in the run; it has 4, from 0"),
+        (lambda run: run[-5], KeyError, "no outcome -5 in the run; it has 4, from 0"),
         (
             lambda run: run[0.5],
             DataError,
@@ -343,6 +344,11 @@ def test_scores_have_a_place_for_every_row() -> None:
     run = evaluate(rows, client="embedded")
 
     assert run.scores == run["faithfulness"].scores == [None, 1.0]
+
+
+def test_a_run_is_indexed_from_both_ends(run: Run) -> None:
+    """As a list is."""
+    assert [run[place].sample_id for place in (0, 3, -1, -4)] == ["r0", "r3", "r3", "r0"]
 
 
 def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
