@@ -437,10 +437,62 @@ def test_code_and_message_are_found_in_any_body(error: Exception, code: str, mes
     assert (fault.code, fault.message) == (code, message)
 
 
-def test_the_wait_that_is_asked_for_is_found() -> None:
-    """In the headers of botocore's dictionary, and in the body of Gemini's reply."""
-    waits = [read_fault(error).wait_seconds for name, error, *_ in _FAULTS if "429" in name]
-    assert waits == [7.0, 7.0]
+_WAIT: dict[str, Any] = {"retry-after": 7}
+_DELAYS = [7, {"@type": "help"}, {"retryDelay": 3}, {"retryDelay": "9s"}, {"retryDelay": "1s"}]
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        *((error, 7.0) for name, error, *_ in _FAULTS if "429" in name),
+        (_raised("A", headers=_WAIT), 7.0),
+        (_raised("A", response=Made(headers={"Retry-After": "7"})), 7.0),
+        (_raised("A", response=Made(headers=_WAIT), headers={"retry-after": "8"}), 7.0),
+        (_raised("A", response=Made(headers={}), litellm_response_headers=_WAIT), 7.0),
+        (_raised("A", details={"error": {"details": _DELAYS}}), 9.0),
+        (_raised("A", details={"error": {"details": _DELAYS}}, headers=_WAIT), 7.0),
+        (_raised("A", details={"error": {"details": {"retryDelay": "9s"}}}), None),
+        (_raised("A"), None),
+    ],
+    ids=repr,
+)
+def test_the_wait_that_is_asked_for_is_found(error: Exception, seconds: float | None) -> None:
+    """In headers, wherever a library keeps them, and else in the body of Gemini's reply."""
+    assert read_fault(error).wait_seconds == seconds
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (_raised("A", status_code=429, status=500, code=503), 429),
+        (_raised("A", status_code=None, status=500, code=503), 500),
+        (_raised("A", status="UNAVAILABLE", code=503), 503),
+        (_raised("A", code="busy", response=Made(status_code=502)), 502),
+        (_raised("A", response={"ResponseMetadata": {"HTTPStatusCode": 429}}), 429),
+        (_raised("A", status_code=0, status=-1, code=503), 503),
+        (_raised("A", status_code=0), None),
+        (_raised("A", response={}), None),
+        (_raised("A"), None),
+    ],
+    ids=repr,
+)
+def test_the_status_is_the_first_number_above_0(error: Exception, status: int | None) -> None:
+    """Words, and numbers that stand for no reply, are no status."""
+    assert read_fault(error).status == status
+
+
+@pytest.mark.parametrize(
+    ("error", "parameter"),
+    [
+        (_raised("A", param="seed", body={"param": "top_p"}), "seed"),
+        (_raised("A", param=None, body={"error": {"param": "top_p"}}), "top_p"),
+        (_raised("A", body={"error": {"param": None}}), ""),
+        (_raised("A"), ""),
+    ],
+)
+def test_the_parameter_that_is_refused_is_found(error: Exception, parameter: str) -> None:
+    """On the exception or in the body; an endpoint that names none names nothing."""
+    assert read_fault(error).parameter == parameter
 
 
 def test_a_reply_that_says_time_is_up_is_a_reply() -> None:
