@@ -236,6 +236,27 @@ def test_limits_are_learnt_from_headers(clock: Clock) -> None:
     assert clock.now == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    ("known", "learnt", "seconds"),
+    [
+        ({"requests_per_minute": 6000}, "requests", 0.0),
+        ({"requests_per_minute": 6000}, "requests tokens", 1.09),
+        ({"tokens_per_minute": 60_000}, "tokens", 0.0),
+        ({"tokens_per_minute": 60_000}, "requests tokens", 10.0),
+    ],
+)
+def test_only_the_limit_that_the_user_did_not_set_is_learnt(
+    clock: Clock, known: dict[str, float], learnt: str, seconds: float
+) -> None:
+    """Eleven calls of 10 tokens, at one call or at 100 tokens a second."""
+    limits = {"requests": "60", "tokens": "6000"}
+    limiter = RequestLimiter(8, clock=clock, **known)
+    limiter.after_response(200, {f"x-ratelimit-limit-{one}": limits[one] for one in learnt.split()})
+    asyncio.run(pass_through(limiter, 11, tokens=10))
+
+    assert clock.now == pytest.approx(seconds)
+
+
 @pytest.mark.parametrize(("limit", "seconds"), [("9", 0.0), ("10", 6.0), ("0", 0.0)])
 def test_a_limit_that_is_none_of_a_minute_is_not_learnt(
     clock: Clock, limit: str, seconds: float
@@ -358,9 +379,15 @@ def test_a_retry_is_a_request_of_its_own(clock: Clock) -> None:
         ("1m30.5s", 90.5),
         ("1h2m", 3720.0),
         ("12", 12.0),
+        ("0", 0.0),
+        ("0s", 0.0),
+        ("-1", None),
         ("soon", None),
         ("", None),
         ("5 s", None),
+        ("1m soon", None),
+        ("in 5s", None),
+        ("9" * 400 + "h", None),
     ],
 )
 def test_durations_are_read_as_providers_write_them(text: str, seconds: float | None) -> None:

@@ -78,8 +78,12 @@ def test_a_batch_is_asked_for_ever_more_patiently() -> None:
 def test_what_the_endpoint_asks_for_is_waited() -> None:
     """To the second, by a single grading itself; longer than its row has is an error."""
     assert waits_of(Tries(None), refused("7"), 1) == [7.0]
-    with pytest.raises(JudgeUnavailableError, match="asks for a wait of 7 s .* is 5 s"):
+    assert waits_of(Tries(None, seconds_left=lambda: 7.0), refused("7"), 1) == [7.0]
+    with pytest.raises(JudgeUnavailableError, match="asks for a wait of 7 s .* is 5 s") as longer:
         Tries(None, seconds_left=lambda: 5.0).after_request(refused("7"))
+    assert (longer.value.status, longer.value.retry_after_seconds) == (429, 7.0)
+    with pytest.raises(JudgeUnavailableError, match=r"remaining time \(timeout\) is 0 s"):
+        Tries(None, seconds_left=lambda: -5.0).after_request(refused("7"))
 
 
 @pytest.mark.usefixtures("real_waits")
