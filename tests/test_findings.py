@@ -284,6 +284,20 @@ class ClaimsResult(Result):
         return 1 - sum(claim.is_wrong for claim in self.claims) / len(self.claims)
 
 
+@pytest.mark.parametrize("notes", [list[int | str], list[str], tuple[Any, ...], dict[str, bool]])
+def test_a_list_of_anything_else_beside_it_has_no_findings(notes: Any) -> None:
+    """Lists of no models, and mappings, label nothing."""
+
+    class Beside(ClaimsResult):
+        notes: Any
+
+    Beside.model_fields["notes"].annotation = notes
+    claim = Claim(reason="r", claim="It is.", is_wrong=True)
+    found = findings_of(Beside(claims=[claim], notes=None))
+
+    assert [(one.text, one.verdict) for one in found] == [("It is.", False)]
+
+
 class PlainChunk(BaseModel):
     """One chunk, good or not."""
 

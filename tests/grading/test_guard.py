@@ -1,5 +1,7 @@
 """What code finds between the sentences of an answer and a judge's statements of them."""
 
+import pytest
+
 from rag_evals.grading.guarding import Guard, claiming_sentences
 from rag_evals.response_models.statements import Stated
 
@@ -34,6 +36,15 @@ def test_a_sentence_is_covered_by_three_of_its_ten_words() -> None:
     assert left_out("copper bells, mortar") == [1]
 
 
+def test_a_statement_covers_its_sentence_by_three_of_ten_words() -> None:
+    """However short it is itself: with two of them, the sentence is left out."""
+    sentence = "Anna Berg repaired seven copper bells, wooden stairs, iron doors."
+    guard = Guard([sentence], claiming=lambda: {0})
+    found = [guard.faults([Stated(said)]) for said in ("Copper bells, doors.", "Copper bells.")]
+
+    assert ["left out" in [one.name for one in faults] for faults in found] == [False, True]
+
+
 def test_a_long_word_in_capitals_is_a_name() -> None:
     """Up to three letters stand for what the answer writes out; "UNESCO" is somebody."""
     guard = Guard(SENTENCES[:1])
@@ -66,6 +77,23 @@ def test_a_name_that_begins_a_sentence_must_be_kept_in_part() -> None:
     assert lost("Berg repaired the old bells.") == []
     (told,) = lost("Somebody repaired the old bells.")
     assert "no statement of sentence 0 has Anna Berg" in told
+
+
+@pytest.mark.parametrize(
+    ("said", "lost"),
+    [
+        ("Anna Berg was met by Berg.", []),
+        ("They met Berg.", ["Anna Berg"]),
+        ("They met Anna.", ["Berg"]),
+        ("They met.", ["Anna Berg", "Berg"]),
+    ],
+)
+def test_a_name_that_is_told_twice_must_be_kept_once(said: str, lost: list[str]) -> None:
+    """What one name shares with the other tells them apart only if it has a word of its own."""
+    guard = Guard(["There Anna Berg met Berg."])
+    told = [one.told for one in guard.faults([Stated(said, (0,))]) if one.name == "lost name"]
+
+    assert told == ([f"no statement of sentence 0 has {', '.join(lost)}"] if lost else [])
 
 
 def test_twenty_statements_of_a_sentence_are_not_too_many() -> None:
