@@ -230,6 +230,16 @@ def test_many_different_scores_win_nothing_by_rounding() -> None:
     assert gate_test([n * 1e-9 for n in range(3000)], 1e-4).verdict == "not decided"
 
 
+@pytest.mark.parametrize("first", [0.0, 0.3, 0.6])
+def test_rounding_many_different_scores_moves_bounds_by_little(first: float) -> None:
+    """Rounded down to 1/4000: no bound is tighter, and none more than that wider."""
+    rng = random.Random(2)
+    scores = [first + 0.4 * rng.random() for _ in range(2500)]
+    many, fewer = gate_test(scores, 0.5), gate_test([round(one, 3) for one in scores], 0.5)
+
+    assert (many.low, many.high) == pytest.approx((fewer.low, fewer.high), abs=5e-4)
+
+
 def test_the_interval_of_a_stopped_draw_holds_the_mean_of_the_data() -> None:
     """In 30 draws that stopped when they had decided, at most 4 intervals of 95 % miss."""
     rng = random.Random(11)

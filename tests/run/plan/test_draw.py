@@ -424,6 +424,17 @@ def test_what_a_budget_left_undone_is_said_with_both_sums() -> None:
     assert "budget" not in words(9)
 
 
+def test_rows_that_count_are_in_the_interval_of_a_small_sample() -> None:
+    """Too few to be corrected: two of four rows are 1, the others 0 by what they count as."""
+    dear = [record(n, f"r{n}", 1.0 if n % 2 else None) for n in range(4)]
+    sample = SampledMean(dear, dear, "dear", "free")
+    counted, scored = sample.interval(count_as={"empty_context": 0.0}), sample.interval()
+
+    assert counted == mean_interval([0.0, 1.0, 0.0, 1.0])
+    assert scored == mean_interval([1.0, 1.0])
+    assert SampledMean(dear[:1], dear, "dear", "free").interval() is None
+
+
 @pytest.mark.parametrize(("dear", "every", "known"), [(19, 80, 0), (20, 21, 0), (20, 22, 2)])
 def test_a_sample_is_corrected_by_two_rows_that_only_the_free_judge_graded(
     dear: int, every: int, known: int
