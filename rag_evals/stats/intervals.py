@@ -285,8 +285,7 @@ def mean_error(values: Sequence[float], *, clusters: Keys = None) -> MeanError:
     rows = len(values)
     units = zip(totals, sizes, strict=True)
     variance = math.fsum(total * total / (1 - size / rows) for total, size in units) / rows**2
-    counted = Counter(sizes)
-    freedom = min(_degrees_of_freedom(counted, correlation=share) for share in (0.0, 1.0))
+    freedom = _degrees_of_freedom(Counter(sizes))
     return MeanError(mean, math.sqrt(variance), freedom, len(sizes))
 
 
@@ -359,27 +358,23 @@ def cluster_totals(
     return totals, sizes
 
 
-def _degrees_of_freedom(sizes: Counter[int], *, correlation: float) -> float:
+def _degrees_of_freedom(sizes: Counter[int]) -> float:
     """Return Satterthwaite's degrees of freedom (Bell and McCaffrey 2002).
 
-    The formula assumes a correlation within clusters. Callers try 0 and 1 and use the smaller
-    result, which matters if there are a few large clusters.
+    Rows within a cluster are assumed to be equal. If they were independent, there would be more
+    degrees of freedom, especially with a few large clusters.
     """
     rows = sum(size * count for size, count in sizes.items())
-    # Variance of a cluster's sum if each row has a variance of 1.
-    spread = {size: size + correlation * size * (size - 1) for size in sizes}
-    total_spread = sum(spread[size] * count for size, count in sizes.items())
+    squared = sum(size * size * count for size, count in sizes.items())
     weight = {size: 1 / (1 - size / rows) for size in sizes}
 
     def covariance(first: int, second: int) -> float:
         """Return the covariance of the residual sums of two clusters with these sizes."""
-        return (
-            first * second * total_spread / rows - first * spread[second] - second * spread[first]
-        ) / rows
+        return first * second * (squared / rows - first - second) / rows
 
     trace = squares = 0.0
     for first, count in sizes.items():
-        own = weight[first] * (spread[first] + covariance(first, first))
+        own = weight[first] * (first * first + covariance(first, first))
         trace += count * own
         squares += count * own * own
         for second, other in sizes.items():
