@@ -257,7 +257,7 @@ def test_templates_that_extend_each_other_are_an_error(command: Command) -> None
 
 @pytest.mark.parametrize("how", ["row", "--language", "front matter"])
 def test_a_russian_row_gets_russian_prompts(command: Command, scripted: Start, how: str) -> None:
-    """Chosen by the row's language, by the option, or by the file's own language."""
+    """Chosen by the row's language, by the option, or, before both, by the file's own language."""
     judge = scripted(None)
     row = {"answer": "Башня стоит в Париже.", "context": ["Башня стоит в Париже."]}
     options = []
@@ -266,6 +266,7 @@ def test_a_russian_row_gets_russian_prompts(command: Command, scripted: Start, h
     elif how == "--language":
         options = ["--language", "ru-RU"]
     else:
+        row["language"] = "en"
         text = "---\nresponse_model: faithfulness\nlanguage: ru\n---\n"
         text += '{% extends "score_faithfulness.jinja" %}'
         options = ["--prompt", write("ru.jinja", text)]
