@@ -37,6 +37,12 @@ def test_five_rows_decide_nothing() -> None:
     assert gate_test([1.0] * (5 + high.more_rows), 0.85).verdict == "passed"
 
 
+def test_a_gate_that_no_row_moves_needs_no_number_of_rows() -> None:
+    """A gate of 1 is failed by a row below it, and passed by none; at the gate nothing is won."""
+    assert gate_test([1.0] * 5, 1.0).more_rows is None
+    assert gate_test([0.0, 1.0] * 50, 0.5).more_rows is None
+
+
 def test_rows_already_graded_count_toward_those_needed() -> None:
     """Nine of ten rows are right: about 500 rows pass 0.85, and those graded are not told again."""
     ten = [1.0] * 9 + [0.0]
@@ -309,8 +315,11 @@ def test_alike_rows_of_a_cluster_count_once() -> None:
 @pytest.mark.parametrize("error", [0.0, 1.0, 5.0])
 def test_an_error_that_promises_nothing_is_refused(error: float) -> None:
     """An error of 0, 1 or 5 is refused, and so is a gate without rows."""
-    with pytest.raises(ConfigurationError, match="error="):
-        gate_test([1.0], 0.5, error=error)
+    for name in ("error", "fail_error"):
+        with pytest.raises(ConfigurationError, match=f"^{name}="):
+            gate_test([1.0], 0.5, **{name: error})
+        with pytest.raises(ConfigurationError, match=f"^{name}="):
+            SequentialGate(0.5, 9, **{name: error})
     with pytest.raises(InvalidScoresError, match="scores is empty"):
         gate_test([], 0.5)
 

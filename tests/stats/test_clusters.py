@@ -112,6 +112,8 @@ def test_effective_rows_by_hand() -> None:
     assert effective_rows([True]) == effective_rows([True, False], clusters=["a", "a"]) == 1
     # All alike: four rows times (3 + 1 + 1 + 1)**2 / (9 + 1 + 1 + 1) / 4.
     assert effective_rows([True] * 4, weights=[3.0, 1.0, 1.0, 1.0]) == pytest.approx(3)
+    # One cluster is one row, however uneven its weights are.
+    assert effective_rows([True, False], clusters=["a", "a"], weights=[3.0, 1.0]) == 1
 
 
 def test_without_disagreement_only_clusters_count() -> None:
