@@ -207,6 +207,17 @@ def test_a_passage_has_as_many_whole_sentences_as_fit(scripted: Start) -> None:
     assert max(sizes) - min(sizes) < 2 * len(sentences[-1])
 
 
+def test_a_text_without_a_stop_is_cut_into_pieces_that_fit_in_any_script(scripted: Start) -> None:
+    """A quarter of the bytes that a passage may have, as a character has up to four of them."""
+    judge = scripted(sized(4000))
+    words = "berth " * 10_000
+    Faithfulness.grade(
+        answer="A berth.", context=[words], client="openai/m", settings={"window": 4000}
+    )
+
+    assert 16 <= len(judge.requests[-1].chunks) <= 20
+
+
 def test_a_sentence_that_leans_on_the_one_before_is_ranked_with_it(scripted: Start) -> None:
     """Of many lengths that of its own subject is read, which only the sentence before names."""
     names = "Alder Birch Cedar Dogwood Elder Fir Ginkgo Hazel Ivy Juniper Larch Maple".split()
