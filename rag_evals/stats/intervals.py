@@ -327,7 +327,7 @@ def effective_rows(
     if error.standard_error < 1e-12:
         return float(units)
     variance = error.mean * (1 - error.mean)
-    return max(1.0, min(len(matches), variance / error.standard_error**2 + 1))
+    return min(len(matches), variance / error.standard_error**2 + 1)
 
 
 def count_units(rows: int, clusters: Keys) -> int:
