@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations, product
 from statistics import median
 
@@ -315,11 +316,11 @@ def test_alike_rows_of_a_cluster_count_once() -> None:
 @pytest.mark.parametrize("error", [0.0, 1.0, 5.0])
 def test_an_error_that_promises_nothing_is_refused(error: float) -> None:
     """An error of 0, 1 or 5 is refused, and so is a gate without rows."""
-    for name in ("error", "fail_error"):
-        with pytest.raises(ConfigurationError, match=f"^{name}="):
-            gate_test([1.0], 0.5, **{name: error})
-        with pytest.raises(ConfigurationError, match=f"^{name}="):
-            SequentialGate(0.5, 9, **{name: error})
+    for test in (partial(gate_test, [1.0], 0.5), partial(SequentialGate, 0.5, 9)):
+        with pytest.raises(ConfigurationError, match="^error="):
+            test(error=error)
+        with pytest.raises(ConfigurationError, match="^fail_error="):
+            test(fail_error=error)
     with pytest.raises(InvalidScoresError, match="scores is empty"):
         gate_test([], 0.5)
 
