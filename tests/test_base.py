@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from rag_evals import Faithfulness, FaithfulnessResult, base
-from rag_evals.core.result import Result, SampleField
+from rag_evals.core.result import Result, SampleField, required_fields
 from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
 from rag_evals.response_models import ByStatement, PassFailResult, StatementEvaluation, VerdictUnit
@@ -335,3 +335,49 @@ def test_a_response_model_says_which_fields_are_shown() -> None:
     assert "In Paris." in content
     assert "Where?" not in content
     assert "<chunks>" not in content
+
+
+class NamedText(BaseModel):
+    """A part of a reply that names a chunk."""
+
+    chunk_id: int
+
+
+class Statements(BaseModel):
+    """A reply with statements."""
+
+    statements: list[str]
+
+
+class Chunks(BaseModel):
+    """A reply that names chunks in a part of it."""
+
+    parts: list[NamedText]
+
+
+class Neither(BaseModel):
+    """A reply with a number."""
+
+    points: int
+
+
+class Questions(Neither):
+    """A reply of which the question is needed too."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("question", "answer")
+
+
+@pytest.mark.parametrize(
+    ("model", "fields"),
+    [
+        (Statements, ("answer", "context")),
+        (Chunks, ("answer", "context")),
+        (Neither, ("answer",)),
+        (Questions, ("question", "answer")),
+    ],
+)
+def test_a_reply_about_chunks_needs_some(
+    model: type[BaseModel], fields: tuple[SampleField, ...]
+) -> None:
+    """Statements and chunk ids mean nothing without a context; a model may say what it needs."""
+    assert required_fields(model) == fields

@@ -1,14 +1,16 @@
 """A faithfulness result computes its score, and checks what a judge fills in."""
 
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from rag_evals import FaithfulnessResult, StatementEvaluation
+from rag_evals.core.result import JudgeModel, check_chunk_ids
 from rag_evals.errors import UnknownArgumentError
 from rag_evals.response_models.statements import (
     EXACT,
@@ -328,3 +330,44 @@ def test_oddities_are_kept_and_counted() -> None:
         "statement 0 is supported but cites no chunk",
         "statement 1 is not supported but cites chunks",
     ]
+
+
+@dataclass
+class Place:
+    """Where something is said."""
+
+    chunk_id: int
+
+
+class Naming(JudgeModel):
+    """A reply that names chunks at any depth."""
+
+    chunk_ids: list[int] = Field(default_factory=list)
+    places: list[Place] = Field(default_factory=list)
+    by_word: dict[str, tuple[Place, ...]] = Field(default_factory=dict)
+    number: int = 9
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("wrong", [-1, 0, 1, 2, 3, 9])
+@pytest.mark.parametrize(
+    ("named", "place"),
+    [
+        (lambda one: {"chunk_ids": [one]}, "chunk_ids.0"),
+        (lambda one: {"places": [Place(one)]}, "places.0.chunk_id"),
+        (lambda one: {"by_word": {"a": (Place(one),)}}, "by_word.a.0.chunk_id"),
+    ],
+)
+def test_a_chunk_that_does_not_exist_is_named_by_its_place(
+    named: Any, place: str, wrong: int, count: int
+) -> None:
+    """Ids are those from 0 to one below their number; other numbers are no ids."""
+    reply = Naming(**named(wrong))
+    check_chunk_ids(reply, None)
+    if 0 <= wrong < count:
+        check_chunk_ids(reply, {"chunk_count": count})
+        return
+    with pytest.raises(ValidationError) as caught:
+        check_chunk_ids(reply, {"chunk_count": count})
+    (fault,) = caught.value.errors()
+    assert ".".join(map(str, fault["loc"])) == place
