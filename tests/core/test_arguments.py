@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from rag_evals.cache.semantic import SemanticCache
-from rag_evals.core.arguments import require_fraction, require_whole
+from rag_evals.core.arguments import (
+    check_settings,
+    parse_settings,
+    require_fraction,
+    require_positive,
+    require_whole,
+)
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.verify import ClassifierVerifier, LLMVerifier
@@ -66,3 +72,63 @@ def test_numbers_come_back_as_they_are_used() -> None:
     assert [require_fraction("x", value) for value in (0, 0.25, 1)] == [0.0, 0.25, 1.0]
     assert isinstance(require_fraction("x", 1), float)
     assert [require_whole("x", 1), require_whole("x", 0, least=0)] == [1, 0]
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "2", None, float("nan"), float("inf")])
+def test_a_weight_is_a_number_above_0(value: Any) -> None:
+    """Neither 0 nor without an end, and no text."""
+    with pytest.raises(ConfigurationError, match="x is "):
+        require_positive("x", value)
+    assert require_positive("x", 0.001) == 0.001
+
+
+@pytest.mark.parametrize(
+    ("name", "taken", "refused"),
+    [
+        ("temperature", [0, 0.5, 2, None], [True, "0", -0.1, 2.1, [0], float("nan")]),
+        ("top_p", [0, 0.5, 1], [True, None, "0.5", -0.1, 1.1, float("inf")]),
+        ("max_tokens", [1, 900], [0, True, None, 1.5, "9"]),
+        ("seed", [0, 7], [-1, False, None, 1.0]),
+        ("window", [1, 5000], [0, True, None]),
+        ("reasoning_effort", ["low", "none"], ["", " ", None, 3]),
+    ],
+)
+def test_a_setting_is_one_that_judges_take(name: str, taken: list[Any], refused: list[Any]) -> None:
+    """As it is, and in the same form; what cannot be is named before anything is asked."""
+    for value in taken:
+        assert check_settings({name: value}) == {name: value}
+    for value in refused:
+        with pytest.raises(ConfigurationError, match=f"{name} is "):
+            check_settings({name: value})
+
+
+@pytest.mark.parametrize(
+    ("texts", "settings"),
+    [
+        (None, {}),
+        (["temperature=none"], {"temperature": None}),
+        (["temperature = 0.5", "seed=7"], {"temperature": 0.5, "seed": 7}),
+        (["reasoning_effort=none"], {"reasoning_effort": "none"}),
+        (["seed=7", "seed=7"], {"seed": 7}),
+    ],
+)
+def test_settings_are_read_from_texts(texts: Any, settings: dict[str, Any]) -> None:
+    """Numbers where a number is due; "none" is a word of some models too."""
+    assert parse_settings(texts) == settings
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["seed"], "--set 'seed' is not NAME=VALUE"),
+        (["seed="], "--set 'seed=' is not NAME=VALUE"),
+        (["=7"], "--set '=7' is not NAME=VALUE"),
+        (["seed=none"], "seed is 'none'"),
+        (["seed=7", "seed=8"], "--set seed is both 7 and 8"),
+        (["heat=1"], "no setting 'heat'"),
+    ],
+)
+def test_a_text_that_is_no_setting_is_refused(texts: list[str], message: str) -> None:
+    """With the text, or what it says twice."""
+    with pytest.raises(ConfigurationError, match=message):
+        parse_settings(texts)
