@@ -300,6 +300,31 @@ def test_turns_before_an_answer_are_its_conversation(scripted: Start) -> None:
     assert OPENED in judge.requests[1].chunks
 
 
+def test_an_answer_needs_no_question_beside_its_turns() -> None:
+    """It replies to what was asked last."""
+    sample = Sample(turns=[*TALK[:5], ("user", "And how long is it?")], answer=LONG)
+
+    assert [one.question for one in sample.turns] == [TALK[1]["content"], "And how long is it?"]
+    assert sample.turns[1].answer == LONG
+
+
+class Message:
+    """A message of a class of one's own, with a method by the name of a field."""
+
+    role, content = "assistant", LONG
+
+    def sources(self) -> list[str]:
+        """Would have to be called."""
+        return [PAINTED]
+
+
+def test_a_method_of_a_message_is_no_source_of_it() -> None:
+    """Only what the message holds is."""
+    sample = Sample(turns=[("user", "How long?"), ("tool", OPENED), Message()])
+
+    assert [chunk.text for chunk in sample.turns[0].context] == [OPENED]
+
+
 def test_a_question_that_is_asked_again_has_a_turn_of_its_own() -> None:
     """The answer belongs to the second time, and is no part of the reply to the first."""
     asked = "How long is it?"
