@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
 from rag_evals.stats import mean_interval
-from rag_evals.stats.intervals import wilson_limits
+from rag_evals.stats.intervals import MeanError, wilson_limits
 from tests.late import Late
 
 if TYPE_CHECKING:
@@ -115,6 +115,19 @@ def test_two_scores_worked_by_hand() -> None:
     assert (result.estimate, result.low, result.high) == pytest.approx(
         (0.5, 0.5 - half, 0.5 + half)
     )
+
+
+def test_uneven_weights_leave_fewer_rows() -> None:
+    """(3 + 1 + 1 + 1)**2 / (9 + 1 + 1 + 1) are three of four rows, in either way to an interval."""
+    weights = [3.0, 1.0, 1.0, 1.0]
+    alike = mean_interval([1.0] * 4, weights=weights)
+    # Weighted mean 1/2, residuals -1, 1/3, 1/3 and 1/3: a variance of 4/3 / 3 / 4 = 1/9.
+    freedom = MeanError(0.5, 1 / 3, 3 * 3 / 4, 4).wilson_interval()
+    found = mean_interval([0.0, 1.0, 1.0, 1.0], weights=weights)
+
+    assert (alike.low, alike.high) == pytest.approx((0.025 ** (1 / 3), 1))
+    assert (found.low, found.high) == pytest.approx((freedom.low, freedom.high))
+    assert found.estimate == pytest.approx(0.5)
 
 
 def test_clusters_widen_the_interval() -> None:
