@@ -254,3 +254,22 @@ def test_alpha_without_evidence_is_none(ratings: list[list[int | None]]) -> None
     """No pair of labels, or a single category, gives no alpha."""
     assert alpha_of(ratings) is None
     assert krippendorff_interval(ratings) is None
+
+
+@pytest.mark.parametrize("factor", [0.01, 1.0, 40.0])
+def test_only_the_shares_of_weights_count(factor: float) -> None:
+    """A row that stands for twice as many has twice the weight, in whatever unit."""
+    labels = [True, True, False, False, True, False, True, True]
+    verdicts = [True, False, False, True, True, False, True, True]
+    weights = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 1.0]
+    once = measure_agreement(labels, verdicts, weights=weights)
+    scaled = measure_agreement(labels, verdicts, weights=[factor * one for one in weights])
+
+    assert once.kappa is not None
+    assert scaled.kappa is not None
+    assert (scaled.kappa.estimate, scaled.kappa.low, scaled.kappa.high) == pytest.approx(
+        (once.kappa.estimate, once.kappa.low, once.kappa.high)
+    )
+    # Of a weight of 12, 4 are found, 3 are false, 2 missed and 3 rejected.
+    chance = (7 * 6 + 5 * 6) / 144
+    assert once.kappa.estimate == pytest.approx((7 / 12 - chance) / (1 - chance))

@@ -33,6 +33,16 @@ def test_a_comparison_worked_by_hand() -> None:
     assert result.verdict == "not distinguishable"
 
 
+def test_two_samples_have_an_interval_of_their_own() -> None:
+    """Differences of 0.01 and 0.02: s / sqrt(2) is 0.005, and t with 1 degree of freedom 12.706."""
+    result = compare_paired([0.5, 0.6], [0.51, 0.62])
+
+    assert result.significance.p_value == pytest.approx(0.5)
+    assert (result.difference.low, result.difference.high) == pytest.approx(
+        (0.015 - 12.7062 * 0.005, 0.015 + 12.7062 * 0.005), abs=1e-6
+    )
+
+
 def test_the_interval_agrees_with_scipy() -> None:
     """The interval is that of scipy's paired t test."""
     baseline = [(row * 37 % 101) / 100 for row in range(40)]
