@@ -7,6 +7,7 @@ import pytest
 
 from rag_evals.cache.semantic import SemanticCache
 from rag_evals.core.arguments import (
+    cache_variables,
     check_settings,
     parse_settings,
     require_fraction,
@@ -100,6 +101,19 @@ def test_a_setting_is_one_that_judges_take(name: str, taken: list[Any], refused:
     for value in refused:
         with pytest.raises(ConfigurationError, match=f"{name} is "):
             check_settings({name: value})
+
+
+@pytest.mark.parametrize(("written", "megabytes"), [("", 1000.0), ("0.5", 0.5), ("2e3", 2000.0)])
+def test_a_cache_may_be_smaller_than_a_megabyte(
+    monkeypatch: pytest.MonkeyPatch, written: str, megabytes: float
+) -> None:
+    """Without a number it may have a thousand; one that may have none is refused."""
+    monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", written)
+    assert cache_variables() == ("", megabytes)
+    for none in ("0", "nan", "-0.5"):
+        monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", none)
+        with pytest.raises(ConfigurationError, match="megabytes above 0"):
+            cache_variables()
 
 
 @pytest.mark.parametrize(

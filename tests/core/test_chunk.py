@@ -47,6 +47,7 @@ CHUNKS: dict[str, tuple[Any, list[tuple[str, dict[str, Any]]]]] = {
         [("a", {"id": "1", "distance": 0.1, "k": 1}), ("b", {"id": "2", "distance": 0.2})],
     ),
     "Chroma, get": ({"ids": ["1"], "documents": ["a"], "metadatas": None}, [("a", {"id": "1"})]),
+    "Chroma, get, nothing found": ({"ids": [], "documents": [], "metadatas": []}, []),
     "Elasticsearch": (
         {"hits": {"hits": [{"_id": "x", "_score": 2.5, "_source": {"content": "a", "t": "b"}}]}},
         [("a", {"id": "x", "score": 2.5, "t": "b"})],
@@ -161,7 +162,10 @@ def test_an_object_that_holds_itself_has_no_text() -> None:
     for _ in range(9):
         deep = {"content": deep}
 
-    for answer in (endless, deep):
+    circle: list[Any] = []
+    circle.append(circle)
+
+    for answer in (endless, deep, circle, {"content": circle}):
         with pytest.raises(DataError, match="expected text"):
             Sample(answer=answer)
 
@@ -184,6 +188,7 @@ def test_a_message_of_tool_calls_answers_nothing() -> None:
         ({"answer": ["a", "b"]}, r"answer is \['a', 'b'\] \(list\); expected text"),
         ({"answer": []}, r"answer is \[\] \(list\); expected text"),
         ({"context": b""}, r"context is b'' \(bytes\); expected text or a list of texts"),
+        ({"answer": {"choices": [{"finish_reason": "stop"}]}}, "answer is {'choices'"),
         ({"answer": {"choices": [{"message": {"content": "a"}}] * 2}}, "answer is {'choices'"),
     ],
 )
