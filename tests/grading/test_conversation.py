@@ -122,6 +122,11 @@ FORMS: dict[str, Any] = {
         {"type": "tool", "data": {"content": LONG, "type": "tool"}},
         {"type": "ai", "data": {"content": LONG, "type": "ai"}},
     ],
+    "langchain, type outside": [
+        {"type": "human", "data": {"content": "How long is it?"}},
+        {"type": "tool", "data": {"content": LONG}},
+        {"type": "ai", "data": {"content": LONG}},
+    ],
     "langchain dumpd": [
         {"lc": 1, "type": "constructor", "kwargs": {"content": text, "type": kind}}
         for kind, text in (("human", "How long is it?"), ("tool", LONG), ("ai", LONG))
@@ -336,6 +341,20 @@ def test_a_question_that_is_asked_again_has_a_turn_of_its_own() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        (None, ""),
+        ("Is it old?", ""),
+        ("It is old.", "It is old."),
+        ('It is old. "Is it?" Was it? I saw it', "It is old.\nI saw it"),
+    ],
+)
+def test_what_the_user_says_is_all_but_questions(question: str | None, said: str) -> None:
+    """A turn that nobody asked for says nothing."""
+    assert Turn(question, "Yes.").said == said
+
+
 def test_a_question_of_the_user_supports_nothing() -> None:
     """What a user asks is not said: the reply that repeats it has no source."""
     talk = [
@@ -437,7 +456,6 @@ def test_an_output_of_a_tool_may_have_5_megabytes() -> None:
     talk = [("user", "How long is it?"), ("tool", output), ("assistant", LONG)]
     result = Faithfulness.grade(Sample(turns=talk), client="embedded")
     assert result.score == 1.0
-    assert Turn(None, "Yes.").said == ""
 
 
 def test_labels_of_conversations_measure_the_judge(tmp_path: Path) -> None:

@@ -44,6 +44,18 @@ def test_a_verifier_that_loses_a_verdict_fails_the_row() -> None:
         grader.grade(**EIFFEL, client="embedded")
 
 
+def test_a_call_of_a_verifier_has_a_verdict_on_each_claim_or_fails() -> None:
+    """Before anybody reads them, whoever drives the call."""
+
+    class Loses:
+        def verify(self, claims: Sequence[Claim], chunks: Sequence[str]) -> list[Verdict]:
+            return EmbeddedVerifier().verify(claims, chunks)[1:]
+
+    claims = [Claim(text, text) for text in ("It is in Paris.", "It is old.")]
+    with pytest.raises(VerifierError, match="1 verdicts for 2 statements"):
+        VerifyCall(Loses(), claims, ["It is in Paris."]).run()
+
+
 def test_a_sentence_that_is_left_out_does_not_claim_nothing_too(scripted: Start) -> None:
     """The judge says twice that a sentence with a year claims nothing: it is left out, once."""
     said = [{"sentence_id": 0, "statement": "The Eiffel Tower stands in Paris."}]
@@ -144,6 +156,8 @@ def test_what_would_stop_the_verifier_is_found_before_the_first_call(scripted: S
         grader.grade(**EIFFEL, client="openai/m")
     with pytest.raises(ConfigurationError, match="it is broken"):
         evaluate([EIFFEL], [grader], "openai/m", progress=False)
+    with pytest.raises(ConfigurationError, match="it is broken"):
+        evaluate([EIFFEL], [grader], "openai/m", progress=False, repeat=2)
     assert judge.requests == []
 
 
