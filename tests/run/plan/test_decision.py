@@ -50,6 +50,17 @@ def test_rows_without_a_score_fail_the_gate() -> None:
     assert Run().gate(0.5).verdict == "failed"
 
 
+def test_a_stopped_run_without_a_score_fails_the_gate() -> None:
+    """Its draw decides nothing; nor does a share that is none."""
+    manifest = {"stopped": {"rows": 3, "of": 100, "gate": 0.5, "seed": 0}}
+    run = Run([record(n, f"r{n}", None) for n in range(3)], manifest=manifest)
+
+    assert run.gate(0.5, min_scored=0.0).verdict == "failed"
+    assert "faithfulness has no score" in str(run.gate(0.5, min_scored=0.0))
+    with pytest.raises(ConfigurationError, match="min_scored is 90"):
+        run.gate(0.5, min_scored=90)
+
+
 def test_all_graders_must_pass_and_one_may_fail() -> None:
     """The run fails with one grader, and passes only with all of them."""
     good = [record(n, f"r{n}", 1.0, grader="a") for n in range(60)]

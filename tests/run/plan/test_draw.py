@@ -109,6 +109,19 @@ def test_a_row_waits_for_the_first_that_has_not_ended() -> None:
     assert stop.admits(order[30], resumed=True) == "begin"
 
 
+def test_a_row_waits_for_the_grader_that_is_behind() -> None:
+    """However many rows the other has ended."""
+    stop = EarlyStop(Summary(), Sampling(gate=0.5), 100, ["faithfulness", "other"], ahead=3)
+    order = random_order(100)
+
+    for place in order[:3]:
+        stop.ended(perfect(place))
+    assert stop.admits(order[3], resumed=False) == "wait"
+    for place in order[:3]:
+        stop.ended(replace(perfect(place), grader="other"))
+    assert stop.admits(order[3], resumed=False) == "begin"
+
+
 def test_rows_are_counted_up_to_the_first_of_the_draw_that_has_not_ended() -> None:
     """By the grader that is behind; a draw of all rows did not stop."""
     stop = EarlyStop(Summary(), Sampling(gate=0.5), 9, ["faithfulness", "other"], ahead=9)
@@ -585,6 +598,33 @@ def test_what_python_cannot_draw_is_refused(options: dict[str, Any], said: str) 
 
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         evaluate(**call, sampling=Sampling(**options))
+
+
+@pytest.mark.parametrize("budget", [0, "-1usd", "viel", float("nan"), float("inf")])
+def test_a_budget_is_read_when_it_is_given(budget: Any) -> None:
+    """What is no sum of dollars is refused before there is a run."""
+    with pytest.raises(ConfigurationError, match="expected US dollars above 0"):
+        Sampling(budget=budget)
+    assert [Sampling(budget=one).dollars for one in ("5usd", "$5", " 5 ", 5)] == [5.0] * 4
+
+
+def test_the_free_judge_reads_the_rows_that_the_dear_one_reads(scripted: Start) -> None:
+    """By the same columns and up to the same limit; what only an endpoint needs is left out."""
+    judge = scripted(truth(100))
+    rows = [json.loads(line) for line in Path(rows_file(60, 60)).read_text().splitlines()]
+    renamed = [{"id": row["id"], "said": row["answer"], "by": row["context"]} for row in rows]
+    run = evaluate(
+        renamed,
+        client="openai/m",
+        columns={"answer": "said", "context": "by"},
+        limit=40,
+        reasks=0,
+        sampling=Sampling(20),
+    )
+
+    assert run.free is not None
+    assert (len(judge.requests), len(run), len(run.free)) == (20, 20, 40)
+    assert {one.status for one in run.free.outcomes} == {"scored"}
 
 
 def test_a_draw_is_told_in_russian(command: Command, scripted: Start) -> None:

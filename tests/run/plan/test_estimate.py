@@ -5,23 +5,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import instructor
+import openai
 import pytest
 
-from rag_evals import Sample, TwoStepFaithfulness, base
+from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, base
 from rag_evals.cache import SemanticCache
 from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
 from rag_evals.response_models.statements import FaithfulnessResult
-from rag_evals.run import make_plan
+from rag_evals.run import RunOptions, make_plan
 from rag_evals.run.plan.plan import Estimate, estimate
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.text import token_counter
 from rag_evals.verify import LLMVerifier
 
 Start = Callable[[Script], ScriptedJudge]
 ROWS = [
-    Sample(answer="It stands in Paris.", context=["c"]),
+    Sample(question="Where?", answer="It stands in Paris.", context=["c"]),
     Sample(answer="", context=["c"]),
     Sample(answer="It is tall.", context=["c"]),
 ]
@@ -42,6 +45,67 @@ def test_rows_calls_tokens_and_money_are_counted(scripted: Start) -> None:
     assert "3 rows, 2 calls, " in str(found)
     assert "nothing was sent" in str(found)
     assert judge.requests == []
+
+
+def test_an_estimate_is_that_of_its_calls_by_hand(scripted: Start) -> None:
+    """What is sent beside its schema, and three tokens to receive for one of the answer."""
+    judge = scripted(None)
+    found = estimate(make_plan(ROWS, ["faithfulness"], "openai/gpt-4o-mini"))
+    count, counted_by = token_counter("gpt-4o-mini")
+    price = price_of("gpt-4o-mini")
+    for row in ROWS[::2]:
+        Faithfulness.grade(row, client="openai/gpt-4o-mini")
+    sent = sum(count(one["content"]) for request in judge.requests for one in request.messages)
+
+    assert price is not None
+    assert found.counted_by == counted_by
+    assert found.completion_tokens == 3 * sum(count(str(row.answer)) for row in ROWS[::2])
+    assert 2 * sent < found.prompt_tokens < 4 * sent
+    usage = Usage(prompt_tokens=found.prompt_tokens, completion_tokens=found.completion_tokens)
+    assert found.cost_usd == pytest.approx(price.cost_usd(usage))
+    relevance = estimate(make_plan(ROWS[:1], ["answer_relevance"], "openai/gpt-4o-mini"))
+    assert relevance.completion_tokens == 3 * count("It stands in Paris.")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "of_grader", "of_client", "model"),
+    [
+        ("gpt-4o-mini", "my-own", "my-own", "gpt-4o-mini"),
+        (None, "gpt-4.1", "my-own", "gpt-4.1"),
+        (None, None, "gpt-4o", "gpt-4o"),
+        ("my-own", "gpt-4.1", "gpt-4o", None),
+        (None, "my-own", "gpt-4o", None),
+    ],
+)
+def test_the_model_that_is_asked_has_its_price(
+    scripted: Start, chosen: str | None, of_grader: str | None, of_client: str, model: str | None
+) -> None:
+    """That of the run before that of the grader, and this before that of the client."""
+    scripted(None)
+    grader = base.ContextEvaluation("Judge.", FaithfulnessResult, model=of_grader)
+    options: RunOptions = {} if chosen is None else {"model": chosen}
+    with openai.OpenAI() as sdk:
+        client = instructor.from_openai(sdk, model=of_client)
+        found = estimate(make_plan(ROWS, [grader], client, options=options))
+        nothing = estimate(make_plan(ROWS[1:2], [grader], client, options=options))
+    if (price := price_of(model)) is None:
+        assert (found.cost_usd, found.price_as_of, nothing.cost_usd) == (None, None, None)
+        return
+    used = Usage(prompt_tokens=found.prompt_tokens, completion_tokens=found.completion_tokens)
+    assert found.cost_usd == pytest.approx(price.cost_usd(used))
+    assert (found.price_as_of, nothing.cost_usd) == (price.as_of, 0.0)
+
+
+def test_rows_that_cannot_be_read_make_no_call() -> None:
+    """They are rows all the same; a conversation is one call where only its end is graded."""
+    turns = [("user", "Where?"), ("assistant", "In Paris."), ("user", "Old?"), ("assistant", "No.")]
+    rows = [{"answer": 3, "question": "?"}, {"turns": turns, "context": ["c"]}]
+
+    found = estimate(make_plan(rows, ["answer_relevance"], "openai/m"))
+    assert (found.rows, found.calls) == (2, 1)
+    assert estimate(make_plan(rows[1:], ["faithfulness"], "openai/m")).calls == 2
+    free = estimate(make_plan(rows[1:], ["faithfulness"], "embedded"))
+    assert (free.calls, free.prompt_tokens) == (0, 0)
 
 
 def test_an_unknown_price_is_not_guessed() -> None:

@@ -73,6 +73,19 @@ def test_a_share_of_a_hundred_rows_is_that_many(least: int) -> None:
     assert len(words(gate, summary([1.0] * (least - 1), failed=101 - least))) == 1
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.25, 0.5, 1.0])
+def test_a_gate_is_passed_by_what_it_asks_for(mean: float) -> None:
+    """Neither the mean nor the lower end needs to be above it."""
+    of = summary([mean] * 12)
+    interval = of.graders["g"].interval()
+    assert interval is not None
+
+    assert words(Gate(mean), of) == []
+    assert words(Gate(interval.low, at="lower"), of) == []
+    for gate in (Gate(min(1, mean + 1e-9)), Gate(interval.low + 1e-9, at="lower")):
+        assert len(words(gate, of)) == (0 if gate.at == "mean" and mean == 1 else 1)
+
+
 def test_a_gate_on_the_lower_end_needs_more_rows() -> None:
     """A mean of 0.95 over 20 rows passes 0.9 as a mean, but its interval reaches below."""
     of = summary([1.0] * 19 + [0.0])
