@@ -463,8 +463,8 @@ def _usage_of(call: JudgeCall[Any], count: Callable[[str], int]) -> Usage:
         return Usage(prompt_tokens=sent)
     schema = count(str(call.reply_model.model_json_schema()))
     # The reply covers the answer, or the part of the answer in this call.
-    parts = call.facts.get("statements") or call.facts.get("sentences") or ()
-    judged = str(call.facts.get("answer") or " ".join(parts))
+    parts = call.facts.get("statements") or call.facts.get("sentences")
+    judged = " ".join(parts or [call.facts.get("answer") or ""])
     return Usage(prompt_tokens=schema + sent, completion_tokens=_REPLY_PER_ANSWER * count(judged))
 
 

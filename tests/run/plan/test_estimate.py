@@ -67,6 +67,17 @@ def test_an_estimate_is_that_of_its_calls_by_hand(scripted: Start) -> None:
     assert relevance.completion_tokens == 3 * count("It stands in Paris.")
 
 
+def test_the_reply_of_a_call_is_as_long_as_its_part_of_the_answer() -> None:
+    """300 sentences in eight calls: each reply has the verdicts on its own, and none on all."""
+    answer = " ".join(f"House number {n} is {n + 3} metres tall." for n in range(300))
+    row = Sample(answer=answer, context=["c"])
+    found = estimate(make_plan([row], ["faithfulness"], "openai/gpt-4o-mini"))
+    count, _ = token_counter("gpt-4o-mini")
+
+    assert found.calls == 8
+    assert found.completion_tokens == pytest.approx(3 * count(answer), rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("chosen", "of_grader", "of_client", "model"),
     [
