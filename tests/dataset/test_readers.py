@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 from codecs import BOM_UTF8
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,21 @@ def test_a_line_may_be_as_long_as_the_limit_and_no_longer() -> None:
     assert opened(b"12345", 5).read() == b"12345"
     with pytest.raises(DataError, match="'a': the file is larger than"):
         opened(b"123456", 5).read()
+
+
+def test_a_line_of_utf16_is_bounded_by_its_characters() -> None:
+    """And its byte order mark belongs to the first line alone, also where the order is named."""
+
+    def rows(text: str, limit: int, encoding: str) -> list[dict[str, str]]:
+        file = opened(text.encode(encoding), limit)
+        named = replace(file, options=DataFile("a", encoding=encoding))
+        return [dict(row.values) for row in read_csv(named)]
+
+    for encoding in ("utf-16-le", "utf-32-be", "UTF-16"):
+        assert rows("a,b,c,d\n1,2,3,4\n", 8, encoding) == [{"a": "1", "b": "2", "c": "3", "d": "4"}]
+        with pytest.raises(DataError, match="'a': line 2 is larger than"):
+            rows("a,b,c,d\n1,2,3,44\n", 8, encoding)
+    assert rows("\ufeffa\n\ufeff1\n", 9, "utf-16-le") == [{"a": "\ufeff1"}]
 
 
 def test_a_cell_of_many_lines_has_at_most_a_quarter_of_the_limit() -> None:

@@ -135,14 +135,16 @@ def test_a_bad_row_of_an_iterable_is_an_error_in_its_place() -> None:
         Sample(answer="b", context="c"),
         {"answer": "d", "context": "c", "id": "x"},
         17,
+        ("a", "c"),
     ]
     numbered = list(RowData(rows, ColumnMap(), NEEDED))
 
-    assert [isinstance(row.sample, Sample) for row in numbered] == [True, False, True, False, False]
+    assert [n for n, row in enumerate(numbered) if isinstance(row.sample, Sample)] == [0, 2]
     assert [str(row.sample) for row in numbered if isinstance(row.sample, DataError)] == [
         "row 1: answer is 3 (int); expected text",
         "rows 0 and 3 have the same id 'x'",
         "row 4: int; expected a mapping, a Sample, or an object with fields",
+        "row 5: tuple; expected a mapping, a Sample, or an object with fields",
     ]
 
 
