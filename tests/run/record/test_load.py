@@ -81,6 +81,37 @@ def test_a_fresh_run_answers_as_the_one_that_is_read() -> None:
         evaluate(ROWS).column("place")
 
 
+def test_a_run_knows_which_samples_it_has() -> None:
+    """In memory and in its folder, also when asked for something else than an id."""
+    for run in (evaluate(ROWS, out="kept"), load_run("kept")):
+        assert [name in run.samples for name in ("eiffel", "rome", 7, None)] == [True, *[False] * 3]
+        with pytest.raises(KeyError):
+            run.samples["rome"]
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("question", {"a": "where is it?", "b": "where is it?", "c": None}),
+        ("language", {"a": "en", "b": None, "c": None}),
+        ("context", {"a": "c\nd", "b": "c\nd", "c": None}),
+        ("topic", {"a": "1", "b": None, "c": "x"}),
+        ("meta.page", {"a": "3", "b": None, "c": None}),
+    ],
+)
+def test_a_column_may_be_a_field_of_the_sample(column: str, values: dict[str, str | None]) -> None:
+    """Questions that differ in spaces and case are one, and contexts that differ in order."""
+    rows = [
+        {"id": "a", "question": "Where is it?", "context": ["c", "d"], "language": "en"}
+        | {"answer": "A.", "topic": 1, "meta": {"page": 3}},
+        {"id": "b", "question": " where  IS it?", "context": ["d", "c"], "answer": "A.", "meta": 1},
+        {"id": "c", "context": [], "answer": "A.", "topic": "x"},
+    ]
+    evaluate(rows, out="kept")
+
+    assert load_run("kept").column(column) == values
+
+
 def test_a_file_keeps_the_columns_that_no_field_takes(tmp_path: Path) -> None:
     """What is left of each row is there to group by; the data file may be gone."""
     path = tmp_path / "data.jsonl"
