@@ -134,6 +134,14 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
     assert line in load_run(tmp_path / "run").notes()[0]
 
 
+@pytest.mark.parametrize("name", ["max_error", "confidence"])
+def test_a_promise_of_percent_is_refused(name: str) -> None:
+    """Before the run is read."""
+    options: dict[str, Any] = {name: 5}
+    with pytest.raises(ConfigurationError, match=f"{name} is 5; expected a number from 0 to 1"):
+        tune("nowhere", "labels.jsonl", **options)
+
+
 def test_confidence_tells_wrong_verdicts_from_right_ones(tmp_path: Path) -> None:
     """The least sure tenth is wrong more often, and a tuned run exports how sure verdicts are."""
     tuning = tuned()
