@@ -125,3 +125,15 @@ def test_a_named_judge_is_asked_within_the_limits_of_the_run(scripted: Start) ->
 
     assert len(judge.requests) == len(ROWS)
     assert judge.max_in_flight == 1
+
+
+def test_a_model_of_a_run_is_not_that_of_a_named_judge(scripted: Start) -> None:
+    """`model` replaces that of the run's judge, not of a verifier that names the same string."""
+    judge = scripted(None)
+    grader = TwoStepFaithfulness.with_parts(
+        extractor=SentenceExtractor(), verifier=LLMVerifier(endpoint="openai/own")
+    )
+    other = base.ContextEvaluation("Judge.", FaithfulnessResult, name="g")
+    evaluate(ROWS[:1], [grader, other], "openai/own", model="run", progress=False)
+
+    assert sorted(request.body["model"] for request in judge.requests) == ["own", "run"]
