@@ -206,6 +206,15 @@ def test_what_a_judge_insists_on_is_unverified(scripted: Start) -> None:
     assert result.statements[1].supporting_chunk_ids == []
 
 
+def test_a_fault_behind_repeated_statements_is_that_of_its_own_statement(scripted: Start) -> None:
+    """Statements are counted without repeats, and their faults as well."""
+    scripted(lambda _: keyed([(FIRST, True), (FIRST, True), *BAD["corrects a number"][1:]]))
+    result = Faithfulness.grade(**EIFFEL, client="openai/m")
+
+    assert [one.is_supported for one in result.statements] == [True, False]
+    assert "1889" in str(result.statements[1].fault)
+
+
 def test_the_fault_is_told_exactly_and_the_second_reply_counts(scripted: Start) -> None:
     """The judge sees its reply, of which code filled nothing in, and what is wrong with it."""
     first = keyed(BAD["corrects a number"])
