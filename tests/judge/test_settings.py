@@ -111,6 +111,26 @@ def test_a_client_of_ones_own_keeps_its_temperature(scripted: Start) -> None:
     assert [request.body["temperature"] for request in judge.requests] == [0.7, 0.1]
 
 
+@pytest.mark.parametrize(
+    "own", [{"top_p": 0.5}, {"extra_body": {"top_p": 0.5}}, {"extra_body": {"temperature": 0.7}}]
+)
+def test_a_client_of_ones_own_that_narrows_the_choice_gets_no_temperature(
+    scripted: Start, own: dict[str, Any]
+) -> None:
+    """Some models take either a temperature or top_p, wherever a client keeps it."""
+    judge = scripted(GOOD)
+    with openai.OpenAI() as sdk:
+        Faithfulness.grade(**EIFFEL, client=instructor.from_openai(sdk, model="m", **own))
+
+    (name, value), *_ = (own.get("extra_body") or own).items()
+    sent = judge.requests[0].body
+    assert {name: sent.get(name) for name in ("temperature", "top_p")} == {
+        "temperature": None,
+        "top_p": None,
+        name: value,
+    }
+
+
 def test_a_judge_is_known_by_its_address_its_model_and_what_it_adds(scripted: Start) -> None:
     """The run's model comes before the client's: a cached reply is one of that model."""
     judge = scripted(GOOD)
