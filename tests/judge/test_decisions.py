@@ -291,6 +291,16 @@ def test_many_questions_take_several_requests(scripted: Start) -> None:
     assert meter.total == Usage(2, prompt_tokens=meter.total.prompt_tokens)
 
 
+def test_a_fault_in_an_earlier_request_is_not_lost(scripted: Start) -> None:
+    """A good answer to the last question does not hide a bad one to the first."""
+    judge = scripted(lambda asked: {q.name: 2 if q.name == "q0" else 0.5 for q in asked.questions})
+    spec = f"decisions:m@{judge.base_url}"
+    call = DecisionCall.of(STATE, [Question(f"q{number}", "?") for number in range(401)], spec)
+
+    with pytest.raises(JudgeOutputError, match="'q0' has the probability 2"):
+        judge_for(spec, options=AskOptions(reasks=0)).ask(call, Meter(20))
+
+
 STRINGS = {
     "decisions:openai/gpt-6-luna": ("openai", "gpt-6-luna", "https://api.openai.com/v1"),
     "decisions:gpt-6-luna": ("openai", "gpt-6-luna", "https://api.openai.com/v1"),
