@@ -46,6 +46,18 @@ def test_a_check_of_a_file_that_changes_meanwhile_is_not_kept() -> None:
     assert data.kept_check is None
 
 
+def test_a_check_for_fewer_fields_does_not_cover_more() -> None:
+    """A grader that needs further columns finds the row that lacks one."""
+    path = Path("rows.jsonl")
+    path.write_text('{"answer": "a"}\n')
+    data = FileData(path, ColumnMap(), frozenset({"answer"}))
+    assert data.check().count == 1
+    assert data.kept_check is not None
+
+    with pytest.raises(MissingColumnError, match="no column for 'context'"):
+        FileData(path, ColumnMap(), NEEDED).check([data.kept_check])
+
+
 def test_a_row_that_moves_to_the_next_file_is_a_change(tmp_path: Path) -> None:
     """Where one file ends and the next begins is a part of what was checked."""
     lines = [json.dumps({"answer": answer, "context": "c"}) + "\n" for answer in "abc"]
