@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -86,6 +87,13 @@ def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
     assert clock.now == pytest.approx(20.0, abs=1.01)
 
 
+class Turn:
+    """Awaited, it lets others go on, where sleeping takes no time and so lets nobody."""
+
+    def __await__(self) -> Generator[None]:
+        yield
+
+
 class Wordy:
     """A judge whose replies are long."""
 
@@ -113,6 +121,31 @@ def test_tokens_of_a_reply_keep_to_the_minute_in_a_run(clock: Clock) -> None:
 
     # 100 a second: the first call's debt, and a second's worth for the guess of the next one.
     assert clock.now == pytest.approx(20.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("characters", "seconds"), [(0, 3.0), (400, 4.0), (4000, 13.0)])
+def test_tokens_of_a_call_are_guessed_before_its_reply(
+    clock: Clock, characters: int, seconds: float
+) -> None:
+    """While it is on its way, the next one waits for 300 tokens and one for four characters."""
+    begun: list[float] = []
+
+    class Slow(Wordy):
+        async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+            begun.append(clock.now)
+            while len(begun) < 2:
+                await Turn()
+            return JudgeReply(NOTHING, Usage())
+
+    judge = JudgePipeline(Slow(), limiter=RequestLimiter(8, tokens_per_minute=6000, clock=clock))
+    call = JudgeCall(({"role": "user", "content": "x" * characters},), FaithfulnessResult)
+
+    async def ask_both() -> None:
+        await asyncio.gather(*(judge.ask(call, Meter()) for _ in range(2)))
+
+    asyncio.run(ask_both())
+
+    assert begun == [0.0, pytest.approx(seconds)]
 
 
 @pytest.mark.parametrize("teaches", [True, False])
