@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.errors import JudgeUnavailableError
 from rag_evals.judge.pace.retry import (
     RateBudget,
     RequestLimiter,
@@ -85,6 +86,28 @@ def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
 
     # 100 a second; ten calls' corrections of 200 are waited off before the eleventh.
     assert clock.now == pytest.approx(20.0, abs=1.01)
+
+
+@pytest.mark.parametrize(
+    ("own", "status", "allowed", "waits"), [(1, 429, 4, 7), (1, 503, 8, 0), (None, 429, 8, 0)]
+)
+def test_only_a_429_of_ones_own_client_slows_a_run_down(
+    clock: Clock, own: object, status: int, allowed: int, waits: int
+) -> None:
+    """What sends the request has told the limiter of it, unless that is a client of the user's."""
+
+    class Refusing(Wordy):
+        async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+            error = JudgeUnavailableError("no")
+            error.status, error.retry_after_seconds = status, 7.0
+            raise error
+
+    limiter = RequestLimiter(8, clock=clock)
+    judge = JudgePipeline(Refusing(), limiter=limiter, own_client=own)
+    with pytest.raises(JudgeUnavailableError):
+        asyncio.run(judge.ask(JudgeCall((), FaithfulnessResult), Meter()))
+
+    assert (limiter.allowed, limiter.waiting_seconds) == (allowed, waits)
 
 
 class Turn:
