@@ -261,6 +261,7 @@ def test_parts_that_stand_often_do_not_run_away() -> None:
         (SOURCE, "The ... It ... at", False),
         (SOURCE, "The ... stands in Paris", True),
         (SOURCE, "stands in Paris ... It", False),
+        (SOURCE, "stands in Paris ... at", False),
         ("Paris.", "Paris.", True),
         ("埃菲尔铁塔位于巴黎。", "位于巴黎", True),
         ("埃菲尔铁塔位于巴黎。", "于巴黎", False),
