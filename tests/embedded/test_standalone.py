@@ -314,3 +314,18 @@ def test_other_questions_are_not_taken_apart(question: str) -> None:
 def test_the_subject_stands_before_the_verb(sentence: str, subject: str) -> None:
     """Without commas or brackets, and it is more than a pronoun."""
     assert leading_subject(sentence) == subject
+def test_the_weaker_reading_of_a_pronoun_decides() -> None:
+    """A name in place of "it" must not make a sentence better supported than its words."""
+    chunks = [
+        "The tower attracts ten million visitors each year.",
+        "The Louvre attracts visitors, ten million each year.",
+    ]
+    answers = [
+        f"The Louvre is in Paris. {subject} attracts ten million visitors each year."
+        for subject in ("It", "The Louvre")
+    ]
+    by_pronoun, by_name = (
+        verify_answer(EmbeddedVerifier(), answer, chunks)[1][1] for answer in answers
+    )
+
+    assert by_pronoun.support < by_name.support
