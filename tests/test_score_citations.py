@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag_evals import CitationFaithfulness
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, NotScorableError
 from rag_evals.run import evaluate
 from rag_evals.score_citations import CitationFaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -119,6 +119,32 @@ def test_numbers_may_count_from_zero(scripted: Start) -> None:
     assert len(judge.requests) == 1
     with pytest.raises(ConfigurationError, match="first_number is 2"):
         CitationFaithfulness.with_first_number(2)  # type: ignore[arg-type]  # a user's mistake
+
+
+@pytest.mark.parametrize(
+    ("first", "ids"), [(1, [None, 0, 1, None, None]), (0, [0, 1, None, None, None])]
+)
+def test_only_numbers_of_chunks_are_asked_about(
+    scripted: Start, first: Any, ids: list[int | None]
+) -> None:
+    """Of two chunks neither one before the first nor one behind the last."""
+    judge = scripted(verdicts(True, True))
+    answer = "A [0]. B [1]. C [2]. D [3]. E [9]."
+    grader = CitationFaithfulness.with_first_number(first)
+    result = grader.grade(answer=answer, context=["a", "b"], client="openai/m")
+
+    assert [one.chunk_id for one in result.citations] == ids
+    assert len(judge.requests[0].statements) == 2
+    assert result.score == 2 / 5
+
+
+def test_citations_without_a_context_are_not_scorable(scripted: Start) -> None:
+    """Nothing is asked of an empty context."""
+    judge = scripted(None)
+    with pytest.raises(NotScorableError, match="empty_context"):
+        CitationFaithfulness.grade(answer="It is [1].", context=[], client="openai/m")
+
+    assert judge.requests == []
 
 
 def test_an_answer_without_citations_is_not_scorable(scripted: Start) -> None:

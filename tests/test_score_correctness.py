@@ -96,6 +96,22 @@ def test_a_short_claim_contradicts_a_long_one_on_its_subject() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "label"),
+    [
+        ("The red mill was selling flour.", "wrong"),
+        ("The red roof was selling flour.", "extra"),
+        ("The tall roof was selling flour.", "extra"),
+    ],
+)
+def test_claims_with_half_their_words_in_common_are_on_one_subject(answer: str, label: str) -> None:
+    """Of four words two are enough, and one is not."""
+    reference = "The red mill was grinding wheat."
+    result = AnswerCorrectness.grade(answer=answer, reference=reference, client="embedded")
+
+    assert [one.label for one in result.findings] == [label, "missing"]
+
+
+@pytest.mark.parametrize(
     ("claims", "reference", "beta", "score"),
     [
         ([True, True], [True], 1.0, 1.0),

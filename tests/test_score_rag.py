@@ -310,6 +310,19 @@ def test_the_embedded_judge_fills_the_same_table_without_a_call(scripted: Start)
     assert [bool(one.chunk_ids) for one in result.reference_claims or ()] == [True, False, False]
 
 
+def test_each_chunk_that_shows_a_claim_is_named(scripted: Start) -> None:
+    """Together they need only one of them; by itself each of both shows it."""
+    context = [
+        "It rains.",
+        "The Eiffel Tower stands in Paris.",
+        "In Paris stands the Eiffel Tower.",
+    ]
+    result = Rag.grade(**{**ROW, "context": context}, client="embedded")
+
+    assert result.claims[0].chunk_ids == [1, 2]
+    assert result.relevant_chunks == [False, True, True]
+
+
 def test_a_reason_is_that_of_the_verdict_that_counts() -> None:
     """About the other text where there is one, and else about the chunks."""
     alone = {name: value for name, value in ROW.items() if name != "reference"}

@@ -10,7 +10,8 @@ import pytest
 
 from rag_evals.analysis import agreement
 from rag_evals.analysis.agreement import PeopleAgreement
-from rag_evals.analysis.labels import Label, read_labels
+from rag_evals.analysis.labels import Label, LabelledRun, Unit, read_labels
+from rag_evals.core import Finding
 from rag_evals.errors import DataError
 from rag_evals.run import Run
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
@@ -46,6 +47,51 @@ def test_a_reports_export_is_matched_by_place() -> None:
     counts = table(measured, "statement").agreement.confusion
     assert (counts.true_positives, counts.false_positives) == (1, 1)
     assert table(measured, "row").agreement.confusion.false_positives == 1
+    assert measured.unmatched == 0
+
+
+def test_the_support_of_a_unit_is_that_of_its_weakest_verdict() -> None:
+    """None where a verdict has none, or where there is no verdict at all."""
+
+    def support(*supports: float | None) -> float | None:
+        found = tuple(Finding("s", True, "supported", support=one) for one in supports)
+        return Unit("a", {}, 1.0, found).support
+
+    assert [support(0.7, 0.2), support(0.0), support(0.7, None), support()] == [
+        0.2,
+        0.0,
+        None,
+        None,
+    ]
+
+
+def test_labels_of_all_statements_are_a_share_of_the_row() -> None:
+    """Of each person: three of four, and one of four; who labelled only some has no share."""
+    said = {"a": [(f"It has {n} doors.", True) for n in range(4)]}
+    given = {"x": (1, 1, 0, 1), "y": (0, 0, 1, 0), "z": (1, 1)}
+    labels = write(
+        "labels.jsonl",
+        *(
+            {"sample_id": "a", "grader": "faithfulness", "statement": n, "annotator": who}
+            | {"text": f"It has {n} doors.", "label": value}
+            for who, values in given.items()
+            for n, value in enumerate(values)
+        ),
+    )
+    (matched,) = LabelledRun.load(statements_run(said), labels, "faithfulness").matched
+    (row,) = matched.scored_rows
+
+    assert sorted(row.labels.values()) == [0.25, 0.75]
+    assert len(matched.statements) == 4
+
+
+def test_a_place_that_is_not_there_is_found_by_its_text() -> None:
+    """The result has two statements now: the third of an earlier one is the second."""
+    label = {"sample_id": "a", "grader": "faithfulness", "statement": 2, "label": False,
+             "text": "It opened in 1923."}  # fmt: skip
+    measured = agreement(statements_run(TOWER), write("labels.jsonl", label))
+
+    assert table(measured, "statement").agreement.confusion.false_positives == 1
     assert measured.unmatched == 0
 
 

@@ -397,6 +397,10 @@ def test_a_grader_that_scored_nothing_misses_the_gate() -> None:
         "two: nothing to compare\n  scored in both  0 of 6 rows (6 empty_context in the candidate)"
     )
     assert [missed.grader for missed in compared.missed()] == ["two"]
+    decision = compare(good, dead, gate=0.1).decision(min_scored=0.0)
+    assert decision is not None
+    assert {each.grader: each.verdict for each in decision.graders}["two"] == "failed"
+    assert decision.verdict == "failed"
 
 
 def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
@@ -409,6 +413,10 @@ def test_a_loss_beyond_the_margin_is_told_with_its_size() -> None:
     assert compared.missed(margin=None) == compared.missed(margin=0.9) == []
     with pytest.raises(ConfigurationError, match="margin"):
         compared.missed(margin=2)
+    with pytest.raises(ConfigurationError, match="min_scored is 90"):
+        compared.missed(min_scored=90)
+    with pytest.raises(ConfigurationError, match="empty_contxt"):
+        compare(scores_run([1.0]), scores_run([1.0]), count={"empty_contxt": 0})
 
 
 def test_several_graders_share_the_chance_of_a_wrong_failure() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rag_evals import compare, evaluate
 from rag_evals.run import Run, load_run
 from rag_evals.stats.paired import count_difference
-from tests.analysis.runs import scores_run, statements_run
+from tests.analysis.runs import record, scores_run, statements_run
 from tests.conftest import Command
 
 PLACES = ("north", "south", "east", "west", "centre")
@@ -75,6 +75,17 @@ def test_a_score_that_was_bought_by_silence_is_no_better_one(runs: dict[str, Pat
         assert [bool(one.missed) for one in decision.graders] == [is_missed]
 
 
+def test_many_rows_of_four_documents_are_few() -> None:
+    """The t interval of forty rows excludes 0, but by sign flips of four documents p is 1/8."""
+    words = [count for count in (9, 10, 10, 11) for _ in range(10)]
+    found = count_difference([0] * 40, words, clusters=[row // 10 for row in range(40)])
+
+    assert (found.estimate, found.low) == (10, 0)
+    assert found.method.endswith("widened to 0 by sign flips")
+    # As many rows of forty documents are more than the 28 that are counted exactly.
+    assert count_difference([0] * 40, words).low > 9
+
+
 def test_sizes_are_those_of_rows_in_both_runs() -> None:
     """A row that only one run has is not compared, and does not say less than nothing."""
     two = [("It stands in Paris.", True), ("It opened in 1889.", True)]
@@ -84,6 +95,20 @@ def test_sizes_are_those_of_rows_in_both_runs() -> None:
         (grader,) = compare(*pair).graders
         said = [(size.rows, size.baseline.estimate) for size in grader.sizes]
         assert said == [(3, 2.0), (3, 2.0), (3, 0.0)]
+
+
+def test_a_row_whose_size_is_not_known_hides_no_other() -> None:
+    """Statements are compared over the rows that have some, and no mean has a limit below 0."""
+    said = {f"r{n}": [("It stands.", True), ("It fell.", n > 2)] for n in range(12)}
+    runs = [Run([*statements_run(said).records, record(12, "x", 1.0)]) for _ in range(2)]
+    (grader,) = compare(*runs).graders
+    sizes = {size.name: size for size in grader.sizes}
+
+    assert [(name, size.rows) for name, size in sizes.items()] == [
+        ("statements", 12), ("supported", 12), ("unsupported", 12),
+    ]  # fmt: skip
+    assert sizes["unsupported"].baseline.estimate == 3 / 12
+    assert 0 <= sizes["unsupported"].baseline.low < 3 / 12 < sizes["unsupported"].baseline.high
 
 
 def test_more_that_is_right_is_better(runs: dict[str, Path]) -> None:

@@ -460,6 +460,20 @@ def test_a_score_alone_is_no_suspicious_label() -> None:
     assert second.suspicion < 0.3
 
 
+def test_a_label_is_doubted_by_either_judge() -> None:
+    """Of equal labels on equal statements, that which the run's judge denies is the first."""
+    found = {"a": [("It is red.", True)], "b": [("It is red.", False)]}
+    run = Run(
+        [graded_row(n, name, faithfulness(row)) for n, (name, row) in enumerate(found.items())],
+        samples={name: StoredSample(name, chunks=("It is red.",)) for name in "ab"},
+    )
+    Path("labels.jsonl").write_text('{"id": "a", "label": 1}\n{"id": "b", "label": 1}\n')
+    first, second = suspicious_labels(run, "labels.jsonl")
+
+    assert [(one.sample_id, one.judged) for one in (first, second)] == [("b", False), ("a", True)]
+    assert first.suspicion == pytest.approx(second.suspicion + 0.5)
+
+
 def test_wrong_labels_are_listed_first(command: Command) -> None:
     """Of 16 flipped labels of 100, most are in the first fifth of the list; nothing is asked."""
     rows = list(labelled_rows(100))

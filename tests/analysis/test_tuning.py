@@ -22,7 +22,7 @@ from rag_evals import (
     stream,
     tune,
 )
-from rag_evals.analysis.tuning import fit_confidence
+from rag_evals.analysis.tuning import fit_confidence, split_folds
 from rag_evals.core import Claim, Finding, Flow, Meter, Verdict, Verifier, VerifierTraits
 from rag_evals.errors import (
     ConfigurationError,
@@ -132,6 +132,38 @@ def test_a_tuned_run_shows_shares_and_says_by_which_labels(tmp_path: Path) -> No
     line = "numbered: support calibrated with 240 labels (platt), supported from"
     assert line in str(again.summary())
     assert line in load_run(tmp_path / "run").notes()[0]
+
+
+@pytest.mark.parametrize("rarer", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_folds_share_out_the_rarer_label(rarer: bool, seed: int) -> None:
+    """Five of 30 rows hold one each: each of five folds tests one, and no row teaches itself."""
+    rare = {0, 7, 20, 33, 50}
+    groups, labels = [f"g{n // 2}" for n in range(60)], [(n in rare) is rarer for n in range(60)]
+    folds = list(split_folds(groups, labels, 5, seed))
+
+    assert [len(rare.intersection(tested)) for tested, _ in folds] == [1] * 5
+    assert sorted(place for tested, _ in folds for place in tested) == list(range(60))
+    for tested, taught in folds:
+        assert sorted(tested + taught) == list(range(60))
+        assert not {groups[n] for n in tested} & {groups[n] for n in taught}
+    assert folds != list(split_folds(groups, labels, 5, seed + 1))
+    assert len(list(split_folds(groups[:6], labels[:6], 5, seed))) == 3
+
+
+@pytest.mark.parametrize("hard", [lambda n: n % 2, lambda _: 0, lambda _: 1])
+def test_supports_of_0_and_1_cannot_be_tuned(hard: Callable[[int], int]) -> None:
+    """There is nothing between them that a map could learn."""
+    statements = [
+        {"text": f"Statement {n} has the support {hard(n)}.", "label": int(n % 3 > 0)}
+        for n in range(60)
+    ]
+    data = [
+        {"id": f"r{n}", "answer": one["text"], "context": ["c"], "statements": [one]}
+        for n, one in enumerate(statements)
+    ]
+    with pytest.raises(ConfigurationError, match="every support in this run is 0 or 1"):
+        tune(graded(data))
 
 
 @pytest.mark.parametrize("name", ["max_error", "confidence"])

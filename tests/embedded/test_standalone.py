@@ -314,6 +314,8 @@ def test_other_questions_are_not_taken_apart(question: str) -> None:
 def test_the_subject_stands_before_the_verb(sentence: str, subject: str) -> None:
     """Without commas or brackets, and it is more than a pronoun."""
     assert leading_subject(sentence) == subject
+
+
 def test_the_weaker_reading_of_a_pronoun_decides() -> None:
     """A name in place of "it" must not make a sentence better supported than its words."""
     chunks = [

@@ -111,6 +111,27 @@ def test_a_claim_has_five_words_or_a_number() -> None:
     assert claiming_sentences(answer) == [0, 2]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "claims"),
+    [
+        ("It has 3 doors.", True),
+        ("Therefore 3 doors are there.", True),
+        ("The context does not say how old the tower is.", True),
+        ("However, the tower stands in Riga today.", True),
+        ("Hope this helps you with your 3 questions.", False),
+        ("Please let me know if you have any other questions.", False),
+        ("Is the tower of Riga really 65 metres tall?", False),
+        ("Here are the 3 doors:", False),
+        ("And 3 doors.", False),
+        ("I hope the tower opens at nine.", False),
+        ("We think that the tower has 3 doors.", False),
+    ],
+)
+def test_talk_and_questions_claim_nothing(sentence: str, claims: bool) -> None:
+    """However many words and numbers they have; so do what one thinks, and what is no sentence."""
+    assert claiming_sentences(sentence) == ([0] if claims else [])
+
+
 def named(sentence: str, text: str, chunk: str) -> list[str]:
     """Name the faults of one statement of one sentence, beside one chunk."""
     guard = Guard([sentence], chunks=[chunk])

@@ -375,6 +375,27 @@ def test_a_sentence_of_a_later_call_is_left_out_in_its_own_place(scripted: Start
     assert 40 not in {one.sentence_id for one in result.statements}
 
 
+def test_a_sentence_of_a_later_call_claims_nothing_in_its_own_place(scripted: Start) -> None:
+    """A greeting is number 60 of the answer; the judge passes it over in the second call."""
+    sentences = [span.text for span in split_sentences(LONG)][:80]
+    sentences[60] = "Hope this helps!"
+
+    def greets(request: JudgeRequest) -> Any:
+        reply: Any = fill_by_words(request)
+        for number, text in enumerate(request.sentences):
+            if text == sentences[60]:
+                reply |= {f"s{number}": {"claims_nothing": "It is a greeting."}}
+        return reply
+
+    judge = scripted(greets)
+    result = Faithfulness.grade(answer=" ".join(sentences), context=[LONG], client="openai/m")
+    (silent,) = result.no_claim_sentences
+
+    assert len(judge.requests) == 2
+    assert (silent["sentence_id"], silent["text"]) == (60, sentences[60])
+    assert (result.left_out, len(result.statements), result.score) == ([], 79, 1.0)
+
+
 def test_a_sentence_too_long_for_five_claims_is_named(scripted: Start) -> None:
     """5,000 words: the result and the run's summary say so; the whole answer has no sentences."""
     scripted()

@@ -1,9 +1,8 @@
 """The limiter paces calls, pauses on demand, and learns from replies."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import pytest

@@ -25,6 +25,11 @@ def test_a_share_of_errors_has_an_upper_bound() -> None:
 
     assert error_bound(wrong, [None] * 120, confidence=0.975) == pytest.approx(0.0455555, abs=1e-6)
     assert error_bound([True] * 10 + [False] * 110, [n // 10 for n in range(120)]) > 0.2
+    # Four rows of two equal verdicts, of which one is wrong, are worth four times the squared ratio
+    # of scipy.stats.t.ppf(0.975, 7), 2.364624, and with 3 degrees of freedom, 3.182446: 2.208317.
+    # scipy.stats.beta.ppf(0.975, 2.208317 / 4 + 1, 2.208317 * 3 / 4)
+    few = error_bound([True] * 2 + [False] * 6, [*"aabbccdd"], confidence=0.975)
+    assert few == pytest.approx(0.924225, abs=1e-6)
     # All wrong, and none of 20: 1 - 0.05 ** (1 / 20).
     assert error_bound([True] * 5, [None] * 5) == 1
     assert error_bound([False] * 20, [None] * 20) == pytest.approx(0.139108, abs=1e-6)

@@ -10,6 +10,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.run import Run
 from rag_evals.run.plan.gate import decide_gate
 from rag_evals.run.plan.sampling import SampledMean
+from rag_evals.stats import mean_interval
 from tests.analysis.runs import record, scores_run
 
 
@@ -125,6 +126,16 @@ def test_a_row_that_the_free_judge_cannot_score_is_in_neither_part() -> None:
     assert (found.labels, found.unlabelled) == (36, 54)
     assert counted is not None
     assert (counted.labels, counted.unlabelled) == (40, 60)
+
+
+def test_a_sample_alone_counts_rows_without_a_score_too() -> None:
+    """Where the free judge does not help: thirty rows of 1, and ten that count as 0 or not."""
+    dear = [record(n, f"r{n}", 1.0 if n < 30 else None) for n in range(40)]
+    design = SampledMean(dear, dear, "dear", "free")
+
+    assert design.interval() == mean_interval([1.0] * 30)
+    counted = design.interval(0.9, {"empty_context": 0.0})
+    assert counted == mean_interval([1.0] * 30 + [0.0] * 10, confidence=0.9)
 
 
 def test_a_group_of_a_sample_has_its_own_rows_of_both_judges() -> None:

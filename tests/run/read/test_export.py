@@ -358,7 +358,7 @@ def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
     asked = datetime.fromisoformat("2026-03-04")
     book.active.append(["Where?", "It is in Paris.", "It is in Paris.", asked, 12.5, "007", "'=x"])
     two = ["It is in Paris.", "It is large."]
-    book.active.append(["Why?", "It is large.", json.dumps(two), None, 3, "008", None])
+    book.active.append(["Why?", "It is large.", json.dumps(two), None, 3, "008", "20260304"])
     book.save("own.xlsx")
     columns = {"question": "Frage", "answer": "Reply"}
     evaluate("own.xlsx", client="embedded", columns=columns, out="kept")
@@ -373,5 +373,6 @@ def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
     ]  # fmt: skip
     assert cells[4].is_date
     assert cells[4].number_format == "yyyy-mm-dd"
+    assert more[6].value == "20260304"
     # A cell with a list of chunks keeps them all.
     assert all(text in str(more[3].value) for text in two)

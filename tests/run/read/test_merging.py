@@ -73,6 +73,19 @@ def test_a_row_that_one_folder_graded_again_is_in_one_part() -> None:
     assert merged.notes() == []
 
 
+@pytest.mark.parametrize("parts", [["a", "b.jsonl"], ["b.jsonl", "a"]])
+def test_a_folder_says_more_of_a_run_than_a_file(parts: list[str]) -> None:
+    """Whichever comes first, the merged run knows its judge, settings and graders from it."""
+    one = evaluate(ROWS[:3], client="embedded", out="a")
+    other = evaluate(ROWS[3:], client="embedded")
+    lines = [json.dumps(outcome.to_row(), default=str) for outcome in other.outcomes]
+    Path("b.jsonl").write_text("\n".join(lines))
+    identity = merge(parts, "merged").manifest["identity"]
+
+    same = ("judge", "address", "graders", "models", "settings", "columns")
+    assert {name: identity[name] for name in same} == {name: one.identity[name] for name in same}
+
+
 def test_an_unfinished_part_is_said() -> None:
     """The whole is finished only when all parts are."""
     evaluate(ROWS[:2], client="embedded", out="a")

@@ -202,6 +202,30 @@ def test_rows_that_come_later_are_clustered_too() -> None:
     assert table.clusters(["no_statements"]) == Clusters("question", [1, None, 1])
 
 
+def test_rows_without_a_value_of_the_column_stand_alone() -> None:
+    """They share nothing, beside rows that share a document."""
+    table = RowTable(by="document")
+    for document in (7, None, 7, None, None, 8):
+        table.add(RowFacts(question=document), None)
+
+    assert table.whole() == Clusters("document", [7, None, 7, None, None, 8])
+    assert table.whole() is not None
+    assert RowTable(by="none").whole() is None
+
+
+def test_scores_without_rows_are_clustered_by_nothing() -> None:
+    """Numbers that were added by hand belong to no row, and so to no question."""
+    summary = GraderSummary("g")
+    for number in range(9):
+        facts = RowFacts(question=number // 3 + 1)
+        summary.add(Outcome(number, f"{number}", "g", "scored", number % 2, facts=facts))
+    assert summary.clusters() is not None
+    summary.scores.append(1.0)
+
+    assert summary.clusters() is None
+    assert summary.interval() == mean_interval(summary.values())
+
+
 def test_mean_sizes_are_clustered_unless_rows_are_drawn() -> None:
     """Three answers of one length to each question say as much of lengths as one of them."""
     summary = GraderSummary("g")
