@@ -389,3 +389,15 @@ def test_samples_survive_parquet() -> None:
     with pytest.raises(DataError, match="'one.jsonl', line 1: sample: "):
         merge(["one.jsonl"], "broken")
     assert not Path("broken").exists()
+
+
+def test_a_grading_that_one_file_holds_twice_keeps_its_score(tmp_path: Path) -> None:
+    """A later failure does not replace it, and the repetition is counted."""
+    row = {"sample_id": "a", "grader": "faithfulness", "index": 0, "sample_fingerprint": "f"}
+    scored = {**row, "status": "scored", "score": 1.0}
+    failed = {**row, "status": "failed", "score": None, "error_type": "E", "error_message": "m"}
+    part = tmp_path / "part.jsonl"
+    part.write_text("".join(f"{json.dumps(one)}\n" for one in (scored, failed)))
+    summary = merge([part], tmp_path / "out").summary()
+
+    assert (summary.graders["faithfulness"].scores.tolist(), summary.overlaps) == ([1.0], 1)
