@@ -335,6 +335,7 @@ class Prompt:
 
     def render(self, variables: Mapping[str, object]) -> str:
         """Render the template with a value for each of `VARIABLES`."""
+        # Entering a context manager for each rendering would be slow.
         try:
             return self._template.render(variables)
         except Exception:

@@ -361,8 +361,8 @@ def cluster_totals(
 def _degrees_of_freedom(sizes: Counter[int]) -> float:
     """Return Satterthwaite's degrees of freedom (Bell and McCaffrey 2002).
 
-    Rows within a cluster are assumed to be equal. If they were independent, there would be more
-    degrees of freedom, especially with a few large clusters.
+    Rows within a cluster are assumed to be equal. If they were independent, there would be no fewer
+    degrees of freedom, and more with a few large clusters.
     """
     rows = sum(size * count for size, count in sizes.items())
     squared = sum(size * size * count for size, count in sizes.items())

@@ -69,6 +69,7 @@ def test_unknown_tokens_are_unknown() -> None:
         ),
         (Made(incomplete_details=Made(reason="max_output_tokens")), errors.JudgeOutputError),
         (Made(output=[Made(content=[Made(refusal="I won't.")])]), errors.JudgeRefusedError),
+        ({"output": [{"content": [{"refusal": "I won't."}]}]}, errors.JudgeRefusedError),
         (Made(finish_reason="MAX_TOKENS"), errors.JudgeOutputError),
         (Made(stop_reason="tool_use"), None),
         ({"stopReason": "end_turn"}, None),

@@ -171,9 +171,9 @@ def answering_model(completion: object) -> str | None:
     return " ".join(shown) or None
 
 
-def _get(source: Any, name: str) -> Any:
-    """Return a field of a JSON object or of an SDK's object; None if it is missing."""
-    return source.get(name) if isinstance(source, dict) else getattr(source, name, None)
+def _get(source: Any, name: str, default: object = None) -> Any:
+    """Return a field of a JSON object or of an SDK's object."""
+    return source.get(name, default) if isinstance(source, dict) else getattr(source, name, default)
 
 
 def message_of(response: Any) -> Any:
@@ -246,6 +246,7 @@ def _count(counts: object, path: Sequence[str]) -> int | None:
 
 
 _SHOWN_CHARS = 80
+_ELSEWHERE = object()
 
 
 def fault_of(response: object) -> GradingError | None:
@@ -255,7 +256,7 @@ def fault_of(response: object) -> GradingError | None:
     choices: Any = _get(response, "choices")
     if choices is None:
         return early_stop(response)
-    choice, message = choices[0], message_of(response)
+    choice, message = choices[0], _get(choices[0], "message")
     if said := _words(_get(choice, "error")):
         return _router_error(said)
     # LiteLLM puts refusals into "provider_specific_fields".
@@ -281,9 +282,8 @@ def missing_message(response: object) -> GradingError | None:
     """
     if response is None or isinstance(response, str | bytes):
         return no_reply(response or "")
-    choices = _get(response, "choices")
-    has_any = "choices" in response if isinstance(response, dict) else hasattr(response, "choices")
-    if not has_any:
+    choices = _get(response, "choices", _ELSEWHERE)
+    if choices is _ELSEWHERE:
         return None
     choice = choices[0] if isinstance(choices, list) and choices else None
     if _get(choice, "message") is not None:
@@ -461,8 +461,8 @@ def early_stop(response: Any) -> GradingError | None:
     output = _get(response, "output")
     for item in output if isinstance(output, list) else ():
         for part in _get(item, "content") or ():
-            if isinstance(_get(part, "refusal"), str):
-                return JudgeRefusedError(f"the judge refused: {part.refusal}")
+            if isinstance(refusal := _get(part, "refusal"), str):
+                return JudgeRefusedError(f"the judge refused: {refusal}")
     return None
 
 
@@ -608,6 +608,7 @@ def validated(model: type[M], text: str | bytes, options: Mapping[str, Any]) -> 
 def _refuse_two_values(model: type[BaseModel], said: str | bytes) -> None:
     """Reject an object that repeats a name, because parsers silently keep only the last value."""
     raw = said if isinstance(said, bytes) else said.encode("utf-8", "surrogatepass")
+    # Fast, but it also rejects a name that is repeated with the same value.
     with suppress(ValueError):
         jiter.from_json(raw, catch_duplicate_keys=True)
         return
