@@ -809,13 +809,14 @@ def _fits_seal(folder: Path) -> bool:
 
 def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
     try:
-        database.execute("PRAGMA journal_mode = WAL")
-        # After a power failure, the log may contain lines that the index lacks.
-        database.execute("PRAGMA synchronous = NORMAL")
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version != _VERSION:
             # If the database already contains another version's tables, this fails, as intended.
-            database.executescript(_SCHEMA)
+            # Empty tables need not be on the disk yet, which makes creating them five times faster.
+            database.executescript(f"PRAGMA synchronous = OFF; {_SCHEMA}")
+        database.execute("PRAGMA journal_mode = WAL")
+        # After a power failure, the log may contain lines that the index lacks.
+        database.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         database.close()
         raise
