@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,13 @@ from rag_evals.errors import DataError
 from rag_evals.run import Run
 from rag_evals.score_precision import ChunkPrecisionResult, GradedChunk
 from rag_evals.score_recall import ContextRecallResult, ReferenceStatement
-from tests.analysis.runs import faithfulness, graded, scores_run, statements_run
+from rag_evals.stats import (
+    auroc_interval,
+    best_threshold,
+    krippendorff_interval,
+    measure_agreement,
+)
+from tests.analysis.runs import faithfulness, graded, record, scores_run, statements_run
 
 TOWER = {"a": [("It stands in Paris.", True), ("It opened in 1923.", True)]}
 
@@ -368,7 +374,6 @@ def test_chunk_labels_are_matched_too() -> None:
 def test_one_grader_can_be_taken() -> None:
     """Labels without a grader meet every grader, or the one that is named."""
     from rag_evals.errors import UnknownNameError
-    from tests.analysis.runs import record
 
     run = Run([record(0, "a", 1.0, grader=name) for name in ("one", "two")])
     labels = write("labels.jsonl", {"sample_id": "a", "label": 1})
@@ -409,3 +414,192 @@ def test_texts_of_statements_are_no_labels_of_chunks() -> None:
 
     with pytest.raises(DataError, match="no label matches a verdict"):
         agreement(run, labels)
+
+
+# Ten rows on which people agree, of which the judge gets seven right at 0.5; two people differ on
+# the eleventh, and two have no score.
+SCORES = [0.9, 0.6, 0.5, 0.8, 0.4, 0.7, 0.55, 0.3, 0.2, 0.1, 0.95, None, None]
+RANKS = [0.95, 0.65, 0.8, 0.85, 0.4, 0.7, 0.35, 0.3, 0.2, 0.1, 0.9, None, None]
+SAID = [True] * 5 + [False] * 5
+
+
+def ranked_run(ranks: Sequence[float | None] = RANKS) -> tuple[Run, list[dict[str, Any]]]:
+    """Return a run of scores and ranking scores, and the labels of three people for its rows."""
+    run = Run(
+        record(n, f"r{n}", score, ranking_score=rank)
+        for n, (score, rank) in enumerate(zip(SCORES, ranks, strict=True))
+    )
+    labels = [{"id": f"r{n}", "label": n < 5 or n > 9, "annotator": "ann"} for n in range(13)]
+    labels += [{"id": "r0", "label": 1, "annotator": "bob"}]
+    labels += [{"id": "r5", "label": 0, "annotator": "bob"}]
+    labels += [{"id": "r10", "label": 0, "annotator": "cy"}]
+    return run, labels + [{"id": f"x{n}", "label": 1} for n in range(3)]
+
+
+def test_a_table_of_rows_has_the_numbers_of_its_rows() -> None:
+    """Rates and kappa are of the verdicts, the area of the ranking, and the rest of the labels."""
+    run, labels = ranked_run()
+    measured = agreement(run, write("l.jsonl", *labels), threshold=0.5)
+    (found,) = measured.tables
+
+    verdicts = [(score or 0) >= 0.5 for score in SCORES[:10]]
+    ranks = [rank or 0.0 for rank in RANKS[:10]]
+    assert found.agreement == measure_agreement(SAID, verdicts)
+    assert (found.auroc, found.ranked_by) == (auroc_interval(SAID, ranks), "ranking")
+    assert found.best == best_threshold(SAID, [score or 0.0 for score in SCORES[:10]]) == 0.4
+    two = [[1, 1], *[[1]] * 4, [0, 0], *[[0]] * 4, [1, 0]]
+    assert found.alpha == krippendorff_interval(two)
+    assert (found.units, found.rows, found.ties, found.annotators) == (10, 10, 1, 3)
+    assert (measured.unscored, measured.foreign, measured.unmatched) == (2, 3, 0)
+    # With one ranking score missing, the scores themselves are ranked.
+    run, labels = ranked_run([None, *RANKS[1:]])
+    (found,) = agreement(run, write("l.jsonl", *labels), threshold=0.5).tables
+    of_scores = auroc_interval(SAID, [score or 0.0 for score in SCORES[:10]])
+    assert (found.auroc, found.ranked_by) == (of_scores, "score")
+
+
+def test_a_table_of_rows_says_its_numbers() -> None:
+    """Every line, with each count in its place; and what was left out of them."""
+    run, labels = ranked_run()
+    measured = agreement(run, write("l.jsonl", *labels), threshold=0.5)
+
+    assert str(measured).splitlines() == [
+        "faithfulness, 10 labelled rows, right if the score is at least 0.5",
+        "                    judge: yes   judge: no",
+        "  people: yes                4           1",
+        "  people: no                 2           3",
+        "  balanced accuracy   0.700 [0.410, 0.882]",
+        "  Cohen's kappa       0.400 [-0.158, 0.803]",
+        "  sensitivity         0.800 [0.223, 0.982]",
+        "  specificity         0.600 [0.131, 0.937]",
+        "  precision           0.667 [0.204, 0.940]",
+        "  raw agreement       0.700 [0.342, 0.913]",
+        "  base rate           0.500 [0.199, 0.801]",
+        "  judge says yes      0.600 [0.267, 0.861]",
+        "  AUROC of ranking    0.920 [0.443, 0.994]",
+        "  best threshold      0.4 on these labels",
+        "  alpha of 3 people   0.444 [-0.667, 1.000]; 1 evenly split, left out",
+        "left out: 2 labelled rows without a score",
+        "left out: 3 labels for rows that are not in the run",
+    ]
+    assert repr(measured) == (
+        "PeopleAgreement(faithfulness, 10 rows, balanced accuracy 0.700 [0.410, 0.882])"
+    )
+
+
+def grouped_run() -> tuple[Run, str]:
+    """Return a run of two statements a row, in four topics and several documents, and labels."""
+    topics = ["x"] * 6 + ["y"] * 4 + [None] * 2 + ["z"]
+    run = statements_run(
+        {
+            f"r{n}": [(f"One {n}.", n % 3 > 0), (f"Two {n}.", n % 4 > 1 and n != 11)]
+            for n in range(13)
+        },
+        {
+            f"r{n}": {"topic": topic, "document": f"d{n // 2}" if n < 8 else None}
+            for n, topic in enumerate(topics)
+        },
+    )
+    labels: list[dict[str, Any]] = [
+        {"id": f"r{n}", "statement": place, "label": int((n + place) % 5 > 1), "annotator": "ann"}
+        for n in range(13)
+        for place in range(2)
+    ]
+    # On the only row of topic z, two people say the opposite of each statement and of the row.
+    labels[24:] = [
+        {"id": "r12", "statement": place, "label": label, "annotator": who}
+        for place in range(2)
+        for label, who in ((1, "ann"), (0, "bob"))
+    ]
+    return run, write("l.jsonl", *labels)
+
+
+@pytest.mark.parametrize("cluster", [None, "document"])
+def test_statements_are_clustered_by_row_and_rows_by_document(cluster: str | None) -> None:
+    """Statements of one row are one cluster; with a document, its rows are, and the others alone.
+
+    The threshold is of rows alone: it is no threshold of a statement's verdict.
+    """
+    run, labels = grouped_run()
+    measured = agreement(run, labels, cluster=cluster, threshold=0.0)
+
+    units = [(n, place) for n in range(12) for place in range(2)]
+    said = [(n + place) % 5 > 1 for n, place in units]
+    judged = [n % 3 > 0 if place == 0 else n % 4 > 1 and n != 11 for n, place in units]
+    keys = [f"d{n // 2}" if cluster and n < 8 else f"r{n}" for n, _ in units]
+    whole = [first and second for first, second in zip(said[::2], said[1::2], strict=True)]
+    assert measured.clustered_by == cluster
+    assert table(measured, "statement").agreement == measure_agreement(said, judged, clusters=keys)
+    of_rows = measure_agreement(whole, [True] * 12, clusters=keys[::2] if cluster else None)
+    assert table(measured, "row").agreement == of_rows
+
+
+def test_groups_say_their_numbers() -> None:
+    """A line for each group with a label, be it (none); a group of ties alone has no line."""
+    run, labels = grouped_run()
+    measured = agreement(run, labels, by="topic", cluster="document")
+
+    lines = str(measured).splitlines()
+    places = [
+        place for place, line in enumerate(lines) if "labelled" in line or "judge says" in line
+    ]
+    first, last, second, end = places
+    assert lines[first] == "faithfulness, 24 labelled statements in 12 rows"
+    assert lines[last + 1 : second] == [
+        "  alpha of 2 people   -0.500 [-0.500, -0.500]; 2 evenly split, left out",
+        "  x: 12 statements, balanced accuracy 0.667 [0.327, 0.884], kappa 0.33",
+        "  y: 8 statements, balanced accuracy 0.833 [0.423, 0.947], kappa 0.50",
+        "  (none): 4 statements, balanced accuracy 0.000 [0.000, 0.568], kappa -0.60",
+    ]
+    assert lines[second] == "faithfulness, 12 labelled rows, right if the score is at least 1"
+    assert lines[end + 1 :] == [
+        "  AUROC of the score  0.750 [0.295, 0.956]",
+        "  best threshold      1 on these labels",
+        "  alpha of 2 people   0.000 [0.000, 0.000]; 1 evenly split, left out",
+        "  x: 6 rows, balanced accuracy 0.750 [0.325, 0.962], kappa 0.57",
+        "  y: 4 rows, balanced accuracy 0.750 [0.331, 0.932], kappa 0.50",
+        "  (none): 2 rows, raw agreement 0.500 [0.002, 0.998], kappa 0.00",
+        "intervals: rows are clustered by document",
+    ]
+    assert repr(measured).count("; ") == 1
+
+
+def test_what_is_left_out_of_two_graders_is_added_up() -> None:
+    """Labels of no statement, rows without a score, and rows elsewhere: each on its own line."""
+    run = Run(
+        [
+            *(graded(n, f"r{n}", faithfulness([("It is.", True)])) for n in range(2)),
+            *(record(n, f"r{n}", None) for n in range(2, 5)),
+            *(record(n, f"r{n}", None if n == 0 else 1.0, grader="two") for n in range(5)),
+        ]
+    )
+    labels = [{"id": f"r{n}", "truth": 1} for n in range(5)]
+    lost = [{"id": f"r{n}", "statement": 9, "truth": 1} for n in range(1, 3)]
+    elsewhere = [{"id": f"x{n}", "truth": 1} for n in range(7)]
+    measured = agreement(run, write("l.jsonl", *labels, *lost, *elsewhere), column="truth")
+
+    # Of "r1" both graders lack the statement, and of "r2" the second, as the first has no score.
+    assert str(measured).splitlines()[-3:] == [
+        "left out: 3 labels for statements that the judge did not find",
+        "left out: 4 labelled rows without a score",
+        "left out: 7 labels for rows that are not in the run",
+    ]
+    assert "left out: 1 labels for rows" in str(
+        agreement(run, write("one.jsonl", *labels, elsewhere[0]), column="truth")
+    )
+
+
+def test_weighted_labels_have_weighted_rates_and_no_area() -> None:
+    """A row that stands for more counts more; neither area nor best threshold could be right."""
+    run, labels = ranked_run()
+    weights = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0, 5.0, 1.0, 2.0, 1.0]
+    weighted = [{**label, "weight": weights[n]} for n, label in enumerate(labels[:10])]
+    measured = agreement(run, write("l.jsonl", *weighted), threshold=0.5)
+    (found,) = measured.tables
+
+    verdicts = [(score or 0) >= 0.5 for score in SCORES[:10]]
+    assert found.agreement == measure_agreement(SAID, verdicts, weights=weights)
+    assert (found.is_weighted, found.auroc, found.best) == (True, None, None)
+    assert "  rates are weighted, because rows were drawn with --focus" in str(measured)
+    with pytest.raises(DataError, match="9 of 10 labels were drawn with --focus uncertain, but"):
+        agreement(run, write("l.jsonl", *weighted[:9], labels[9]))

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from rag_evals import correct
 from rag_evals.errors import DataError, TooFewLabelsError
 from rag_evals.run import Run
-from rag_evals.stats import mean_interval
-from tests.analysis.runs import scores_run, statements_run
+from rag_evals.stats import mean_interval, prediction_powered_mean
+from tests.analysis.runs import record, scores_run, statements_run
 
 
 def judged(rows: int, *, right: float, base: float = 0.7, seed: int = 1) -> tuple[Run, str]:
@@ -190,3 +191,116 @@ def test_a_row_with_one_statement_unlabelled_has_no_share() -> None:
     found = correct(statements_run(rows), "labels.jsonl").corrections
 
     assert [one.target for one in found] == ["share of statements with a yes verdict"]
+
+
+def _truth(n: int, place: int) -> bool:
+    return (n // 4 * 5 + n * place) % 7 > 1
+
+
+def _verdict(n: int, place: int) -> bool:
+    return _truth(n, place) is not (n % 12 == 6 * place)
+
+
+def _of_two_statements(*, is_weighted: bool = False) -> tuple[Run, str]:
+    """Return a run of 80 rows, most of them in documents of four, and labels of the first 40."""
+    run = statements_run(
+        {f"r{n}": [(f"{n} {place}.", _verdict(n, place)) for place in (0, 1)] for n in range(80)},
+        {f"r{n}": {"document": f"d{n // 4}" if n < 70 else None} for n in range(80)},
+    )
+    lines = [
+        {"sample_id": f"r{n}", "statement": place, "truth": _truth(n, place)}
+        | ({"weight": 1 + n % 3} if is_weighted else {})
+        for n in range(40)
+        for place in (0, 1)
+    ]
+    Path("labels.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return run, "labels.jsonl"
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("cluster", [None, "document"])
+def test_each_number_is_corrected_with_its_own_labels(
+    cluster: str | None, is_weighted: bool
+) -> None:
+    """Mean score, rows at the threshold and statements, each with its rows, clusters and weights.
+
+    Statements of a row are one cluster; rows without a document are independent.
+    """
+    run, labels = _of_two_statements(is_weighted=is_weighted)
+    measured = correct(run, labels, column="truth", cluster=cluster, threshold=0.75)
+
+    def shares(of: Callable[[int, int], bool]) -> list[float]:
+        return [(of(n, 0) + of(n, 1)) / 2 for n in range(80)]
+
+    judged = shares(_verdict)
+    documents = [f"d{n // 4}" if n < 70 else None for n in range(80)] if cluster else None
+    rows = [key or f"row r{n}" for n, key in enumerate(documents or [None] * 80)]
+    both = [(n, place) for n in range(80) for place in (0, 1)]
+    tables = [
+        (shares(_truth), judged, documents, 40),
+        ([float(one == 1) for one in shares(_truth)], [s >= 0.75 for s in judged], documents, 40),
+        ([float(_truth(*one)) for one in both], [float(_verdict(*one)) for one in both],
+         [rows[n] for n, _ in both], 80),
+    ]  # fmt: skip
+    for found, (truth, verdicts, keys, count) in zip(measured.corrections, tables, strict=True):
+        # Weighted labels are compared with all rows.
+        others = [*range(count, 2 * count), *(range(count) if is_weighted else ())]
+        expected = prediction_powered_mean(
+            truth[:count],
+            verdicts[:count],
+            [verdicts[n] for n in others],
+            label_clusters=keys and keys[:count],
+            unlabelled_clusters=keys and [keys[n] for n in others],
+            weights=[1.0 + n * 40 // count % 3 for n in range(count)] if is_weighted else None,
+        )
+        assert found.prediction_powered == expected
+        assert found.labels_only == expected.labels_only
+        assert found.judged == pytest.approx(sum(verdicts) / len(verdicts))
+        assert (found.labelled, found.unlabelled) == (count, count)
+        assert found.refusal is None
+
+
+def test_a_correction_says_its_numbers() -> None:
+    """What is measured, of how much, by the judge, by labels alone and by both."""
+    run, labels = _of_two_statements()
+    lines = Path(labels).read_text().splitlines()
+    Path(labels).write_text("\n".join(lines[:60]))
+    measured = correct(run, labels, column="truth", threshold=0.75, cluster="document")
+
+    assert str(measured).splitlines() == [
+        "faithfulness, mean score: 30 labelled, 50 not",
+        "  judge           0.675",
+        "  labels alone    0.667 [0.360, 0.877]",
+        "  PPI++           0.690 [0.460, 0.853], as good as 52 labels",
+        "faithfulness, share of rows with a score of at least 0.75: 30 labelled, 50 not",
+        "  judge           0.500",
+        "  labels alone    0.533 [0.223, 0.820]",
+        "  PPI++           0.557 [0.293, 0.793], as good as 43 labels",
+        "faithfulness, share of statements with a yes verdict: 60 labelled, 100 not",
+        "  judge           0.675",
+        "  labels alone    0.667 [0.360, 0.877]",
+        "  PPI++           0.687 [0.455, 0.853], as good as 101 labels",
+        "intervals: rows are clustered by document",
+    ]
+    assert repr(measured.corrections[0]) == (
+        "Correction(faithfulness: mean score, judge 0.675, 0.667 [0.360, 0.877], "
+        "0.690 [0.460, 0.853])"
+    )
+
+
+def test_one_grader_can_be_corrected() -> None:
+    """The one that is named, or every one that has labels; rows without a score have no part."""
+    scores = {name: [0.0 if n % 5 else 1.0 for n in range(60)] for name in ("one", "two")}
+    run = Run(
+        record(n, f"r{n}", score if n < 50 else None, grader=name)
+        for name, each in scores.items()
+        for n, score in enumerate(each)
+    )
+    lines = [json.dumps({"id": f"r{n}", "label": int(n % 5 == 0)}) for n in range(30)]
+    Path("labels.jsonl").write_text("\n".join(lines))
+    (found,) = correct(run, "labels.jsonl", grader="two").corrections
+
+    assert (found.grader, found.target) == ("two", "share of rows with a score of at least 1")
+    assert (found.labelled, found.unlabelled, found.judged) == (30, 20, 0.2)
+    both = correct(run, "labels.jsonl").corrections
+    assert [one.grader for one in both] == ["one", "two"]
