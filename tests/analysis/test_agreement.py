@@ -419,7 +419,7 @@ def test_texts_of_statements_are_no_labels_of_chunks() -> None:
 # Ten rows on which people agree, of which the judge gets seven right at 0.5; two people differ on
 # the eleventh, and two have no score.
 SCORES = [0.9, 0.6, 0.5, 0.8, 0.4, 0.7, 0.55, 0.3, 0.2, 0.1, 0.95, None, None]
-RANKS = [0.95, 0.65, 0.8, 0.85, 0.4, 0.7, 0.35, 0.3, 0.2, 0.1, 0.9, None, None]
+RANKS = [0.95, 0.65, 0.8, 0.85, 0.45, 0.7, 0.35, 0.3, 0.2, 0.1, 0.9, None, None]
 SAID = [True] * 5 + [False] * 5
 
 
@@ -451,6 +451,9 @@ def test_a_table_of_rows_has_the_numbers_of_its_rows() -> None:
     assert found.alpha == krippendorff_interval(two)
     assert (found.units, found.rows, found.ties, found.annotators) == (10, 10, 1, 3)
     assert (measured.unscored, measured.foreign, measured.unmatched) == (2, 3, 0)
+    # Without the row of "cy", nothing is split. Some lines of two people have no alpha at all.
+    line = str(agreement(run, write("two.jsonl", *labels[:15]), threshold=0.5)).splitlines()[-2]
+    assert line == "  alpha of 2 people   1.000 [1.000, 1.000]"
     # With one ranking score missing, the scores themselves are ranked.
     run, labels = ranked_run([None, *RANKS[1:]])
     (found,) = agreement(run, write("l.jsonl", *labels), threshold=0.5).tables

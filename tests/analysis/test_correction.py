@@ -234,11 +234,12 @@ def test_each_number_is_corrected_with_its_own_labels(
 
     judged = shares(_verdict)
     documents = [f"d{n // 4}" if n < 70 else None for n in range(80)] if cluster else None
-    rows = [key or f"row r{n}" for n, key in enumerate(documents or [None] * 80)]
+    rows: list[str | None] = [key or f"row r{n}" for n, key in enumerate(documents or [None] * 80)]
     both = [(n, place) for n in range(80) for place in (0, 1)]
-    tables = [
+    tables: list[tuple[list[float], list[float], list[str | None] | None, int]] = [
         (shares(_truth), judged, documents, 40),
-        ([float(one == 1) for one in shares(_truth)], [s >= 0.75 for s in judged], documents, 40),
+        ([float(one == 1) for one in shares(_truth)], [float(one >= 0.75) for one in judged],
+         documents, 40),
         ([float(_truth(*one)) for one in both], [float(_verdict(*one)) for one in both],
          [rows[n] for n, _ in both], 80),
     ]  # fmt: skip
