@@ -1,12 +1,13 @@
 """Verdicts are kept and found again: for the same chunks, verifier, judge and statement only."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import instructor
@@ -14,11 +15,21 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.cache import StatementCache, cached, configured_cache, database
+from rag_evals.cache import SemanticCache, StatementCache, cached, configured_cache, database
 from rag_evals.cache.statements import StatementKey, group_of
-from rag_evals.core import Claim, Evidence, Meter, Verdict
+from rag_evals.core import (
+    Claim,
+    Evidence,
+    Flow,
+    Meter,
+    Verdict,
+    Verifier,
+    VerifierChanges,
+    VerifierTraits,
+    fingerprint,
+)
 from rag_evals.embedded import EmbeddedVerifier
-from rag_evals.errors import ConfigurationError
+from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import drive
@@ -536,3 +547,234 @@ def test_what_points_back_is_kept_with_question_and_sentence(text: str) -> None:
     }
 
     assert len(keys) == 4
+
+
+class Noting:
+    """A verifier that notes what it is asked, and gives each claim its number as the reason."""
+
+    def __init__(self, *, decided_by: str = "", excess: int = 0, **traits: Any) -> None:
+        self.name, self.told = "noting", "noting 1"
+        self.asked: list[list[str]] = []
+        self.traits = VerifierTraits(**traits)
+        self._decided_by, self._excess = decided_by, excess
+
+    def fingerprint(self) -> str:
+        """Return what it was told."""
+        return self.told
+
+    def adapt(self, changes: VerifierChanges) -> Any:
+        """Return one that is told a language."""
+        adapted = Noting()
+        adapted.told = f"noting {changes.language}"
+        return adapted
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        """Decide at once."""
+        self.asked.append([claim.text for claim in claims])
+        yield from ()
+        number = sum(map(len, self.asked)) - len(claims)
+        verdicts = [
+            Verdict(1.0, True, (0,), str(number + place), decided_by=self._decided_by)
+            for place in range(len(claims))
+        ]
+        return [*verdicts, *verdicts[: self._excess]]
+
+
+def decide(
+    verifier: Verifier, *claims: str | Claim, judge: str | None = None, chunk: str = "c"
+) -> list[Verdict]:
+    """Return a verifier's verdicts, in a grading whose judge has this identity."""
+    asked = [Claim(one) if isinstance(one, str) else one for one in claims]
+    asks: Any = SimpleNamespace(identity=judge)
+    return drive(verifier.flow(asked, [chunk]), asks, Meter())
+
+
+def test_each_statement_is_decided_once_and_in_its_order() -> None:
+    """Of equal ones the first; each place gets the verdict of its statement, new or known."""
+    verifier = Noting()
+    kept = cached(verifier, StatementCache())
+    first = decide(kept, "A is.", "B is.", "**A** is", "C is.", "B is.")
+    again = decide(kept, "D is.", "C is.", "D is.", "A is.")
+
+    assert verifier.asked == [["A is.", "B is.", "C is."], ["D is."]]
+    assert [one.reason for one in first] == ["0", "1", "0", "2", "1"]
+    assert [one.from_cache for one in first] == [False] * 5
+    assert [(one.reason, one.from_cache) for one in again] == [
+        ("3", False),
+        ("2", True),
+        ("3", False),
+        ("0", True),
+    ]
+
+
+@pytest.mark.parametrize(("decided_by", "named"), [("", "noting"), ("a stage", "a stage")])
+def test_who_decided_is_kept(decided_by: str, named: str) -> None:
+    """The part of a cascade if the verdict names one, and else the verifier."""
+    kept = cached(Noting(decided_by=decided_by), StatementCache())
+
+    assert [decide(kept, "A is.")[0].decided_by for _ in range(2)] == [named, named]
+
+
+def test_a_wrong_number_of_verdicts_is_kept_nowhere() -> None:
+    """It is an error, and not verdicts of other statements."""
+    cache = StatementCache()
+    with pytest.raises(VerifierError, match="returned 2 verdicts for 1 statements"):
+        decide(cached(Noting(excess=1), cache), "A is.")
+    assert cache.count() == 0
+
+
+@pytest.mark.parametrize(("reads", "asked"), [(True, 2), (False, 1)])
+def test_a_verifier_that_reads_the_question_is_asked_behind_each(reads: bool, asked: int) -> None:
+    """Even of a statement that stands on its own, both within a grading and in the next one."""
+    verifier = Noting(reads_question=reads)
+    kept = cached(verifier, StatementCache())
+    claims = [Claim("The tower is high.", None, None, question) for question in ("a?", "b?", " a?")]
+    decide(kept, *claims)
+
+    assert verifier.asked == [["The tower is high."] * asked]
+    assert [one.from_cache for one in decide(kept, *claims)] == [True] * 3
+    assert decide(kept, Claim("The tower is high.", question="c?"))[0].from_cache is not reads
+
+
+@pytest.mark.parametrize(
+    ("traits", "judges", "is_known"),
+    [
+        ({}, ("x", "x"), True),
+        ({}, ("x", "y"), True),
+        ({}, (None, None), True),
+        ({"asks_judge": True}, ("x", "x"), True),
+        ({"asks_judge": True}, ("x", "y"), False),
+        ({"asks_judge": True}, (None, None), False),
+        ({"endpoints": ("openai/m",)}, ("x", "y"), True),
+        ({"endpoints": ("openai/m",)}, (None, None), True),
+    ],
+)
+def test_the_judge_counts_where_the_verifier_asks_it(
+    traits: dict[str, Any], judges: tuple[str | None, str | None], is_known: bool
+) -> None:
+    """Whoever else is asked in the grading; a judge that nobody can name is never known."""
+    verifier = Noting(**traits)
+    kept = cached(verifier, StatementCache())
+    for judge in judges:
+        (found,) = decide(kept, "A is.", judge=judge)
+
+    assert found.from_cache is is_known
+    assert len(verifier.asked) == (1 if is_known else 2)
+
+
+def test_verdicts_of_other_verifiers_chunks_and_endpoints_are_kept_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one cache: by what a verifier was told, and not by its name alone."""
+    cache = StatementCache()
+    one, told, own = Noting(), Noting(), Noting(endpoints=("openai/m",))
+    told.told = "noting 2"
+    for verifier in (one, told, own):
+        decide(cached(verifier, cache), "A is.")
+    decide(cached(one, cache), "A is.", chunk="d")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
+    decide(cached(own, cache), "A is.")
+    for verifier in (one, told, own):
+        assert decide(cached(verifier, cache), "A is.")[0].from_cache
+
+    assert [len(verifier.asked) for verifier in (one, told, own)] == [2, 1, 2]
+    assert cache.count() == 5
+
+
+def test_a_new_verdict_takes_the_place_of_the_old_one() -> None:
+    """The later one is found, and only in its own group."""
+    cache = StatementCache()
+    cache.store("g", {key("a"): VERDICT, key("b"): VERDICT})
+    cache.store("g", {key("a"): replace(VERDICT, support=0.25)})
+    cache.store("h", {key("a"): replace(VERDICT, support=0.5)})
+
+    assert cache.count() == 3
+    for group, supports in (("g", [0.25, 0.9]), ("h", [0.5, None])):
+        found = cache.look_up(group, [key("a"), key("b")])
+        assert [one and one.support for one in found] == supports
+
+
+def test_a_cached_verifier_has_the_traits_of_its_own() -> None:
+    """With the kind of its cache; what is changed in it is changed in the verifier."""
+    verifier = Noting(asks_judge=True, threshold=0.5)
+    kept = cached(verifier, StatementCache())
+
+    assert kept.name == "noting"
+    assert replace(kept.traits, check=None) == VerifierTraits(
+        asks_judge=True, threshold=0.5, stages=(verifier,), cache_mode="exact"
+    )
+    assert kept.adapt(VerifierChanges(language="ru")).fingerprint() == "noting ru"
+    semantic = SemanticCache(lambda _: [])
+    assert cached(verifier, semantic).traits.cache_mode == "semantic"
+    prints = {cached(verifier, one).fingerprint() for one in (semantic, StatementCache())}
+    assert "noting 1" in prints
+    assert len(prints) == 2
+
+
+def test_both_the_verifier_and_the_cache_are_checked() -> None:
+    """Before the first call: the verifier's own fault comes first."""
+
+    class Unusable(Noting):
+        def verify(self, claims: Sequence[Any], chunks: Sequence[str]) -> list[Verdict]:
+            raise AssertionError("it cannot be used")
+
+    def refuse(name: str) -> Callable[[], None]:
+        def check() -> None:
+            raise ConfigurationError(f"{name} cannot be used")
+
+        return check
+
+    semantic = SemanticCache(lambda _: [], equivalence=Unusable(check=refuse("the model")))
+    for own, cache, fault in (
+        (Noting(check=refuse("the verifier")), StatementCache(), "the verifier cannot"),
+        (Noting(check=refuse("the verifier")), semantic, "the verifier cannot"),
+        (Noting(check=lambda: None), semantic, "the model cannot"),
+        (Noting(), semantic, "the model cannot"),
+    ):
+        check = cached(own, cache).traits.check
+        assert check is not None
+        with pytest.raises(ConfigurationError, match=fault):
+            check()
+    check = cached(Noting(), StatementCache()).traits.check
+    assert check is not None
+    check()
+
+
+@pytest.mark.parametrize(
+    ("claim", "leans_on"),
+    [
+        (Claim("**The tower** is high [1].", "The tower is high.", "Well.", "How?"), None),
+        (Claim("It is high.", "It is high.", None, None), None),
+        (Claim("It is high.", "It is **high** [1].", None, None), None),
+        (
+            Claim("It is high.", "It is high, as all say.", None, None),
+            (0, "It is high, as all say"),
+        ),
+        (Claim("It is high.", None, "**The tower** stands [2].", None), (1, "The tower stands")),
+        (Claim("It is high.", None, None, "**Is** it?"), (2, "Is it?")),
+    ],
+)
+def test_a_key_holds_what_the_statement_leans_on(
+    claim: Claim, leans_on: tuple[int, str] | None
+) -> None:
+    """In plain form and in its place; the sentence only where it says more than the statement."""
+    found = StatementKey.of(claim)
+    parts = ["", "", ""]
+    if leans_on is not None:
+        place, parts[place] = leans_on
+
+    assert found.text == claim.text
+    assert found.setting == (fingerprint(tuple(parts)) if leans_on else "")
+    assert found.name == "\n".join(filter(None, (found.plain, found.setting)))
+
+
+def test_a_question_that_is_read_counts_in_plain_form() -> None:
+    """Also one of a statement that stands on its own; no question is none."""
+    text = "The tower is high."
+    asked = [
+        StatementKey.of(Claim(text, question=question), with_question=True)
+        for question in ("«Is» it?", '"Is" it?', "Was it?", "", None)
+    ]
+
+    assert asked[0].name == asked[1].name != asked[2].name
+    assert [one.setting for one in asked[3:]] == ["", ""]

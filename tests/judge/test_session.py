@@ -5,6 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import instructor
 import openai
 import pytest
+from pydantic import BaseModel
 
 from rag_evals import errors, evaluate
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter, Usage
@@ -191,6 +193,12 @@ class Counting:
         return JudgeReply(FaithfulnessResult(statements=[]), used)
 
 
+class OneWord(BaseModel):
+    """Another reply than that of a faithfulness call."""
+
+    word: str = ""
+
+
 def asked_for(*calls: JudgeCall[Any], failing: int = 0) -> tuple[int, list[int]]:
     """Return how often the judge is asked for calls at one time, and what each row is charged."""
     judge, meters = Counting(failing), [Meter() for _ in calls]
@@ -217,11 +225,12 @@ def test_calls_that_graders_share_are_made_once() -> None:
         replace(call, endpoint="openai/m"),
         replace(call, sample_index=1),
         replace(call, messages=(message, message)),
+        replace(call, reply_model=OneWord),
         replace(call, is_shared=False),
     ]
 
     assert asked_for(call, turned, call) == (1, [10, 0, 0])
-    assert asked_for(call, *others) == (8, [10] * 8)
+    assert asked_for(call, *others) == (9, [10] * 9)
 
 
 def test_a_shared_call_that_failed_is_made_again() -> None:
@@ -229,6 +238,221 @@ def test_a_shared_call_that_failed_is_made_again() -> None:
     call = JudgeCall((), FaithfulnessResult, is_shared=True)
 
     assert asked_for(call, call, failing=1) == (2, [0, 10])
+
+
+def test_the_reply_to_the_call_that_was_made_again_is_shared() -> None:
+    """Whoever comes after a failure and a success finds the success."""
+    judge, meters = Counting(failing=1), [Meter() for _ in range(4)]
+    pipeline = JudgePipeline(judge)
+    call = JudgeCall((), FaithfulnessResult, is_shared=True)
+
+    async def ask() -> None:
+        with pytest.raises(errors.JudgeOutputError):
+            await pipeline.ask(call, meters[0])
+        for meter in meters[1:]:
+            await pipeline.ask(call, meter)
+
+    asyncio.run(ask())
+    assert judge.asked == 2
+    assert [meter.total.prompt_tokens for meter in meters] == [0, 10, 0, 0]
+
+
+def test_replies_to_the_last_thousand_shared_calls_are_kept() -> None:
+    """The oldest is forgotten first, and asked for anew."""
+    judge = Counting()
+    pipeline = JudgePipeline(judge)
+
+    async def ask(*numbers: int) -> int:
+        for number in numbers:
+            call = JudgeCall((), FaithfulnessResult, sample_index=number, is_shared=True)
+            await pipeline.ask(call, Meter())
+        return judge.asked
+
+    async def ask_all() -> list[int]:
+        return [await ask(*range(1001)), await ask(1, 1000), await ask(0), await ask(1)]
+
+    assert asyncio.run(ask_all()) == [1001, 1001, 1002, 1003]
+
+
+class Kept:
+    """A store that holds the replies to calls of some models."""
+
+    def __init__(self, *models: str) -> None:
+        self.replies: dict[str | None, JudgeReply] = {
+            model: JudgeReply(FaithfulnessResult(statements=[]), Usage(cache_hits=1))
+            for model in models
+        }
+        self.kept: list[str | None] = []
+
+    def find(self, call: JudgeCall[Any]) -> JudgeReply | None:
+        """Look by the model."""
+        return self.replies.get(call.model)
+
+    def keep(self, call: JudgeCall[Any], reply: JudgeReply) -> None:
+        """Note the model of a reply that is kept."""
+        self.replies[call.model] = reply
+        self.kept.append(call.model)
+
+
+class Replay:
+    """Replies of batches: to calls of some models."""
+
+    def __init__(self, *models: str) -> None:
+        self.answers, self.models = self, models
+        self.asked: list[str | None] = []
+        self.noted: list[errors.PendingError] = []
+
+    def note(self, missing: errors.PendingError) -> None:
+        """Note what is missing."""
+        self.noted.append(missing)
+
+    async def ask(self, host: Any, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+        """Reply, or raise what a later batch will answer."""
+        self.asked.append(call.model)
+        if call.model not in self.models:
+            raise errors.PendingError("not yet")
+        used = Usage(calls=1)
+        meter.add(used, endpoint=call.endpoint, model=call.model)
+        return JudgeReply(FaithfulnessResult(statements=[]), used)
+
+
+def test_a_stored_reply_is_a_hit_of_the_judge_that_gave_it() -> None:
+    """What was asked is kept; what is found is not asked, and counts by endpoint and model."""
+    judge, store, meter = Counting(), Kept("a"), Meter()
+    pipeline = JudgePipeline(judge, store)
+    calls = [JudgeCall((), FaithfulnessResult, model=model, endpoint="openai/x") for model in "abb"]
+
+    async def ask() -> None:
+        for call in calls:
+            await pipeline.ask(call, meter)
+
+    asyncio.run(ask())
+    assert (judge.asked, store.kept) == (1, ["b"])
+    assert meter.by_judge == {
+        ("openai/x", "a"): Usage(cache_hits=1),
+        (None, None): Usage(calls=1, prompt_tokens=10),
+        ("openai/x", "b"): Usage(calls=1, prompt_tokens=10),
+    }
+
+
+@pytest.mark.parametrize(
+    ("in_batch", "in_store", "found", "noted", "kept"),
+    [
+        ("m", "m", Usage(calls=1), 0, ["m", "m"]),
+        ("m", "", Usage(calls=1), 0, ["m", "m"]),
+        ("", "m", Usage(cache_hits=1), 0, []),
+        ("", "", None, 2, []),
+    ],
+)
+def test_replies_of_a_batch_come_before_stored_ones(
+    in_batch: str, in_store: str, found: Usage | None, noted: int, kept: list[str]
+) -> None:
+    """A row counts what it has paid for; every call asks, also one that graders share."""
+    replay: Any = Replay(in_batch)
+    store, meters = Kept(in_store), [Meter(), Meter()]
+    judge = Counting()
+    pipeline = JudgePipeline(judge, store, replay=replay)
+    call = JudgeCall((), FaithfulnessResult, model="m", is_shared=True)
+
+    async def ask() -> list[Any]:
+        work = [pipeline.ask(call, meter) for meter in meters]
+        return await asyncio.gather(*work, return_exceptions=True)
+
+    replies = asyncio.run(ask())
+    assert (replay.asked, judge.asked, store.kept) == (["m", "m"], 0, kept)
+    assert len(replay.noted) == noted
+    if found is None:
+        assert replies == replay.noted
+    else:
+        assert [reply.usage for reply in replies] == [found] * 2
+        assert [meter.by_judge for meter in meters] == [{(None, "m"): found}] * 2
+
+
+@pytest.mark.parametrize(("own", "answered", "allowed"), [(object(), 5, 5), (None, 0, 4)])
+def test_a_reply_of_ones_own_client_is_reported_to_the_limiter(
+    own: object, answered: int, allowed: int
+) -> None:
+    """A place is won back by five; what sends requests itself has reported them."""
+    limiter = RequestLimiter(8, clock=lambda: 100.0)
+    limiter.slow_down(0.0)
+    assert (limiter.answered, limiter.allowed) == (0, 4)
+    judge = JudgePipeline(Counting(), limiter=limiter, own_client=own)
+
+    async def ask() -> None:
+        for _ in range(5):
+            await judge.ask(JudgeCall((), FaithfulnessResult), Meter())
+
+    asyncio.run(ask())
+    assert (limiter.answered, limiter.allowed) == (answered, allowed)
+
+
+class SleptError(Exception):
+    """A limiter would have slept."""
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(
+    ("limits", "seconds"),
+    [
+        ({}, 0.0),
+        ({"requests_per_minute": 60}, 1.0),
+        ({"tokens_per_minute": 600}, 10.0),
+        ({"requests_per_minute": 60, "tokens_per_minute": 6000}, 1.0),
+    ],
+)
+def test_the_limits_of_a_run_reach_its_limiter(
+    limits: dict[str, float], seconds: float, own: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second call of 100 tokens waits for what the first has used, whichever the client."""
+    slept = [0.0]
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        raise SleptError
+
+    async def wait() -> None:
+        async with openai.AsyncOpenAI(api_key="k") as sdk:
+            client: Any = instructor.from_openai(sdk) if own else "openai/m"
+            async with judge_session(client, "m", SessionSettings(**limits)) as pipeline:
+                assert pipeline.limiter is not None
+                with monkeypatch.context() as changed, suppress(SleptError):
+                    changed.setattr(asyncio, "sleep", sleep)
+                    for _ in range(2):
+                        await pipeline.limiter.take_slot(100)
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    asyncio.run(wait())
+    assert slept[-1] == pytest.approx(seconds, abs=0.2)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (SessionSettings(), (16, 600.0, 120.0)),
+        (SessionSettings(3, 7.0, max_wait_seconds=9.0), (3, 9.0, 7.0)),
+    ],
+)
+def test_a_run_has_sixteen_calls_two_minutes_a_row_and_waits_ten(
+    settings: SessionSettings,
+    expected: tuple[int, float, float],
+    own: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless it is told otherwise; only a client of the user's own is asked again here."""
+
+    async def opened() -> tuple[int, float, float]:
+        async with openai.AsyncOpenAI(api_key="k") as sdk:
+            client: Any = instructor.from_openai(sdk) if own else "openai/m"
+            async with judge_session(client, "other", settings) as pipeline:
+                assert pipeline.limiter is not None
+                limiter = pipeline.limiter
+                assert pipeline.own_client is (client if own else None)
+                assert "\nother\n" in str(pipeline.identity)
+                return limiter.allowed, limiter.max_wait_seconds, pipeline.row_seconds
+
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert asyncio.run(opened()) == expected
 
 
 def test_a_shared_call_that_was_cancelled_is_made_again() -> None:

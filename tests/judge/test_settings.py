@@ -12,6 +12,7 @@ import openai
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, base, errors, evaluate
+from rag_evals.core import JudgeCall, Meter
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.judge.wire.ask import (
     DEFAULT_OPTIONS,
@@ -19,8 +20,14 @@ from rag_evals.judge.wire.ask import (
     AskSettings,
     CallSettings,
     InstructorJudge,
+    check_taken,
     model_in,
+    own_model,
+    provider_of,
+    settings_of,
+    wanted_settings,
 )
+from rag_evals.judge.wire.exchange import Exchange
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer, fill_by_words
@@ -310,7 +317,309 @@ def test_a_setting_that_a_provider_lacks_is_refused() -> None:
 class _Client:
     """What settings look at in an instructor client."""
 
-    def __init__(self, provider: str, mode: str) -> None:
+    def __init__(self, provider: str = "openai", mode: str = "TOOLS", **own: Any) -> None:
         self.provider = SimpleNamespace(value=provider)
         self.mode = SimpleNamespace(name=mode)
-        self.kwargs: dict[str, Any] = {}
+        self.kwargs: dict[str, Any] = own
+        self.client: Any = SimpleNamespace()
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "own", "wanted"),
+    [
+        ({}, {}, {}, {"temperature": 0}),
+        ({"seed": 1, "temperature": 0.5}, {"seed": 2}, {}, {"seed": 2, "temperature": 0.5}),
+        ({"temperature": 0.5}, {"temperature": None}, {}, {"temperature": None}),
+        ({}, {"temperature": 1}, {"temperature": 0.7}, {"temperature": 1}),
+        ({"seed": 1}, {}, {"temperature": 0.7}, {"seed": 1}),
+        ({"top_p": 0.5}, {}, {}, {"top_p": 0.5}),
+        ({}, {"top_p": 0.5}, {}, {"top_p": 0.5}),
+        ({}, {}, {"top_p": 0.5}, {}),
+        ({}, {}, {"config": {}}, {}),
+        ({}, {}, {"generation_config": {}}, {}),
+        ({}, {}, {"inferenceConfig": {}}, {}),
+        ({}, {}, {"extra_body": {"top_p": 0.5}}, {}),
+        ({}, {}, {"extra_body": {"temperature": 0.7}}, {}),
+        ({}, {}, {"extra_body": None, "max_tokens": 9}, {"temperature": 0}),
+    ],
+)
+def test_settings_of_the_run_come_first_and_then_those_of_the_call(
+    call: dict[str, Any], given: dict[str, Any], own: dict[str, Any], wanted: dict[str, Any]
+) -> None:
+    """A temperature of 0 is only added where nobody has narrowed the choice, in any place."""
+    assert wanted_settings(call, given, own) == wanted
+
+
+@pytest.mark.parametrize(
+    ("client", "call", "given", "sent"),
+    [
+        (_Client(), {"seed": 1, "top_p": 0.5}, {"seed": 2}, {"seed": 2, "top_p": 0.5}),
+        (_Client(), {"window": 9}, {}, {"temperature": 0}),
+        (_Client(), {"temperature": 0.5}, {"temperature": None}, {}),
+        (_Client(temperature=0.7), {"max_tokens": 5}, {}, {"max_tokens": 5}),
+        (_Client("anthropic", max_tokens=7, top_p=0.5), {}, {}, {"extra_body": {}}),
+        (
+            _Client("anthropic", extra_body={"temperature": 0.7, "a": 1}),
+            {},
+            {"temperature": 0.2},
+            {"max_tokens": 4096, "extra_body": {"temperature": 0.2, "a": 1}},
+        ),
+        (
+            _Client("vertexai", generation_config={"temperature": 0.7, "max_output_tokens": 5}),
+            {},
+            {"max_tokens": 9},
+            {"generation_config": {"temperature": 0.7, "max_output_tokens": 9}},
+        ),
+        (_Client("vertexai", top_p=0.5), {}, {}, {}),
+        (_Client("mistral"), {"seed": 1}, {"temperature": 1}, {"random_seed": 1, "temperature": 1}),
+        (_Client("openai"), {"seed": 1}, {"temperature": 1}, {"seed": 1, "temperature": 1}),
+    ],
+)
+def test_what_is_sent_beside_what_a_client_was_made_with(
+    client: _Client, call: dict[str, Any], given: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    """The run's settings replace the call's, and both replace the client's of the same name."""
+    assert CallSettings(client, "m", call, given).to_send() == sent
+
+
+NOT_ACCEPTED = {
+    ("anthropic", "TOOLS"): {"seed", "reasoning_effort"},
+    ("bedrock", "TOOLS"): {"seed", "reasoning_effort"},
+    ("cohere", "TOOLS"): {"reasoning_effort"},
+    ("genai", "TOOLS"): {"reasoning_effort"},
+    ("groq", "TOOLS"): set(),
+    ("mistral", "TOOLS"): {"reasoning_effort"},
+    ("openai", "RESPONSES_TOOLS"): {"seed"},
+    ("openai", "TOOLS"): set(),
+    ("vertexai", "TOOLS"): {"reasoning_effort"},
+}
+
+
+@pytest.mark.parametrize(("provider", "mode"), NOT_ACCEPTED)
+def test_which_settings_a_provider_does_not_accept(provider: str, mode: str) -> None:
+    """Exactly these are refused, each by name; a window is never sent, and so always accepted."""
+    given = {"max_tokens": 9, "reasoning_effort": "low", "seed": 1, "temperature": 0, "window": 9}
+    client, refused = _Client(provider, mode), NOT_ACCEPTED[provider, mode]
+    for name in refused:
+        said = f"{provider_of(client)!r} does not accept the setting {name!r}"
+        with pytest.raises(errors.ConfigurationError, match=said):
+            check_taken(client, {name: given[name]}, "m")
+    taken = {name: value for name, value in given.items() if name not in refused}
+    check_taken(client, {**taken, "top_p": 0.5}, "m")
+
+
+def _exchange(*, other_form: bool = False) -> Exchange:
+    exchange = Exchange(JudgeCall((), FaithfulnessResult), Meter(), "JSON_SCHEMA", 3)
+    exchange.missed_schema = other_form
+    return exchange
+
+
+def _learns(
+    said: str, settings: dict[str, Any], kind: type[errors.GradingError] = errors.JudgeRequestError
+) -> tuple[bool, dict[str, Any]]:
+    """Return whether a refused call is sent again, and what the client's next call sends."""
+    client = _Client()
+    again = CallSettings(client, "m", settings, {})
+    again.to_send()
+    return again.learns(kind(said), _exchange()), CallSettings(client, "m", settings, {}).to_send()
+
+
+HOT = "'temperature' does not support 0"
+RENAMED = "use 'max_completion_tokens' instead"
+TOP: dict[str, Any] = {"top_p": 0.5}
+MOST: dict[str, Any] = {"max_tokens": 9}
+
+
+@pytest.mark.parametrize(
+    ("said", "settings", "again", "then"),
+    [
+        (HOT, {}, True, {}),
+        (HOT.upper(), {}, True, {}),
+        (HOT, {"temperature": 0}, False, {"temperature": 0}),
+        (HOT, TOP, False, TOP),
+        (RENAMED, {}, False, {"temperature": 0}),
+        (RENAMED, MOST, True, {"max_completion_tokens": 9, "temperature": 0}),
+        (RENAMED, {**MOST, **TOP}, True, {"max_completion_tokens": 9, **TOP}),
+        (f"{HOT}; {RENAMED}", MOST, True, {"max_completion_tokens": 9, "temperature": 0}),
+        (f"{HOT}; {RENAMED}", {}, True, {}),
+        ("no", MOST, False, {"max_tokens": 9, "temperature": 0}),
+    ],
+)
+def test_only_what_was_sent_can_have_been_refused(
+    said: str, settings: dict[str, Any], again: bool, then: dict[str, Any]
+) -> None:
+    """A refusal that names what was not sent, or what the user chose, changes no call."""
+    for kind in (errors.JudgeRequestError, errors.JudgeRejectedError):
+        assert _learns(said, settings, kind) == (again, then)
+    assert _learns(said, settings, errors.JudgeUnavailableError)[0] is False
+
+
+def test_what_a_model_refuses_is_learned_of_that_model_alone() -> None:
+    """A client asks many; another model's calls, and those of no model, are sent as before."""
+    client = _Client()
+    refused = CallSettings(client, "a", {}, {})
+    refused.to_send()
+
+    assert refused.learns(errors.JudgeRequestError(HOT), _exchange())
+    assert [CallSettings(client, model, {}, {}).to_send() for model in ("a", "b", None)] == [
+        {},
+        {"temperature": 0},
+        {"temperature": 0},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        (errors.JudgeRequestError(HOT), {"temperature": 0}),
+        (errors.JudgeRequestError("no"), {"temperature": 0}),
+        (errors.JudgeUnavailableError("no"), {"temperature": 0}),
+        (errors.PendingError("not yet"), {}),
+    ],
+)
+def test_what_did_not_help_is_forgotten(error: errors.RagEvalsError, then: dict[str, Any]) -> None:
+    """The same refusal again, or another fault; a reply that a batch still owes is no fault."""
+    client = _Client()
+    refused = CallSettings(client, "a", {}, {})
+    refused.to_send()
+    assert refused.learns(errors.JudgeRequestError(HOT), _exchange())
+    refused.to_send()
+
+    assert not refused.learns(error, _exchange())
+    assert CallSettings(client, "a", {}, {}).to_send() == then
+
+
+def test_another_name_is_tried_once() -> None:
+    """A host that refuses both names of the most tokens is not asked for ever."""
+    client = _Client()
+    refused = CallSettings(client, "a", MOST, {})
+    answers = []
+    for _ in range(2):
+        refused.to_send()
+        answers.append(refused.learns(errors.JudgeRequestError(RENAMED), _exchange()))
+
+    assert answers == [True, False]
+    assert CallSettings(client, "a", MOST, {}).to_send() == {**MOST, "temperature": 0}
+
+
+def test_a_reply_that_missed_the_schema_is_asked_for_in_two_other_forms() -> None:
+    """First in JSON mode, and only where the host refuses that, as text."""
+    of_call = CallSettings(_Client(), "m", {}, {})
+    missed = _exchange(other_form=True)
+    assert of_call.learns(ValueError("no JSON"), missed)
+    assert (of_call.missed, of_call.other_form) == (missed, "json_object")
+    assert not of_call.learns(errors.JudgeUnavailableError("busy"), _exchange())
+    assert of_call.other_form == "json_object"
+    refused = errors.JudgeRejectedError("'response_format.type' must be 'text'")
+    assert of_call.learns(refused, _exchange())
+    assert of_call.other_form == "text"
+    assert not of_call.learns(refused, _exchange())
+
+
+def test_what_was_learned_is_told_by_its_kind() -> None:
+    """The models in order, and nothing of another name for the most tokens."""
+    client = _Client()
+    for model, said in (("z", HOT), ("b", HOT), ("c", RENAMED)):
+        of_call = CallSettings(client, model, MOST, {})
+        of_call.to_send()
+        assert of_call.learns(errors.JudgeRequestError(said), _exchange())
+    for model in ("y", "a", "z"):
+        CallSettings(client, model, {}, {}).learns(ValueError(), _exchange(other_form=True))
+
+    judge = InstructorJudge(client, AskSettings(DEFAULT_OPTIONS))
+    assert judge.lessons == {"without_temperature": ["b", "z"], "in_words": ["a", "y", "z"]}
+
+
+@pytest.mark.parametrize(
+    ("given", "call", "usual", "model"),
+    [
+        ("run", "grader", "usual", "run"),
+        (None, "grader", "usual", "grader"),
+        (None, None, "usual", "usual"),
+        (None, None, None, None),
+        ("run", None, None, "run"),
+    ],
+)
+def test_the_model_of_the_run_comes_first_then_that_of_the_call(
+    given: str | None, call: str | None, usual: str | None, model: str | None
+) -> None:
+    """And the judge's own at last."""
+    asked = JudgeCall((), FaithfulnessResult, model=call)
+    assert AskSettings(DEFAULT_OPTIONS, given, usual).model_for(asked) == model
+
+
+def test_a_clients_own_model_is_the_one_that_its_calls_name() -> None:
+    """A model among the arguments of each call comes before that of the client."""
+
+    def made_with(default_model: str) -> Callable[[], str]:
+        def create() -> str:
+            return default_model
+
+        return create
+
+    client: Any = _Client(model="named")
+    client.create_fn = made_with("usual")
+    assert own_model(client) == "named"
+    client.kwargs = {}
+    assert own_model(client) == "usual"
+    client.create_fn = None
+    assert own_model(client) is None
+
+
+def _sdk(client: _Client, **parts: Mapping[str, Any]) -> _Client:
+    """Give a client an SDK with headers and query values, and those of its transport."""
+    below = SimpleNamespace(headers=parts.get("headers", {}), params=parts.get("params", {}))
+    client.client = SimpleNamespace(
+        _client=below,
+        _custom_headers=parts.get("own_headers", {}),
+        _custom_query=parts.get("own_query", {}),
+    )
+    return client
+
+
+@pytest.mark.parametrize(
+    ("other", "is_other"),
+    [
+        (_sdk(_Client(model="m")), False),
+        (_sdk(_Client(mode="JSON_SCHEMA")), True),
+        (_sdk(_Client(temperature=0.5)), True),
+        (_sdk(_Client(), headers={"X-Tenant": "b"}), True),
+        (_sdk(_Client(), params={"api-version": "1"}), True),
+        (_sdk(_Client(), own_headers={"X-Tenant": "b"}), True),
+        (_sdk(_Client(), own_query={"api-version": "1"}), True),
+        (_sdk(_Client(extra_headers={"X-Tenant": "b"})), True),
+        (_sdk(_Client(extra_query={"api-version": "1"})), True),
+        (_sdk(_Client(), headers={"User-Agent": "x", "X-Request-ID": "7"}), False),
+        (_sdk(_Client(), headers={"Authorization": "b", "X-API-Key": "b"}), False),
+        (_sdk(_Client(extra_headers={"X-Auth": "b", "Cookie": "b"})), False),
+        (_sdk(_Client(), own_query={"TOKEN": "b", "Signature": "b", "secret": "b"}), False),
+    ],
+)
+def test_what_a_client_adds_to_its_calls_makes_another_judge(
+    other: _Client, is_other: bool
+) -> None:
+    """Wherever it is kept; but no key, no model, and nothing that cannot change a reply."""
+    assert (settings_of(other) != settings_of(_sdk(_Client()))) is is_other
+
+
+def test_headers_are_the_same_in_capitals_and_elsewhere_are_others() -> None:
+    """A header of the transport is told from one that each call adds, and from a query value."""
+    places = ("headers", "params", "own_headers", "own_query")
+    known = {settings_of(_sdk(_Client(), **{place: {"x-tenant": "b"}})) for place in places}
+
+    assert len(known) == 4
+    assert settings_of(_sdk(_Client(), headers={"X-Tenant": "b"})) in known
+
+
+def test_a_judge_that_keeps_its_own_temperature_is_not_one_that_is_told_another() -> None:
+    """What a verdict's key holds: the settings that each call is sent with."""
+    own = _Client(model="m", temperature=0.7)
+    asked = [AskOptions(), AskOptions.of({"temperature": 0}, 3), AskOptions.of({"seed": 1}, 3)]
+    known = {InstructorJudge(own, AskSettings(one)).identity for one in asked}
+
+    assert len(known) == 3
+    assert InstructorJudge(own, AskSettings(AskOptions(), "run", "usual")).identity != (
+        InstructorJudge(own, AskSettings(AskOptions(), "usual", "run")).identity
+    )
+    assert AskOptions().reasks == 3
+    assert AskOptions.of(None, 0) == AskOptions({}, 0)
