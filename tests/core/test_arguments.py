@@ -1,6 +1,10 @@
 """Settings that must be numbers: one check for every verifier and every cache."""
 
+import os
+import re
+import stat
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +13,9 @@ from rag_evals.cache.semantic import SemanticCache
 from rag_evals.core.arguments import (
     cache_variables,
     check_settings,
+    fault_of,
     parse_settings,
+    private_file,
     require_fraction,
     require_positive,
     require_whole,
@@ -121,6 +127,9 @@ def test_a_cache_may_be_smaller_than_a_megabyte(
     [
         (None, {}),
         (["temperature=none"], {"temperature": None}),
+        (["temperature=None"], {"temperature": None}),
+        (["reasoning_effort=a=b", "max_tokens=9"], {"reasoning_effort": "a=b", "max_tokens": 9}),
+        (["top_p=1", "window= 900"], {"top_p": 1.0, "window": 900}),
         (["temperature = 0.5", "seed=7"], {"temperature": 0.5, "seed": 7}),
         (["reasoning_effort=none"], {"reasoning_effort": "none"}),
         (["seed=7", "seed=7"], {"seed": 7}),
@@ -146,3 +155,51 @@ def test_a_text_that_is_no_setting_is_refused(texts: list[str], message: str) ->
     """With the text, or what it says twice."""
     with pytest.raises(ConfigurationError, match=message):
         parse_settings(texts)
+
+
+def test_a_private_file_is_the_owners_alone(tmp_path: Path) -> None:
+    """Whether it was there before, with more in it for more people, or its folders were not."""
+    old, new = tmp_path / "old.txt", tmp_path / "a" / "b" / "new.txt"
+    old.write_text("much that was there before")
+    old.chmod(0o644)
+    for path in (old, new):
+        with private_file(path) as file:
+            file.write(b"new")
+        assert path.read_bytes() == b"new"
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_private_file_is_no_link_to_another(tmp_path: Path) -> None:
+    """Neither to a file nor to where one would be made; a link to a device is no danger."""
+    target, lost = tmp_path / "target.txt", tmp_path / "lost.txt"
+    target.write_text("kept")
+    for number, to in enumerate((target, lost)):
+        link = tmp_path / f"link{number}"
+        link.symlink_to(to)
+        said = re.escape(f"is a symbolic link, which is not followed; use its target {str(to)!r}")
+        with pytest.raises(ConfigurationError, match=said), private_file(link):
+            pass
+    assert (target.read_text(), lost.exists()) == ("kept", False)
+    nowhere = tmp_path / "nowhere"
+    nowhere.symlink_to(os.devnull)
+    with private_file(nowhere) as file:
+        file.write(b"gone")
+    folder = tmp_path / "folder"
+    folder.symlink_to(tmp_path)
+    for path in (folder, tmp_path):
+        with pytest.raises(ConfigurationError, match="cannot be written: "), private_file(path):
+            pass
+
+
+def test_only_a_file_can_be_read(tmp_path: Path) -> None:
+    """What else a path may be is told in words."""
+    file, link = tmp_path / "file.txt", tmp_path / "link"
+    file.write_text("a")
+    link.symlink_to(file)
+
+    assert (fault_of(file), fault_of(link)) == (None, None)
+    assert fault_of(tmp_path / "gone.txt") == "does not exist"
+    assert fault_of(tmp_path) == "is a folder"
+    assert str(fault_of(Path(os.devnull))).startswith("is a pipe or a device")
+    assert str(fault_of(file / "inner")).startswith("cannot be read: ")
+    assert str(fault_of(Path("a\0b"))).startswith("cannot be read: ")

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pydantic import create_model
 
 from rag_evals import FaithfulnessResult
 from rag_evals.core import Flow, Sample, fingerprint
-from rag_evals.core.hashes import fingerprint_of_texts, parts_fingerprint
+from rag_evals.core.hashes import fingerprint_of_texts, parts_fingerprint, written_out
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import Grader, SentenceExtractor
 from rag_evals.score_precision import ChunkPrecisionResult
@@ -104,3 +104,57 @@ def test_parts_are_told_apart_by_what_they_are() -> None:
     *others, again = [parts_fingerprint(Whole((kind,)), ["part"]) for kind in kinds]
     assert len(set(others)) == 4
     assert again == others[2]
+
+
+class _Point(NamedTuple):
+    x: int
+    y: int
+
+
+@dataclass(frozen=True)
+class _Line:
+    name: str
+    ends: object
+
+    def __repr__(self) -> str:
+        return "a line"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (_Line("a", ()), "_Line(name='a', ends=())"),
+        (_Line("a", (1,)), "_Line(name='a', ends=(1,))"),
+        (_Line("a", (1, "b")), "_Line(name='a', ends=(1, 'b'))"),
+        (
+            _Line("a", (_Line("b", None), [_Line("c", 1)])),
+            "_Line(name='a', ends=(_Line(name='b', ends=None), [a line]))",
+        ),
+        (_Line("a", _Point(1, 2)), "_Line(name='a', ends=_Point(x=1, y=2))"),
+        (_Line("a", int), "_Line(name='a', ends=<class 'int'>)"),
+    ],
+)
+def test_a_dataclass_is_written_with_all_its_fields(value: object, written: str) -> None:
+    """Whatever it says of itself, and whatever it holds."""
+    assert written_out(value) == written
+
+
+def test_a_type_is_no_dataclass_of_its_own() -> None:
+    """The class itself is written as it is: its fields have no values."""
+    assert written_out(_Line) == repr(_Line)
+    assert written_out((_Line,)) == f"({_Line!r},)"
+
+
+def test_a_set_counts_in_any_order_and_its_members_do() -> None:
+    """The order in which Python goes through one changes from one process to the next."""
+
+    class Part:
+        def __init__(self, given: object) -> None:
+            self.given = given
+
+    def own(given: object) -> str:
+        return parts_fingerprint(Part(given), ["given"])
+
+    words = [f"word{number}" for number in range(40)]
+    assert own(frozenset(words)) == own(sorted(words))
+    assert own(frozenset(words)) != own(frozenset(words[1:]))

@@ -22,12 +22,16 @@ from rag_evals import (
     evaluate,
 )
 from rag_evals.catalog import GRADERS
+from rag_evals.core import Flow, Meter
 from rag_evals.core.sample import Turn
 from rag_evals.errors import DataError, NotScorableError
-from rag_evals.grading.conversation import joined, renumbered
+from rag_evals.grading.conversation import joined, renumbered, turns_flow
+from rag_evals.grading.grader import drive
 from rag_evals.report import report_html
 from rag_evals.report.label_page import label_html, rows_to_label
 from rag_evals.report.tables import View
+from rag_evals.response_models import FaithfulnessResult
+from rag_evals.response_models.statements import Unread
 from rag_evals.run import make_plan
 from rag_evals.run.plan.plan import estimate
 from rag_evals.testing import Script, ScriptedJudge
@@ -494,6 +498,9 @@ def test_fields_of_parts_are_merged_by_their_type() -> None:
         "text": "t",
     }  # fmt: skip
     assert joined([{"text": None}, {"text": None}]) == {"text": None}
+    assert joined([{"flag": True}, {"flag": None}, {"flag": True}])["flag"] is True
+    assert joined([{"flag": False}, {"flag": False}])["flag"] is False
+    assert joined([{"share": None}, {"share": 0.5}, {"share": 0.75}]) == {"share": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -504,6 +511,7 @@ def test_fields_of_parts_are_merged_by_their_type() -> None:
         ({"reasoning": "It has 1 door."}, {"reasoning": "It has 1 door."}),
         ({"statement": "Chunk 0 says so."}, {"statement": "Chunk 0 says so."}),
         ({"supporting_chunk_ids": [1, 0]}, {"supporting_chunk_ids": [3, 5, 7]}),
+        ({"supporting_chunk_ids": [0, 1, 0]}, {"supporting_chunk_ids": [3, 5, 7]}),
         ({"chunk_ids": [2]}, {"chunk_ids": []}),
         ({"sentence_id": 1, "sentence_ids": [1, 4]}, {"sentence_id": 11, "sentence_ids": [11, 14]}),
         ({"sentence_id": None}, {"sentence_id": None}),
@@ -525,3 +533,125 @@ def test_chunks_are_named_as_in_the_conversation(
 
     found = renumbered({"statements": [given]}, [(7,), (3, 5), ()], change)
     assert found == {"statements": [renamed]}
+
+
+def said(text: str, *ids: int, number: int = 0, **more: Any) -> dict[str, Any]:
+    """Return a statement of a turn, supported by the chunks with these ids, if there are any."""
+    own = {"statement": text, "supporting_chunk_ids": list(ids), "is_supported": bool(ids)}
+    return {**own, "sentence_id": number, **more}
+
+
+def graded_turns(
+    sample: Sample, *replies: dict[str, Any] | NotScorableError
+) -> tuple[FaithfulnessResult, list[list[str]]]:
+    """Return the result of a conversation, given that of each turn, and the sources of each."""
+    shown: list[list[str]] = []
+
+    def answer_flow(_grader: Any, row: Sample) -> Flow[Any]:
+        yield from ()
+        reply = replies[len(shown)]
+        shown.append([chunk.text for chunk in row.context])
+        if isinstance(reply, NotScorableError):
+            raise reply
+        return FaithfulnessResult.model_validate(reply)
+
+    grader = SimpleNamespace(result_model=FaithfulnessResult, name="f")
+    return drive(turns_flow(grader, sample, answer_flow), None, Meter()), shown
+
+
+THREE = [
+    {"question": "Who? I am Bo.", "answer": "Ann did. Bob did.", "context": ["a0", "a1"]},
+    {"question": "And then?", "answer": "Cid did. Dan did. Eve did.", "context": ["b0"]},
+    {"question": "So?", "answer": "Fay did.", "context": []},
+]
+
+
+def test_a_turns_result_has_its_places_in_the_conversation() -> None:
+    """Sentences, characters, chunks, warnings and what was not read, each with its own turn."""
+    sample = Sample(turns=THREE)
+    first = {
+        "statements": [said("Ann.", 1, 0, reasoning="Chunks 0 and 1 say so.", start=0, end=8)],
+        "left_out": [1],
+        "drift": ["lost name: Bob"],
+    }
+    second = {
+        "statements": [said("Dan.", 2, 0, number=1, start=9, end=17), said("Eve.", number=2)],
+        "no_claim_sentences": [{"sentence_id": 0, "reason": "r", "text": "Cid did."}],
+        "drift": ["merged: Dan"],
+        "unread": [Unread(read=1, passages=2, chunk_ids=[0, 2]).model_dump()],
+        "calls": 2,
+    }
+    third = {"statements": [said("Fay.", 1, 2, reasoning="Chunk 2 says so.", start=0, end=8)]}
+    result, shown = graded_turns(sample, first, second, third)
+
+    answer = "> Who? I am Bo.\n\nAnn did. Bob did.\n\n> And then?\n\nCid did. Dan did. Eve did."
+    answer += "\n\n> So?\n\nFay did."
+    assert sample.answer == answer
+    assert [chunk.text for chunk in sample.context] == ["I am Bo.", "a0", "a1", "b0"]
+    assert shown == [
+        ["a0", "a1", "I am Bo."],
+        ["b0", "I am Bo.", "Ann."],
+        ["I am Bo.", "Ann.", "Dan."],
+    ]
+    found = result.statements
+    assert [one.supporting_chunk_ids for one in found] == [[1, 2], [1, 2, 3], [], [1, 2, 3]]
+    assert [found[0].reasoning, found[3].reasoning] == [
+        "Chunks 1 and 2 say so.",
+        "Chunk 1, 2, 3 says so.",
+    ]
+    sentences = [span.text for span in split_sentences(answer)]
+    placed = [sentences[one.sentence_id or 0] for one in found]
+    assert placed == ["Ann did.", "Dan did.", "Eve did.", "Fay did."]
+    assert [answer[one.start : one.end] for one in (found[0], found[1], found[3])] == [
+        *("Ann did.", "Dan did.", "Fay did.")
+    ]
+    assert [sentences[number] for number in result.left_out] == ["Bob did."]
+    assert [sentences[one["sentence_id"]] for one in result.no_claim_sentences] == ["Cid did."]
+    assert result.drift == ["lost name: Bob (turn 1)", "merged: Dan (turn 2)"]
+    assert result.unread == [Unread(read=1, passages=2, chunk_ids=[1, 2, 3], turn=2)]
+    assert result.calls == 4
+
+
+def test_each_turn_counts_its_own_statements() -> None:
+    """One with a reason for no score has none, whatever it holds; questions are those as asked."""
+    sample = Sample(turns=THREE)
+    first = {"statements": [said("Ann.", 1), said("Bob.")], "left_out": [1]}
+    second = {"statements": [said("Cid.", 0), said("Dan.", 0), said("Eve.")]}
+    result, _ = graded_turns(sample, first, second, NotScorableError("empty_answer"))
+
+    assert [one.model_dump() for one in result.turns] == [
+        {
+            "turn": 1,
+            "question": "Who? I am Bo.",
+            "statements": 2,
+            "supported": 1,
+            "reason": "answer_not_covered",
+        },
+        {"turn": 2, "question": "And then?", "statements": 3, "supported": 2, "reason": None},
+        {"turn": 3, "question": "So?", "statements": 0, "supported": 0, "reason": "empty_answer"},
+    ]
+    assert [one.score for one in result.turns] == [None, 2 / 3, None]
+    assert (result.unsupported_since, result.further_scores) == (2, {"supported_turns": 0.0})
+    with pytest.raises(NotScorableError, match="empty_question"):
+        graded_turns(sample, *(NotScorableError(why) for why in REASONS))
+
+
+REASONS: tuple[Any, ...] = ("empty_answer", "empty_context", "empty_question")
+
+
+def test_a_statement_that_was_shown_has_the_sources_of_its_first_turn() -> None:
+    """Also where a later turn has others; where a source says the same, it is that source."""
+    turns = [
+        {"question": "Q?", "answer": "Ann. Bob.", "context": ["a0", "a1"]},
+        {"question": "Q?", "answer": "Ann. Bob.", "context": ["b0", "Cid."]},
+        {"question": "Q?", "answer": "Ann.", "context": ["c0"]},
+    ]
+    first = {"statements": [said("Ann.", 1)]}
+    again = {"statements": [said("Ann.", 0), said("Ann.", 0)]}
+    result, shown = graded_turns(Sample(turns=turns), first, again, {"statements": [said("x", 1)]})
+
+    assert shown == [["a0", "a1"], ["b0", "Cid.", "Ann."], ["c0", "Ann.", "Ann."]]
+    assert [one.supporting_chunk_ids for one in result.statements] == [[1], [2], [2], [1]]
+    copied = {"statements": [said("Cid.", 0)]}
+    result, _ = graded_turns(Sample(turns=turns), first, copied, {"statements": [said("x", 2)]})
+    assert result.statements[-1].supporting_chunk_ids == [3]

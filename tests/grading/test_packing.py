@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -15,9 +15,19 @@ from rag_evals import (
     TwoStepFaithfulness,
     evaluate,
 )
+from rag_evals.core import Chunk, Flow, JudgeCall, LocalCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import JudgeRequestError
-from rag_evals.grading.packing import _best_by_sentence
+from rag_evals.grading.packing import (
+    _best_by_sentence,
+    _filled,
+    _other_tokens,
+    _Passage,
+    _passages,
+    _tokens,
+    packed_flow,
+)
+from rag_evals.response_models import FaithfulnessResult
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from tests.conftest import Command
 
@@ -303,3 +313,107 @@ def test_chunks_are_ranked_by_what_they_hold_of_a_statement() -> None:
     ranked = EmbeddedVerifier().rank([FACTS[0], FACTS[3]], ["No.", *FACTS])
     assert [order[0] for order in ranked] == [1, 4]
     assert ranked[0][1:] == [0, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("", 1), ("abc", 1), ("abcd", 2), ("a" * 7, 3), ("a" * 350, 101), ("я" * 7, 5), ("\ud800", 1)],
+)
+def test_tokens_are_told_by_bytes(text: str, tokens: int) -> None:
+    """Three and a half bytes each, and one more, so that a pack fits at the first try."""
+    assert _tokens(text) == tokens
+
+
+class Asking:
+    """A grader of one answer that keeps what it is given, and asks in two calls."""
+
+    result_model: ClassVar[type[FaithfulnessResult]] = FaithfulnessResult
+
+    def __init__(self) -> None:
+        self.seen: list[Sample] = []
+
+    def flow(self, sample: Sample) -> Flow[FaithfulnessResult]:
+        self.seen.append(sample)
+        short, long = ({"role": "user", "content": text} for text in ("a" * 7, "b" * 35))
+        one: Any = JudgeCall((short,), FaithfulnessResult)  # type: ignore[arg-type]  # a message
+        two: Any = JudgeCall((short, long), FaithfulnessResult)  # type: ignore[arg-type]  # as above
+        yield [one, two, LocalCall(lambda _: 1, 1)]
+        said = [{"statement": "s", "is_supported": True, "sentence_id": 0}]
+        return FaithfulnessResult.model_validate({"statements": said})
+
+    def graded(self, sample: Sample, window: int) -> FaithfulnessResult:
+        """Run a packed grading to its end; whatever is asked has no reply."""
+        flow = packed_flow(self, sample, window)
+        try:
+            next(flow)
+            while True:
+                flow.send([None, None, None])
+        except StopIteration as stop:
+            return FaithfulnessResult.model_validate(stop.value.model_dump())
+
+
+def test_a_window_holds_instructions_the_schema_and_a_long_reply_as_well() -> None:
+    """Those of the longest call, and twice the answer; less than 100 tokens more are no room."""
+    sample = Sample(question="Q?", answer="z" * 70, context=["c" * 343])
+    schema = _tokens(str(FaithfulnessResult.model_json_schema()))
+    other = 3 + 11 + schema + 300 + 2 * 21
+
+    assert _other_tokens(Asking(), sample) == other
+    assert _other_tokens(Asking(), Sample(context=["c"])) == other - 40
+    with pytest.raises(JudgeRequestError, match=f"need about {other}; nothing was sent"):
+        Asking().graded(sample, other + 99)
+    fits, packed = Asking(), Asking()
+    fits.graded(Sample(answer="z" * 70, context=["c" * 346]), other + 100)
+    assert (fits.seen[-1].context[0].text, len(fits.seen)) == ("c" * 346, 2)
+    packed.graded(Sample(answer="z" * 70, context=["c" * 350]), other + 100)
+    assert all(len(chunk.text) < 100 for chunk in packed.seen[-1].context)
+
+
+def test_a_pack_keeps_the_rest_of_its_row() -> None:
+    """All fields, and the metadata of the chunk that each passage is from."""
+    context = [Chunk(0, f"{FILLER * 9}", {"page": 1}), Chunk(1, f"{FACTS[0]}", {"page": 2})]
+    sample = Sample(
+        question="Q?", answer=FACTS[0], context=context, reference="R.", language="de", id="a"
+    )
+    grader = Asking()
+    result = grader.graded(sample, _other_tokens(grader, sample) + 100)
+
+    shown = grader.seen[-1]
+    assert (shown.question, shown.answer, shown.reference) == ("Q?", FACTS[0], "R.")
+    assert (shown.language, shown.turns) == ("de", ())
+    pages = [chunk.metadata["page"] for chunk in shown.context]
+    assert pages == sorted(pages)
+    assert set(pages) == {1, 2}
+    assert [(one.read, one.chunk_ids) for one in result.unread] == [(len(pages), [0])]
+
+
+def test_passages_end_between_sentences_where_they_can() -> None:
+    """As many sentences as have at most so many tokens; a chunk that has no more is one passage."""
+    text = "Ann has ten. Bob has two. Cid has six."
+    assert list(_passages([Chunk(4, text), Chunk(5, " "), Chunk(6, "Ok.")], 11)) == [
+        _Passage(4, text, 11),
+        _Passage(6, "Ok.", 1),
+    ]
+    assert list(_passages([Chunk(4, text)], 8)) == [
+        _Passage(4, "Ann has ten. Bob has two. ", 8),
+        _Passage(4, "Cid has six.", 4),
+    ]
+    assert [one.text for one in _passages([Chunk(4, text)], 7)] == [
+        "Ann has ten. ",
+        "Bob has two. ",
+        "Cid has six.",
+    ]
+    assert [one.text for one in _passages([Chunk(0, "abcdefghij")], 2)] == list("abcdefghij")
+    assert [len(one.text) for one in _passages([Chunk(0, "x" * 70)], 16)] == [14] * 5
+
+
+def test_a_pack_is_filled_from_each_ranking_in_turn() -> None:
+    """With whatever still fits, to the last token; what is taken before counts."""
+    passages = [_Passage(0, "a", 5), _Passage(0, "b", 3), _Passage(1, "c", 4), _Passage(2, "d", 1)]
+
+    assert _filled(set(), [[0, 1, 2, 3]], passages, 8) == {0, 1}
+    assert _filled(set(), [[0, 1, 2, 3]], passages, 7) == {0, 3}
+    assert _filled(set(), [[0, 1, 2, 3], [2, 3, 1, 0]], passages, 10) == {0, 2, 3}
+    assert _filled({2}, [[0, 1, 2, 3]], passages, 8) == {1, 2, 3}
+    assert _filled({2}, [[2, 0, 1, 3]], passages, 9) == {0, 2}
+    assert _filled({0}, [], passages, 3) == {0}

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
+from rag_evals.cache import StatementCache
 from rag_evals.catalog import grader_from_file, grader_named
 from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
+from rag_evals.grading.two_step import VerifiedFaithfulnessResult, VerifiedStatement
+from rag_evals.prompt import Prompt
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
@@ -229,3 +232,138 @@ def test_the_language_of_a_row_is_the_one_that_it_names() -> None:
         result: Any = TwoStepFaithfulness.grade(Sample(**EIFFEL, language="de"), client="embedded")
 
     assert result.language == "de"
+
+
+def test_settings_add_up_and_the_last_ones_count(scripted: Start) -> None:
+    """In both steps, and in a verifier that takes the place of the default one."""
+    judge = scripted(None)
+    grader = TwoStepFaithfulness.with_settings(temperature=0.5, seed=7).with_settings(seed=8)
+    wanted = {"temperature": 0.5, "seed": 8}
+    grader.grade(**EIFFEL, client="openai/m")
+    grader.with_verifier(LLMVerifier(settings={"seed": 9, "top_p": 0.9})).grade(
+        **EIFFEL, client="openai/m"
+    )
+
+    assert grader.settings == wanted
+    sent = [{k: r.body[k] for k in (*wanted, "top_p") if k in r.body} for r in judge.requests]
+    assert sent == [wanted, wanted, wanted, wanted | {"top_p": 0.9}]
+
+
+def test_a_changed_grader_keeps_everything_else() -> None:
+    """Name, description, language, prompts, settings, cache and the parts that were given."""
+    cache, extractor = StatementCache(), SentenceExtractor()
+    prompts = {"verify_statements": Prompt(Prompt.shipped("verify_statements").text + " Go.")}
+    grader = VerifiedFaithfulness(
+        extractor=extractor,
+        cache=cache,
+        name="own",
+        description="It is mine.",
+        language="ru",
+        prompts=prompts,
+        settings={"seed": 7},
+    )
+    changed = [
+        grader.with_settings(seed=7),
+        grader.with_language("ru"),
+        grader.with_cache(cache),
+        grader.with_parts(extractor=extractor),
+        grader.with_tunings([]),
+    ]
+    for one in changed:
+        assert (one.name, one.description, one.language) == ("own", "It is mine.", "ru")
+        assert (one.settings, one.cache) == ({"seed": 7}, cache)
+        assert isinstance(one.extractor, SentenceExtractor)
+        assert one.fingerprint() == grader.fingerprint()
+    assert grader.fingerprint() != VerifiedFaithfulness(language="ru").fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("extractor", "verifier", "asks", "rounds", "wants"),
+    [
+        (None, None, True, 2, True),
+        (None, EmbeddedVerifier(), True, 1, False),
+        (SentenceExtractor(), None, True, 1, True),
+        (SentenceExtractor(), EmbeddedVerifier(), False, 0, False),
+        (SentenceExtractor(), LLMVerifier(endpoint="openai/m"), False, 1, True),
+        (None, LLMVerifier(endpoint="openai/m"), True, 2, True),
+    ],
+)
+def test_what_a_grader_asks_is_what_its_parts_ask(
+    extractor: Any, verifier: Any, asks: bool, rounds: int, wants: bool
+) -> None:
+    """A judge of its own is a round too; a cache is of use where verdicts take longer."""
+    grader = VerifiedFaithfulness(extractor=extractor, verifier=verifier)
+
+    assert (grader.asks_judge, grader.judge_rounds, grader.wants_cache) == (asks, rounds, wants)
+    own = () if verifier is None or not verifier.traits.endpoints else ("openai/m",)
+    assert tuple(grader.endpoints) == own
+    assert not grader.with_cache(StatementCache()).wants_cache
+
+
+def verified(decided_by: str, **more: Any) -> VerifiedStatement:
+    """Return a supported statement and who decided it."""
+    return VerifiedStatement(statement="s", is_supported=True, decided_by=decided_by, **more)
+
+
+@pytest.mark.parametrize(
+    ("cache", "made", "saved", "more"),
+    [
+        (None, 0, 0, {}),
+        (None, 2, 0, {"calls saved": (0, 2)}),
+        (None, 0, 2, {"calls saved": (2, 2)}),
+        (None, 3, 2, {"calls saved": (2, 5)}),
+        ("exact", 0, 0, {"from the cache": (2, 5)}),
+        (
+            "semantic",
+            1,
+            3,
+            {
+                "from the cache": (2, 5),
+                "by a similar statement": (3, 5),
+                "calls saved": (3, 4),
+            },
+        ),
+    ],
+)
+def test_who_decided_how_many_and_what_it_saved_is_counted(
+    cache: Any, made: int, saved: int, more: dict[str, tuple[int, int]]
+) -> None:
+    """Statements that the cache had, those of a similar one, and calls out of all that could be."""
+    statements = [
+        verified("a"),
+        verified("b", from_cache=True),
+        verified("a", from_cache=True, taken_from="t"),
+        verified("a", taken_from="t"),
+        verified("", taken_from=""),
+    ]
+    result = VerifiedFaithfulnessResult(
+        statements=statements,
+        deciders=["a", "b", "c"],
+        cache=cache,
+        verification_calls=made,
+        calls_saved=saved,
+    )
+    by = {"decided by a": (3, 5), "decided by b": (1, 5), "decided by c": (0, 5)}
+
+    assert result.tallies == by | more
+
+
+@pytest.mark.parametrize(
+    ("left_out", "statements", "is_unread", "reason"),
+    [
+        ([0], [verified("a")], True, "answer_not_covered"),
+        ([], [], True, "no_statements"),
+        ([], [verified("a")], True, "unread_language"),
+        ([], [verified("a")], False, None),
+    ],
+)
+def test_an_unread_language_is_the_last_reason_for_no_score(
+    left_out: list[int], statements: list[VerifiedStatement], is_unread: bool, reason: str | None
+) -> None:
+    """What is missing from the answer is told first."""
+    result = VerifiedFaithfulnessResult(
+        statements=statements, left_out=left_out, is_unread=is_unread, language_warning="odd"
+    )
+
+    assert result.not_scorable == reason
+    assert result.warnings[-1] == "odd"

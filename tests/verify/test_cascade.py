@@ -1,12 +1,22 @@
 """A cascade: the cheap verifier decides what it is sure of, the other one the rest."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
-from rag_evals.core import Claim, Flow, Meter, Verdict, VerifierTraits, as_claims
+from rag_evals.core import (
+    Claim,
+    Flow,
+    Meter,
+    Verdict,
+    VerifiedTexts,
+    VerifierChanges,
+    VerifierTraits,
+    as_claims,
+)
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading.extract import SentenceExtractor
@@ -109,6 +119,80 @@ def test_a_run_with_another_band_is_another_run(scripted: Start) -> None:
             evaluate([ROW], [grader], "openai/m", out="out")
             asked = len(judge.requests)
     assert len(judge.requests) == asked
+
+
+def test_the_fingerprint_is_of_both_verifiers_in_order_and_of_the_band() -> None:
+    """Another first one, another second one, both the other way round, or another limit."""
+    a, b, c = (Fixed(name) for name in "abc")
+    bands = [(0.0, 0.8), (0.0, 0.9), (0.1, 0.8)]
+    pairs = [(a, b), (a, c), (c, b), (b, a)]
+    found = [CascadeVerifier(*pair, unsure=bands[0]).fingerprint() for pair in pairs]
+    found += [CascadeVerifier(a, b, unsure=band).fingerprint() for band in bands[1:]]
+
+    assert len(set(found)) == 6
+    assert CascadeVerifier(Fixed("a"), Fixed("b")).fingerprint() == found[0]
+
+
+def test_the_traits_are_those_of_both_in_order() -> None:
+    """Warnings are those of the first, which judges most; languages those of the last."""
+    both = Fixed("first"), Fixed("then")
+    checked: list[str] = []
+    for one in both:
+        one.traits = VerifierTraits(
+            endpoints=(f"openai/{one.name}",),
+            batches=((one.name, 3),),
+            untuned=(one.name,),
+            threshold=0.5,
+            is_instant=True,
+            warn=lambda _, name=one.name: [f"{name} is unsure"],  # type: ignore[misc]  # bound now
+            check=lambda name=one.name: checked.append(name),  # type: ignore[misc]  # as above
+            languages=frozenset({one.name}),
+            answer_support=min,
+        )
+    traits = CascadeVerifier(*both, unsure=(0.2, 0.7)).traits
+
+    assert replace(traits, warn=None, check=None) == VerifierTraits(
+        endpoints=("openai/first", "openai/then"),
+        batches=(("first", 3), ("then", 3)),
+        untuned=("first", "then"),
+        stages=both,
+        unsure=((0.2, 0.7),),
+        languages=frozenset({"then"}),
+    )
+    assert traits.deciders == ["first", "then"]
+    assert traits.warn is not None
+    texts = VerifiedTexts(question=None, answer="a", chunks=["c"], language="en")
+    assert traits.warn(texts) == ["first is unsure"]
+    assert traits.check is not None
+    traits.check()
+    assert checked == ["first", "then"]
+
+
+def test_the_bands_of_cascades_in_a_cascade_are_in_the_order_of_their_stages() -> None:
+    """Of the first cascade, between the two, of the second."""
+    one = CascadeVerifier(Fixed("a"), Fixed("b"), unsure=(0.1, 0.9))
+    two = CascadeVerifier(Fixed("c"), Fixed("d"), unsure=(0.2, 0.8))
+    traits = CascadeVerifier(one, two, unsure=(0.3, 0.7)).traits
+
+    assert traits.unsure == ((0.1, 0.9), (0.3, 0.7), (0.2, 0.8))
+    assert traits.deciders == ["a", "b", "c", "d"]
+
+
+def test_changes_reach_both_verifiers() -> None:
+    """The first one may decline in any case, since another one comes after it."""
+
+    class Changing(Fixed):
+        def adapt(self, changes: VerifierChanges) -> "Changing":
+            changed = Changing(f"{self.name} {changes.language} {changes.may_decline}")
+            changed.traits = self.traits
+            return changed
+
+    cascade = CascadeVerifier(Changing("a"), Changing("b"))
+    adapted = cascade.adapt(VerifierChanges(language="ru"))
+
+    assert cascade.name == "a None True>b"
+    assert adapted.name == "a None True ru False None True>b ru False"
+    assert adapted.unsure == cascade.unsure
 
 
 def test_nobody_unsure_nobody_asked() -> None:

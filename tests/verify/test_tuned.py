@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rag_evals.core import (
     Meter,
     Verdict,
     VerifiedTexts,
+    VerifierChanges,
     VerifierTraits,
 )
 from rag_evals.core.finding import Quote
@@ -23,7 +25,7 @@ from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading.grader import drive
 from rag_evals.stats import LEFT_OPEN
 from rag_evals.verify import CascadeVerifier, LLMVerifier, Promise, Tuning
-from rag_evals.verify.cascade import described_stages
+from rag_evals.verify.cascade import described_stages, with_tunings
 from rag_evals.verify.tuned import (
     AgreementFigures,
     Confidence,
@@ -76,6 +78,8 @@ def test_signals_count_for_the_side_of_the_verdict(verdict: bool, side: float) -
         ({"attempts": 3}, "asked_again", math.log(3)),
         ({"text": "The tower stands since 1889."}, "missing_number", 0.0),
         ({"text": "Purr 1889."}, "missing_number", 0.0),
+        ({"text": "Cats purr 1889."}, "missing_number", 0.0),
+        ({"text": "Cats purr 1890 or 1891."}, "missing_number", 1.0),
         ({"text": "The tower stands since 1889, 3.5 m wide."}, "missing_number", 1.0),
         ({"text": "..."}, "coverage", 0.5),
         ({"chunks": [" ", ""]}, "coverage", 0.0),
@@ -167,8 +171,21 @@ def test_the_threshold_of_a_tuned_file_decides() -> None:
     assert [one.reason == "own" for one in (below, at, own)] == [True, False, True]
     (raised,) = by(tuning(threshold=0.6), raw(0.5))
     assert (raised.is_supported, raised.chunk_ids) == (False, ())
-    assert raised.reason.startswith("counted so by the threshold")
+    limit = tuning(threshold=0.6).threshold_shown
+    assert raised.reason.startswith(f"counted so by the threshold {limit:.2f}")
+    assert raised.reason.endswith("own")
     assert at.support == pytest.approx(tuning().support_map(0.4))
+
+
+def test_without_a_threshold_the_tuned_one_decides_everything() -> None:
+    """A verifier that says yes or no has none, so nothing it said was for another reason."""
+    judge = Given(raw(0.9, is_supported=False), raw(0.1, is_supported=True))
+    judge.traits = VerifierTraits()
+    flow = TunedVerifier(judge, tuning()).flow([Claim("It is so.")] * 2, ["c"])
+    found = drive(flow, None, Meter())
+
+    assert [one.is_supported for one in found] == [True, False]
+    assert [one.chunk_ids for one in found] == [(3, 1), ()]
 
 
 def test_a_verdict_for_another_reason_than_its_support_stays() -> None:
@@ -266,6 +283,49 @@ def test_a_language_without_labels_is_warned_of(language: str | None, told: list
     assert list(warn(texts)) == [f"{line}: not calibrated" for line in told]
 
 
+def test_the_warnings_of_the_verifier_itself_come_last() -> None:
+    """A language without labels is told once; the verifier is not asked about it again."""
+    asked: list[str | None] = []
+
+    def warns(texts: VerifiedTexts) -> list[str]:
+        asked.append(texts.language)
+        return ["own"]
+
+    given = Given()
+    given.traits = VerifierTraits(warn=warns, languages=frozenset({"fr", None}))
+    traits = TunedVerifier(given, tuning(languages=("en",))).traits
+    assert traits.warn is not None
+    for language, told in (("de", 2), ("en", 1), (None, 1)):
+        texts = VerifiedTexts(question="q", answer="a", chunks=["c"], language=language)
+        assert list(traits.warn(texts))[told - 1 :] == ["own"]
+
+    assert asked == [None, "en", None]
+    assert traits.languages == frozenset({"fr", None, "en"})
+    assert TunedVerifier(Given(), tuning(languages=("en",))).traits.languages is None
+
+
+def test_the_traits_of_a_tuned_verifier_are_its_own_but_for_what_was_tuned() -> None:
+    """Its threshold is no longer untuned, and it is a stage by itself."""
+    given = Given()
+    given.traits = VerifierTraits(
+        threshold=0.5,
+        untuned=("given",),
+        reads_question=True,
+        batches=(("given", 3),),
+        endpoints=("openai/m",),
+    )
+    verifier = TunedVerifier(given, tuning())
+
+    assert replace(verifier.traits, warn=None) == VerifierTraits(
+        threshold=tuning().support_map(0.4),
+        stages=(verifier,),
+        reads_question=True,
+        batches=(("given", 3),),
+        endpoints=("openai/m",),
+    )
+    assert verifier.adapt(VerifierChanges(language="ru")).fingerprint() == verifier.fingerprint()
+
+
 def test_only_what_changes_a_verdict_is_in_the_fingerprint() -> None:
     """How well a tuning did is not; map, threshold, promise and place in a cascade are."""
     same = tuning(worth=3, spread=(0.1,), agreement_after=FIGURES.model_copy(update={"low": 0.5}))
@@ -278,6 +338,20 @@ def test_only_what_changes_a_verdict_is_in_the_fingerprint() -> None:
     assert same.fingerprint() == tuning().fingerprint()
     assert len(prints) == 5
     assert first.fingerprint() != alone.fingerprint()
+    others = [
+        tuning(languages=("en",)),
+        tuning(before=("x",)),
+        tuning(labels=41),
+        tuning(stage="s"),
+    ]
+    assert len({one.fingerprint() for one in others} | prints) == 9
+    sure = Confidence(auroc=0.8, auroc_low=0.7, auroc_high=0.9, weights={"is_yes": 1.0})
+    assert tuning(confidence=sure).fingerprint() == tuning().fingerprint()
+    assert tuning(agreement_before=FIGURES.model_copy(update={"high": 0.9})).fingerprint() == (
+        tuning().fingerprint()
+    )
+    verifiers = [TunedVerifier(Named(name), one) for name in "ab" for one in (tuning(), others[0])]
+    assert len({one.fingerprint() for one in verifiers}) == 4
 
 
 def test_a_tuned_stage_has_its_promise_in_place_of_the_band() -> None:
@@ -335,3 +409,65 @@ def test_confidence_is_read_from_the_stages_of_a_run() -> None:
     assert useful.of(Finding(TEXT, True, "label"), CHUNKS) == pytest.approx(1 / (1 + math.exp(-1)))
     assert useful.of(Finding(TEXT, None, "label"), CHUNKS) is None
     assert useless.of(Finding(TEXT, True, "label"), CHUNKS) is None
+
+
+class Named(Given):
+    """A verifier with a name and a fingerprint of its own, unsure of everything."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def fingerprint(self) -> str:
+        return f"{self.name} now"
+
+
+def of_stage(stage: str, *before: str, **changes: Any) -> Tuning:
+    """Return the tuned file of a stage, made after verifiers with these fingerprints."""
+    own = {"stage": stage, "judge": f"{stage} now", "before": before, "promise": KEPT}
+    return tuning(**own | changes)
+
+
+def test_each_tuned_file_is_for_the_stages_before_it() -> None:
+    """All that come before, as they are used; the last one is used as it was tuned, alone."""
+    a, b, c = (Named(name) for name in "abc")
+    cascade = CascadeVerifier(a, CascadeVerifier(b, c))
+    first = TunedVerifier(a, of_stage("a"), goes_first=True)
+    second = TunedVerifier(b, of_stage("b", first.fingerprint()), goes_first=True)
+    third = of_stage("c", first.fingerprint(), second.fingerprint())
+    tuned = with_tunings(cascade, [third, first.tuning, second.tuning], prompt="p")
+
+    stages = tuned.traits.stages
+    assert [one.traits.deciders for one in (tuned, cascade)] == [["a", "b", "c"]] * 2
+    assert [one.goes_first for one in stages if isinstance(one, TunedVerifier)] == [
+        True,
+        True,
+        False,
+    ]
+    assert [one.fingerprint() for one in stages[:2]] == [first.fingerprint(), second.fingerprint()]
+    only = with_tunings(cascade, [of_stage("c", "a now", "b now")], prompt="p")
+    assert [isinstance(one, TunedVerifier) for one in only.traits.stages] == [False, False, True]
+    assert with_tunings(cascade, [], prompt="p") is cascade
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            of_stage("d"),
+            "is for 'd', but the judge has no such stage; expected one of 'a', 'b'",
+        ),
+        (of_stage("a", judge="a then"), "for another version of the verifier"),
+        (of_stage("a", prompt="q"), "for statements extracted differently"),
+        (of_stage("a", "c now"), "for a cascade with other verifiers before this one"),
+        (of_stage("b"), "for a cascade with other verifiers before this one"),
+        (of_stage("c", "a now"), "for a cascade with other verifiers before this one"),
+        (of_stage("c", "b now"), "for a cascade with other verifiers before this one"),
+        (of_stage("c", "b now", "a now"), "for a cascade with other verifiers before this one"),
+    ],
+)
+def test_a_tuned_file_of_another_judge_is_refused(given: Tuning, message: str) -> None:
+    """With what is different."""
+    cascade = CascadeVerifier(Named("a"), CascadeVerifier(Named("b"), Named("c")))
+    with pytest.raises(ConfigurationError, match=message):
+        with_tunings(cascade, [given], prompt="p")

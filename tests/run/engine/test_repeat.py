@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rag_evals import (
+    Faithfulness,
     FaithfulnessResult,
     Outcome,
     astream,
@@ -18,8 +19,9 @@ from rag_evals import (
     stream,
     tune,
 )
+from rag_evals.core import JudgeCall, LocalCall
 from rag_evals.errors import ConfigurationError
-from rag_evals.grading.repeat import RepeatedResult
+from rag_evals.grading.repeat import Repeated, RepeatedResult, _apart
 from rag_evals.run.record.summary import RepeatNumbers
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
@@ -227,3 +229,69 @@ def test_a_tuned_cascade_is_repeated(scripted: Start) -> None:
     results: list[Any] = [outcome.result for outcome in run]
 
     assert [len(result.results) for result in results] == [2, 2, 2]
+
+
+def graded(*verdicts: bool) -> FaithfulnessResult:
+    """Return a result with a statement for each verdict."""
+    return FaithfulnessResult.model_validate(
+        {"statements": [{"statement": "s", "is_supported": one} for one in verdicts]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("results", "scores", "score", "most", "shown", "told"),
+    [
+        ([graded(False), graded(True), graded(True)], [0.0, 1.0, 1.0], 2 / 3, 1.0, 1, []),
+        (
+            [graded(True, False), graded()],
+            [0.5, None],
+            0.5,
+            0.5,
+            0,
+            ["1 of 2 repeats had no score"],
+        ),
+        (
+            [graded(), graded(), graded(True), graded(False), graded(False)],
+            [None, None, 1.0, 0.0, 0.0],
+            1 / 3,
+            0.0,
+            3,
+            ["2 of 5 repeats had no score"],
+        ),
+    ],
+)
+def test_repeats_are_averaged_over_those_with_a_score(
+    results: list[FaithfulnessResult],
+    scores: list[float | None],
+    score: float,
+    most: float,
+    shown: int,
+    told: list[str],
+) -> None:
+    """One that has no score counts for nothing, and does not give the row a reason for none."""
+    found = RepeatedResult.of(results)
+
+    assert found.repeated_scores == scores
+    assert found.score == pytest.approx(score)
+    assert (found.majority, found.reason, found.not_scorable) == (most, None, None)
+    assert found.findings == results[shown].findings
+    assert found.warnings == [*results[shown].warnings, *told]
+    assert found.results == results
+
+
+def test_calls_of_a_repeat_are_a_thousand_apart() -> None:
+    """So that several like calls of one grading never become those of the next."""
+    call = JudgeCall(({"role": "user", "content": "a"},), FaithfulnessResult, sample_index=3)
+    other = LocalCall(lambda _: 1, 1)
+
+    assert [_apart(place, [call, other])[1] for place in (0, 2)] == [other, other]
+    indexes = [_apart(place, [call])[0] for place in (0, 1, 2)]
+    assert [getattr(one, "sample_index", None) for one in indexes] == [3, 1003, 2003]
+
+
+@pytest.mark.parametrize("times", [1, 0, 2.0])
+def test_a_grader_is_repeated_at_least_twice(times: Any) -> None:
+    """Once is the grader itself."""
+    with pytest.raises(ConfigurationError, match="repeat is .*; expected .*at least 2"):
+        Repeated(Faithfulness, times)
+    assert Repeated(Faithfulness, 2).fingerprint() != Repeated(Faithfulness, 3).fingerprint()
