@@ -8,7 +8,9 @@ import pytest
 
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
 from rag_evals.catalog import GRADERS
-from rag_evals.core import Claim, Meter, VerifierChanges
+from rag_evals.core import Claim, JudgeReply, Meter, Verdict, VerifierChanges
+from rag_evals.core.wording import phrases
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import (
     ConfigurationError,
     JudgeOutputError,
@@ -16,6 +18,7 @@ from rag_evals.errors import (
     RagEvalsError,
 )
 from rag_evals.grading.grader import drive
+from rag_evals.judge.clients.decisions import DecisionAnswer, DecisionCall, Decisions
 from rag_evals.run import make_plan
 from rag_evals.run.plan.plan import estimate
 from rag_evals.score_rag import Rag
@@ -408,3 +411,123 @@ def test_a_fault_is_not_cached(scripted: Start, tmp_path: Path) -> None:
     assert first.summary().failed == 1
     assert second.summary().failed == 0
     assert len(judge.requests) == 2
+
+
+def decided(
+    verifier: DecisionVerifier, texts: list[str], chunks: list[str], **given: Any
+) -> tuple[list[Verdict], DecisionCall]:
+    """Return the verdicts on texts from given answers, and what was asked; none is explained."""
+    claims = [Claim(text) for text in texts]
+    flow = verifier.flow(claims, chunks)
+    call, _ = next(flow)
+    assert isinstance(call, DecisionCall)
+    answers = {
+        name: DecisionAnswer(choice=one)
+        if isinstance(one, str)
+        else one
+        if isinstance(one, DecisionAnswer)
+        else DecisionAnswer(probability=one)
+        for name, one in given.items()
+    }
+    explained = [Verdict(0.9, True, (0,), "words agree") for _ in claims]
+    try:
+        flow.send([JudgeReply(Decisions(answers=answers)), explained])
+    except StopIteration as stop:
+        verdicts: list[Verdict] = stop.value
+        return verdicts, call
+    raise AssertionError("one round is enough")
+
+
+SURE = DecisionVerifier(LUNA, threshold=0.3, name="d")
+NO = DecisionAnswer(refusal="no")
+
+
+@pytest.mark.parametrize(
+    ("answers", "supported", "ids", "reason"),
+    [
+        ({"s0": 0.29, "c0_0": "chunk_1"}, False, (), "P(supported) 0.29"),
+        ({"s0": 0.29, "c0_0": NO}, False, (), "P(supported) 0.29"),
+        (
+            {"s0": 0.3, "c0_0": "chunk_1"},
+            True,
+            (1,),
+            "P(supported) 0.30; supported by chunk 1; words agree",
+        ),
+        ({"s0": 0.3, "c0_0": "none"}, True, (), "P(supported) 0.30; words agree"),
+        ({"s0": 0.3}, True, (), "P(supported) 0.30; words agree"),
+        (
+            {"s0": 0.3, "c0_0": NO, "c0_207": "none"},
+            True,
+            (),
+            "P(supported) 0.30; the model declined to say which chunk supports it; words agree",
+        ),
+        (
+            {"s0": 0.3, "c0_0": NO, "c0_207": "chunk_2"},
+            True,
+            (2,),
+            "P(supported) 0.30; supported by chunk 2; words agree",
+        ),
+        ({"s0": 0.3, "c1_0": "chunk_1"}, True, (), "P(supported) 0.30; words agree"),
+        ({"s0": 0.3, "c00_0": "chunk_1"}, True, (), "P(supported) 0.30; words agree"),
+    ],
+)
+def test_a_verdict_is_what_was_answered(
+    answers: dict[str, Any], supported: bool, ids: tuple[int, ...], reason: str
+) -> None:
+    """From the threshold on, with the chunk that was chosen for this statement, if any was."""
+    (found,), _ = decided(SURE, ["a"], ["x", "y", "z"], **answers)
+
+    assert found == Verdict(answers["s0"], supported, ids, reason, decided_by="d")
+
+
+def test_each_statement_is_asked_about_and_answered_by_its_number() -> None:
+    """The eleventh is not the first; one chunk is not asked about, and no chunk is."""
+    texts = [f"text {number}" for number in range(12)]
+    answers: dict[str, Any] = {f"s{n}": 0.9 for n in range(12)}
+    answers |= {f"c{n}_0": f"chunk_{n % 3}" for n in range(12)} | {"c1_0": "none"}
+    found, call = decided(SURE, texts, ["x", "y", "z"], **answers)
+
+    ids = [(n % 3,) for n in range(12)]
+    assert [one.chunk_ids for one in found] == [ids[0], (), *ids[2:]]
+    assert [one.name for one in call.questions[:4]] == ["s0", "c0_0", "s1", "c1_0"]
+    assert call.questions[1].options == ("chunk_0", "chunk_1", "chunk_2", "none")
+    assert all(
+        text in one.instructions for text, one in zip(texts, call.questions[::2], strict=True)
+    )
+    for chunks, asked, own in ((["x"], ["s0"], (0,)), ([], ["s0"], ())):
+        (one,), call = decided(SURE, ["a"], chunks, s0=0.9)
+        assert [question.name for question in call.questions] == asked
+        assert one.chunk_ids == own
+
+
+def test_a_verifier_is_another_one_with_another_model_threshold_or_questions() -> None:
+    """Its name and what it may decline change no verdict that it gives."""
+    makes: list[dict[str, Any]] = [{}, {"threshold": 0.6}, {"chunks": "none"}, {"threshold": 0.4}]
+    found = [DecisionVerifier(LUNA, **given).fingerprint() for given in makes]
+    found.append(DecisionVerifier("decisions:openai/gpt-6").fingerprint())
+
+    assert len(set(found)) == 5
+    assert (
+        DecisionVerifier(LUNA, threshold=0.5, name="n", may_decline=True).fingerprint() == found[0]
+    )
+    traits = SURE.traits
+    assert (traits.threshold, traits.untuned, traits.endpoints) == (0.3, (), (LUNA,))
+    assert traits.batches[0][0] == "d"
+    assert DecisionVerifier(LUNA).traits.untuned == (LUNA,)
+
+
+def test_a_verifier_is_another_one_where_the_words_or_the_reader_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The questions are part of what is asked, in each language, and so are the reasons told."""
+    before = SURE.fingerprint()
+    with monkeypatch.context() as changed:
+        changed.setattr(EmbeddedVerifier, "fingerprint", lambda _: "other")
+        assert SURE.fingerprint() != before
+    for language in ("en", "ru"):
+        with monkeypatch.context() as changed:
+            words = dict(phrases(language).section("decisions"))
+            section = {"supported": "Is it so?"}
+            changed.setitem(phrases(language)._table, "decisions", words | section)  # type: ignore[call-overload]  # a dict
+            assert SURE.fingerprint() != before
+    assert SURE.fingerprint() == before
