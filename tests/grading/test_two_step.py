@@ -10,16 +10,18 @@ import pytest
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache
 from rag_evals.catalog import grader_from_file, grader_named
-from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall
+from rag_evals.core import Claim, Flow, JudgeReply, Verdict, VerifierTraits, VerifyCall
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult, VerifiedStatement
 from rag_evals.prompt import Prompt
+from rag_evals.prompt.template import PromptHeader
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
+from rag_evals.verify.llm import StatementVerdict, VerifierReply
 from tests.conftest import EIFFEL, PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
@@ -367,3 +369,119 @@ def test_an_unread_language_is_the_last_reason_for_no_score(
 
     assert result.not_scorable == reason
     assert result.warnings[-1] == "odd"
+
+
+EXAMPLE = {
+    "context": ["It is red."],
+    "statements": ["It is red."],
+    "result": {
+        "verdicts": [
+            {
+                "statement_id": 0,
+                "reasoning": "r",
+                "supporting_chunk_ids": [0],
+                "is_supported": True,
+            }
+        ]
+    },
+}
+
+
+def test_a_verifier_is_another_one_with_anything_else_that_is_asked() -> None:
+    """Its name is not asked; the versions of its prompt in other languages are."""
+    shipped = Prompt.shipped("verify_statements")
+    alone = Prompt(shipped.text, header=shipped.header)
+    makes: list[dict[str, Any]] = [
+        {},
+        {"batch_size": 5},
+        {"model": "m"},
+        {"endpoint": "openai/m"},
+        {"language": "ru"},
+        {"settings": {"seed": 7}},
+        {"examples": [EXAMPLE]},
+        {"prompt": Prompt(f"{shipped.text} Go.")},
+        {"prompt": Prompt(shipped.text, header=PromptHeader(examples=[EXAMPLE]))},
+        {"prompt": Prompt(shipped.text, header=PromptHeader())},
+        {"prompt": alone, "examples": []},
+        {"examples": []},
+    ]
+    found = [LLMVerifier(**given).fingerprint() for given in makes]
+
+    assert len(set(found)) == len(makes)
+    assert LLMVerifier(name="n").fingerprint() == found[0]
+    assert LLMVerifier(batch_size=10).fingerprint() == found[0]
+
+
+def test_a_verifier_is_another_one_with_another_form_of_reply() -> None:
+    """The schema is part of what is asked."""
+
+    class Longer(VerifierReply):
+        remark: str = ""
+
+    class Other(LLMVerifier):
+        reply_model = Longer
+
+    assert Other(examples=[]).fingerprint() != LLMVerifier(examples=[]).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "asks", "endpoints"),
+    [
+        ({}, "judge", True, ()),
+        ({"model": "m"}, "m", True, ()),
+        ({"endpoint": "openai/e"}, "openai/e", False, ("openai/e",)),
+        ({"endpoint": "openai/e", "name": "n"}, "n", False, ("openai/e",)),
+        ({"model": "m", "name": "n", "batch_size": 3}, "n", True, ()),
+    ],
+)
+def test_a_verifier_is_called_by_what_is_known_of_it(
+    given: dict[str, Any], name: str, asks: bool, endpoints: tuple[str, ...]
+) -> None:
+    """Ten statements go into one call, unless told otherwise."""
+    verifier = LLMVerifier(**given)
+    size = given.get("batch_size", 10)
+
+    assert verifier.name == name
+    assert verifier.traits == VerifierTraits(
+        asks_judge=asks, endpoints=endpoints, batches=((name, size),)
+    )
+
+
+def test_a_call_has_the_facts_of_its_own_statements() -> None:
+    """Claims that lean on others bring them; verdicts come in the order of the statements."""
+    verifier = LLMVerifier(batch_size=2, model="m", settings={"seed": 7}, name="n")
+    claims = [
+        Claim("The tower is red."),
+        Claim("It is <old>.", "And it is old.", "The tower is red.", "How old?"),
+        Claim("Cats purr."),
+    ]
+    flow = verifier.flow(claims, ["a", "b"])
+    calls: Any = next(flow)
+
+    assert [(one.model, one.endpoint, one.settings) for one in calls] == [
+        ("m", None, {"seed": 7})
+    ] * 2
+    assert [one.facts for one in calls] == [
+        {"chunks": ["a", "b"], "chunk_count": 2, "statements": texts, "statement_count": len(texts)}
+        for texts in (["The tower is red.", "It is <old>."], ["Cats purr."])
+    ]
+    text = calls[0].messages[0]["content"]
+    assert [words in text for words in ("How old?", "And it is old.")] == [True, True]
+    assert "How old?" not in calls[1].messages[0]["content"]
+
+    def verdict(number: int, *ids: int) -> StatementVerdict:
+        return StatementVerdict(
+            statement_id=number, supporting_chunk_ids=list(ids), is_supported=bool(ids)
+        )
+
+    replies = [
+        VerifierReply(verdicts=[verdict(1), verdict(0, 1, 0, 1)]),
+        VerifierReply(verdicts=[verdict(0, 1)]),
+    ]
+    with pytest.raises(StopIteration) as stop:
+        flow.send([JudgeReply(one) for one in replies])
+    assert stop.value.value == [
+        Verdict(1.0, True, (1, 0), "", decided_by="n"),
+        Verdict(0.0, False, (), "", decided_by="n"),
+        Verdict(1.0, True, (1,), "", decided_by="n"),
+    ]

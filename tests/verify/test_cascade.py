@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rag_evals
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate
 from rag_evals.core import (
     Claim,
@@ -30,6 +32,7 @@ from rag_evals.verify import (
     verifier_from_string,
 )
 from rag_evals.verify.cascade import described_stages
+from rag_evals.verify.judge_string import KINDS, _options
 from tests.conftest import PlainVerifier
 
 Start = Callable[[Script], ScriptedJudge]
@@ -381,6 +384,81 @@ def test_strings_name_verifiers() -> None:
     assert not own.traits.asks_judge
 
 
+@pytest.mark.parametrize(
+    ("spec", "threshold", "languages"),
+    [
+        ("embedded", None, ()),
+        ("embedded@0.25", 0.25, ()),
+        ("embedded@strict", "strict", ()),
+        ("embedded?languages=de,fr", None, ("de", "fr")),
+        ("embedded@0.25?languages=any", 0.25, ("any",)),
+        ("embedded@balanced?languages=de", "balanced", ("de",)),
+    ],
+)
+def test_the_embedded_judge_has_its_settings_in_the_string(
+    spec: str, threshold: Any, languages: tuple[str, ...]
+) -> None:
+    """A threshold by number or name, and languages besides its own two."""
+    named, made = read_judge(spec).verifier, EmbeddedVerifier(threshold, languages=languages)
+
+    assert isinstance(named, EmbeddedVerifier)
+    assert (named.threshold, named.languages) == (made.threshold, made.languages)
+    assert named.fingerprint() == made.fingerprint()
+    assert named.traits.languages == made.traits.languages
+
+
+def test_the_weights_of_the_embedded_judge_may_have_any_name(tmp_path: Path) -> None:
+    """The last sign sets the threshold; a folder or a file may have one in its name too."""
+    path = tmp_path / "a@b" / "w@1.json"
+    path.parent.mkdir()
+    weights = Path(rag_evals.__file__).parent / "_data" / "embedded_weights.json"
+    path.write_bytes(weights.read_bytes())
+    named = read_judge(f"embedded:{path}@0.3").verifier
+    made = EmbeddedVerifier(0.3, weights=path)
+
+    assert isinstance(named, EmbeddedVerifier)
+    assert (named.name, named.threshold) == (f"embedded:{path}", 0.3)
+    assert named.fingerprint() == made.fingerprint()
+
+
+def test_a_chain_of_verifiers_is_read_from_left_to_right() -> None:
+    """Each is followed by all that come after it; a judge at its end has its own endpoint."""
+    chain = verifier_from_string("embedded@0.5 > decisions:openai/d?threshold=0.6 > openai/m")
+
+    assert isinstance(chain, CascadeVerifier)
+    assert chain.traits.deciders == ["embedded", "decisions:openai/d", "openai/m"]
+    assert chain.traits.endpoints == ("decisions:openai/d", "openai/m")
+    assert not chain.traits.asks_judge
+    assert isinstance(chain.then, CascadeVerifier)
+    assert chain.then.first.traits.threshold == 0.6
+    spec = read_judge("embedded>decisions:openai/d?chunks=none>openai/m")
+    assert spec.endpoint == "openai/m"
+    assert spec.verifier is not None
+    assert spec.verifier.traits.asks_judge
+    alone = verifier_from_string("openai/m")
+    assert (alone.name, alone.traits.endpoints) == ("openai/m", ("openai/m",))
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("local_files_only=TRUE", {"local_files_only": True}),
+        ("local_files_only=0", {"local_files_only": False}),
+        ("threshold=0.7&join=x", {"threshold": 0.7, "join": "x"}),
+        ("revision=&dtype=float16", {"revision": "", "dtype": "float16"}),
+        ("batch_size=07", {"batch_size": 7}),
+    ],
+)
+def test_options_are_read_by_their_kinds(query: str, options: dict[str, Any]) -> None:
+    """A text that is empty is given too."""
+    found = _options(query, KINDS["hf:"])
+
+    assert found == options
+    assert {name: type(value) for name, value in found.items()} == {
+        name: type(value) for name, value in options.items()
+    }
+
+
 def test_classifier_options_stand_in_the_string() -> None:
     """`?device=...&batch_size=...` reaches the classifier and nobody else."""
     cascade = read_judge("embedded>hf:a/b?device=cuda:0&batch_size=4").verifier
@@ -404,6 +482,13 @@ def test_classifier_options_stand_in_the_string() -> None:
         ("hf:a/b?batch_size=0", "batch_size is 0; expected at least 1"),
         ("hf:a/b?device=tpu", "device is 'tpu'; expected 'cpu', 'cuda:0', 'mps' or 'auto'"),
         ("hf:a/b?threshold=2", "threshold is 2.0; expected a number from 0 to 1"),
+        ("hf:a/b?batch_size=1.5", "option batch_size is '1.5'; expected a number"),
+        ("hf:a/b?local_files_only=yes", "option local_files_only is 'yes'; expected 'true' or 'f"),
+        ("hf:a/b?local_files_only=", "option local_files_only is ''; expected 'true' or 'false'"),
+        ("embedded:", "judge 'embedded:' needs a file; expected embedded:weights.json"),
+        ("embedded?device=cpu", "no option 'device' for the embedded judge; options are: langua"),
+        ("decisions:", "judge 'decisions:' needs a model; expected 'decisions:openai/MODEL'"),
+        ("embedded > ", "expected a local verifier, '>' and a judge for uncertain"),
     ],
 )
 def test_a_wrong_string_says_what_would_be_right(spec: str, message: str) -> None:

@@ -528,6 +528,6 @@ def test_a_verifier_is_another_one_where_the_words_or_the_reader_change(
         with monkeypatch.context() as changed:
             words = dict(phrases(language).section("decisions"))
             section = {"supported": "Is it so?"}
-            changed.setitem(phrases(language)._table, "decisions", words | section)  # type: ignore[call-overload]  # a dict
+            changed.setitem(phrases(language)._table, "decisions", words | section)
             assert SURE.fingerprint() != before
     assert SURE.fingerprint() == before

@@ -10,7 +10,7 @@ import pytest
 
 from rag_evals import Faithfulness, guard, guard_stream, guard_sync
 from rag_evals.errors import ConfigurationError, DataError, RagEvalsError
-from rag_evals.verify.guarding import GuardedSentence, MinSupport
+from rag_evals.verify.guarding import Guarded, GuardedSentence, MinSupport
 
 CONTEXT = ["The Eiffel Tower stands in Paris.", "It was completed in 1889. It is 330 m high."]
 ANSWER = (
@@ -259,3 +259,57 @@ def test_a_stream_of_halves_of_pairs_is_refused() -> None:
     """As the whole answer would be."""
     with pytest.raises(DataError, match="surrogate"):
         streamed("It is \ud800 high", 3)
+
+
+def found(supported: bool | None, support: float | None = None, **more: Any) -> GuardedSentence:
+    """Return a sentence with its verdict."""
+    return GuardedSentence("s", 0, 1, supported, support, **more)
+
+
+LIMIT = found(False, reason="not decided: more than 2 sentences", is_decided=False)
+GERMAN = found(False, 0.7, reason="German", is_decided=False)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "passed", "support", "bound", "shown"),
+    [
+        ([], True, None, None, "passed: 0 of 0"),
+        ([found(None)], True, None, None, "passed: 0 of 0"),
+        ([found(True, 0.9), found(None), found(True, 0.8)], True, 0.8, None, "passed: 0 of 2"),
+        ([found(True, 0.9), found(False, 0.2)], False, 0.2, None, "not passed: 1 of 2"),
+        ([found(True, 0.9), GERMAN], False, 0.7, None, "not passed: 1 of 2"),
+        (
+            [found(None), GERMAN, found(False, 0.8), LIMIT],
+            False,
+            0.7,
+            LIMIT.reason,
+            "not passed: 3 of 3",
+        ),
+    ],
+)
+def test_an_answer_passes_with_each_of_its_claims(
+    sentences: list[GuardedSentence],
+    passed: bool,
+    support: float | None,
+    bound: str | None,
+    shown: str,
+) -> None:
+    """What claims nothing is not counted; a language that is not read is no limit."""
+    guarded = Guarded(tuple(sentences))
+    more = f"; {bound}" if bound else ""
+
+    assert (guarded.passed, guarded.support, guarded.bound) == (passed, support, bound)
+    assert repr(guarded) == f"Guarded({shown} claims not supported{more})"
+    assert guarded.unsupported == tuple(one for one in sentences if one.is_supported is False)
+
+
+def test_a_limit_is_no_warning() -> None:
+    """It is told with the answer; a language that is not read is told once."""
+    limited = guard_sync("It stands in Paris. It is high. It is old.", CONTEXT, most_sentences=2)
+    german = guard_sync("Der Turm ist sehr alt. Der Turm ist auch sehr hoch.", CONTEXT)
+
+    assert [one.is_decided for one in limited.sentences] == [True, True, False]
+    assert limited.warnings == ()
+    assert limited.bound == "not decided: more than 2 sentences"
+    assert [one.is_decided for one in german.sentences] == [False, False]
+    assert (len(german.warnings), german.bound) == (1, None)
