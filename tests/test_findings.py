@@ -10,11 +10,30 @@ from typing import Any, Literal
 from zlib import crc32
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 
-from rag_evals import ContextEvaluation, Grader, Result, agreement, evaluate, load_run
+from rag_evals import (
+    ContextEvaluation,
+    FaithfulnessResult,
+    Grader,
+    Result,
+    agreement,
+    evaluate,
+    load_run,
+)
 from rag_evals.catalog import GRADERS, RUBRICS
-from rag_evals.core.finding import Finding, Quote, findings_of
+from rag_evals.core.finding import (
+    EvidencePassage,
+    Finding,
+    Quote,
+    findings_line,
+    findings_lines,
+    findings_of,
+    has_statements,
+    result_html,
+    statements_in,
+    with_statements,
+)
 from rag_evals.core.wording import phrases
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge.clients.build import close_shared_loop
@@ -408,3 +427,201 @@ def test_findings_of_another_kind_are_refused() -> None:
 
     with pytest.raises(ConfigurationError, match=r"Wrong.findings contains 'It is.'; expected"):
         findings_of(Wrong())
+
+
+class WrongStatement(BaseModel):
+    """A statement, and whether it is wrong."""
+
+    statement: str
+    is_wrong: bool
+
+
+class WrongResult(Result):
+    """True counts against its score, or for nothing."""
+
+    counts: bool = True
+    statements: list[WrongStatement]
+
+    @property
+    def score(self) -> float:
+        """Statements that are not wrong, divided by all."""
+        wrong = sum(one.is_wrong for one in self.statements) if self.counts else 0
+        return 1 - wrong / len(self.statements)
+
+
+def test_statements_are_kept_and_denied_by_their_places() -> None:
+    """One that is denied lowers the score, whatever its label means; others stay as they are."""
+    said = [("a", True), ("b", True), ("c", False), ("d", True)]
+    right: Any = FaithfulnessResult.model_validate(
+        {"statements": [{"statement": text, "is_supported": label} for text, label in said]}
+    )
+    wrong, idle = (
+        WrongResult(
+            statements=[WrongStatement(statement=text, is_wrong=label) for text, label in said],
+            counts=counts,
+        )
+        for counts in (True, False)
+    )
+    every = range(4)
+
+    assert statements_in(right) == statements_in(wrong) == said
+    assert with_statements(right, every, ()) is right
+    assert statements_in(with_statements(right, [0, 2], [0])) == [("a", False), ("c", False)]
+    assert statements_in(with_statements(right, every, [1])) == [
+        *(("a", True), ("b", False), ("c", False), ("d", True))
+    ]
+    assert statements_in(with_statements(right, [3, 1], ())) == [("b", True), ("d", True)]
+    assert statements_in(with_statements(wrong, [1, 2], [2])) == [("b", True), ("c", True)]
+    assert statements_in(with_statements(idle, [1, 2], [2])) == [("b", True), ("c", False)]
+    assert statements_in(right) == said
+
+
+def of_list(**fields: Any) -> type[BaseModel]:
+    """Return a model with a list of items that have these fields."""
+    item = create_model("Item", **{name: (kind, ...) for name, kind in fields.items()})
+    return create_model("Model", items=(list[item], ...))  # type: ignore[valid-type]  # made here
+
+
+def test_only_a_text_named_statement_is_one() -> None:
+    """And one label beside it: two are not chosen from, and a reason is no text."""
+    assert has_statements(FaithfulnessResult)
+    assert has_statements(WrongResult)
+    assert has_statements(of_list(statement=str, reason=str, ok=bool))
+    assert has_statements(of_list(note=str, statement=str, ok=bool))
+    for fields in (
+        {"claim": str, "ok": bool},
+        {"statement": str, "ok": bool, "good": bool},
+        {"statement": str},
+        {"statement": int, "ok": bool},
+        {"reason": str, "ok": bool},
+    ):
+        assert not has_statements(of_list(**fields))
+
+
+@pytest.mark.parametrize(
+    ("item", "found"),
+    [
+        ({"has_evidence": True, "text": "t"}, Finding("t", None, "evidence", about="answer")),
+        ({"is_a_good_one": False, "name": "n"}, Finding("n", None, "not a good one")),
+        ({"ok": True, "note": "n", "text": "t"}, Finding("t", None, "ok")),
+        ({"ok": True, "note": "n", "other": "o"}, Finding("n", None, "ok")),
+        ({"ok": True, "reason": "r", "note": "n"}, Finding("n", None, "ok", "r")),
+        ({"ok": True, "sentence": "s"}, Finding("s", None, "ok", about="statement")),
+        ({"ok": True, "chunk_id": 3}, Finding("chunk 3", None, "ok", None, (3,), about="chunk")),
+        ({"ok": True, "id_chunk": 3}, Finding("chunk 3", None, "ok", None, (3,), about="chunk")),
+        ({"ok": True, "chunk_id": 3, "text": "t"}, Finding("t", None, "ok", None, (3,))),
+        (
+            {"ok": True, "chunk_id": 3, "chunk_ids": [5, 4], "text": "t"},
+            Finding("t", None, "ok", None, (5, 4)),
+        ),
+        (
+            {"ok": True, "chunk_id": 3, "chunk_ids": [], "text": "t"},
+            Finding("t", None, "ok", None, (3,)),
+        ),
+    ],
+)
+def test_a_finding_is_read_from_the_fields_of_an_item(item: dict[str, Any], found: Finding) -> None:
+    """Its text by the usual names, its label without "is" and "has", and the chunks that it names."""
+    kinds = {name: list[int] if name == "chunk_ids" else type(one) for name, one in item.items()}
+
+    assert findings_of(of_list(**kinds)(items=[item])) == (found,)
+
+
+def test_what_true_means_is_tried_on_the_whole_list() -> None:
+    """A score may need more than one of its items."""
+
+    class Two(PlainResult):
+        @property
+        def score(self) -> float:
+            return float(sum(chunk.good for chunk in self.chunks) >= 2)
+
+    chunks = [PlainChunk(chunk_id=number, good=number == 1) for number in range(3)]
+    assert [one.verdict for one in findings_of(Two(chunks=chunks))] == [False, True, False]
+
+
+def test_a_field_without_a_label_is_none() -> None:
+    """Neither a model of something else, nor a label that was not given."""
+
+    class Bare(BaseModel):
+        note: str = "n"
+
+    class Odd(Result):
+        bare: Bare = Bare()
+        kind: bool = None  # type: ignore[assignment]  # not given
+        style: Literal["dry"] = "dry"
+
+        @property
+        def score(self) -> float:
+            return 1.0
+
+    assert Odd().findings == (Finding("style", None, "dry"),)
+
+
+@pytest.mark.parametrize(
+    ("finding", "line", "against"),
+    [
+        (Finding("t", True, "supported"), "+  t  [supported]", False),
+        (Finding("t", False, "not met", "Why."), "-  t  [not met]  Why.", True),
+        (Finding("t", False, "contradicted"), "x  t  [contradicted]", True),
+        (Finding("t", None, "yes"), "·  t  [yes]", False),
+        (Finding("t", None, "5 of 5", support=1.0), "+  t  [5 of 5]", False),
+        (Finding("t", None, "4 of 5", support=0.75), "-  t  [4 of 5]", True),
+        (Finding("t", True, "ok", support=0.2), "+  t  [ok]", False),
+        (Finding("t", True, "ok", chunk_ids=(4,)), "+  t  [ok, chunk 4]", False),
+        (Finding("t", True, "ok", chunk_ids=(4, 1)), "+  t  [ok, chunks 4, 1]", False),
+        (
+            Finding("t", True, "ok", chunk_ids=tuple(range(12))),
+            "+  t  [ok, chunks 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]",
+            False,
+        ),
+        (Finding("chunk 4", True, "ok", chunk_ids=(4,), about="chunk"), "+  chunk 4  [ok]", False),
+    ],
+)
+def test_a_finding_is_one_line(finding: Finding, line: str, against: bool) -> None:
+    """A sign, its text, its label with its chunks, and why."""
+    assert findings_lines([finding]) == [line]
+    assert finding.counts_against is against
+
+
+def test_findings_are_counted_by_label_and_turns_are_not() -> None:
+    """In the order in which each label came first."""
+    labels = ["supported", "not met", "supported", "yes"]
+    found = [Finding("t", None, label) for label in labels]
+    found.insert(1, Finding("turn 1", None, "1 of 2", about="turn"))
+
+    assert findings_line(found) == "2 supported, 1 not met, 1 yes"
+    assert findings_line(found[1:2]) == ""
+
+
+def test_html_has_two_quotes_and_says_how_many_are_not_shown() -> None:
+    """Ten findings, those against it first but in their own order, and ten warnings."""
+    quotes = tuple(Quote(number, None, None, f"quote{number}") for number in range(3))
+    found = [Finding(f"plain{n}", True, "ok", quotes=quotes if not n else ()) for n in range(10)]
+    found += [Finding(f"bad{n}", False, "not ok") for n in range(2)]
+    html = result_html("Name", "rest", found, [f"odd{n}" for n in range(12)])
+    shown = [f"plain{n}" for n in range(8)] + ["bad0", "bad1"]
+
+    assert [
+        text for text in [*(f"plain{n}" for n in range(10)), "bad0", "bad1"] if text in html
+    ] == shown
+    assert [html.index(text) for text in shown] == sorted(html.index(text) for text in shown)
+    assert [f"quote{n}" in html for n in range(3)] == [True, True, False]
+    assert [f"odd{n}" in html for n in (9, 10)] == [True, False]
+    assert "and 2 more findings" in html
+    assert "and 2 more warnings" in html
+    few = result_html("Name", "rest", found[:10], ["odd"] * 10)
+    assert "more findings" not in few
+    assert "more warnings" not in few
+
+
+def test_a_passage_is_told_in_three_hundred_characters() -> None:
+    """The nearest one, or a quote; less if less is asked for."""
+    passage = EvidencePassage(3, 0, 400, "x" * 400, is_nearest=True)
+    quote = EvidencePassage(3, 0, 3, "abc")
+    say = phrases()
+
+    assert passage.words(say) == f"nearest chunk 3: {'x' * 299}…"
+    assert passage.words(say, 10) == f"nearest chunk 3: {'x' * 9}…"
+    assert quote.words(say) == "chunk 3: “abc”"
+    assert repr(Quote(1, 2, 5, "abc")) == "Quote(chunk 1, 2 to 5: 'abc')"
+    assert repr(Quote(1, None, None, "abc")) == "Quote(chunk 1: 'abc')"
