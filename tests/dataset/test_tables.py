@@ -7,6 +7,7 @@ import secrets
 import sys
 import tracemalloc
 import zipfile
+from collections import UserDict
 from collections.abc import Callable
 from itertools import compress
 from pathlib import Path
@@ -16,10 +17,24 @@ import pytest
 
 from rag_evals import evaluate, load_run
 from rag_evals.dataset import DataFile, read_rows
+from rag_evals.dataset.columns import Cells
 from rag_evals.dataset.readers import locate
+from rag_evals.dataset.tables import row_of, rows_of
 from rag_evals.errors import ConfigurationError, DataError, MissingColumnError, RagEvalsError
 from rag_evals.run import Progress
-from tests.dataset.tables import FILES, FRAMES, ROWS, delimited, excel, lines, written
+from tests.dataset.tables import (
+    FILES,
+    FRAMES,
+    ROWS,
+    Attrs,
+    Model,
+    Named,
+    Plain,
+    delimited,
+    excel,
+    lines,
+    written,
+)
 from tests.late import Late
 
 if TYPE_CHECKING:
@@ -28,11 +43,12 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    import pyarrow.feather
     import pyarrow.parquet
 else:
     datasets, openpyxl = Late("datasets"), Late("openpyxl")
     pandas, polars = Late("pandas"), Late("polars")
-    pyarrow = Late("pyarrow", "parquet")
+    pyarrow = Late("pyarrow", "feather", "parquet")
 
 SCORES = [1.0, 0.5, 0.0]
 
@@ -451,3 +467,129 @@ def test_a_group_of_a_parquet_file_without_a_wanted_row_is_not_read() -> None:
         list(locate(path).rows())
     wanted = [0] * 29 + [1]
     assert [row.values["id"] for row in locate(path).rows(wanted=iter(wanted))] == ["29"]
+
+
+def test_what_is_a_row_is_known_by_its_kind() -> None:
+    """An object with named fields is one; its class, a pair and a plain tuple are none."""
+    fields: dict[str, Any] = {"question": "q", "answer": "a", "context": ["c"]}
+    for row in (fields, UserDict(fields), Model(**fields), Plain(**fields), Attrs(**fields)):
+        assert row_of(row) == fields
+    assert row_of(Named(**fields)) == fields
+    for other in (Model, Plain, Attrs, Named, dict, (1, fields), ("a", "b"), "text", 7, None):
+        assert row_of(other) is None
+
+
+def test_the_rows_of_a_frame_are_cells_with_named_columns() -> None:
+    """Whatever its columns are called, and in the pairs of `iterrows` too."""
+    frame = pandas.DataFrame([[1, "a"], [2, "b"]], columns=[3, ("x", "y")])
+    rows = [Cells({"3": 1, "x y": "a"}), Cells({"3": 2, "x y": "b"})]
+    found = list(rows_of(frame) or ())
+
+    assert found == rows
+    assert {type(row) for row in found} == {Cells}
+    pairs = list(pandas.DataFrame([[1, "a"]], columns=[3, "x"]).iterrows())
+    assert [row_of(pair) for pair in pairs] == [row_of(pairs[0][1])] == [Cells({"3": 1, "x": "a"})]
+    assert type(row_of(pairs[0])) is Cells
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "batch", "parquet", "feather"])
+@pytest.mark.parametrize("count", [1, 1023, 1024, 1025, 2500])
+def test_a_table_of_any_length_is_read_once_and_in_order(kind: str, count: int) -> None:
+    """Pieces of 1024 rows begin where the last one ended."""
+    numbers = list(range(count))
+    if kind == "pandas":
+        found = [row["n"] for row in rows_of(pandas.DataFrame({"n": numbers})) or ()]
+    elif kind in ("arrow", "batch"):
+        table = pyarrow.table({"n": numbers})
+        given = table if kind == "arrow" else table.to_batches()[0]
+        found = [row["n"] for row in rows_of(given) or ()]
+    else:
+        table = pyarrow.table({"n": numbers})
+        if kind == "parquet":
+            pyarrow.parquet.write_table(table, "n.parquet", row_group_size=1500)
+        else:
+            pyarrow.feather.write_feather(table, "n.feather")
+        rows = list(read_rows(Path(f"n.{kind}")))
+        found = [row.values["n"] for row in rows]
+        assert [row.place for row in rows] == [f"row {number}" for number in numbers]
+        last = list(read_rows(Path(f"n.{kind}"), iter([0] * (count - 1) + [1])))
+        assert [(row.place, row.values) for row in last] == [(f"row {count - 1}", {"n": count - 1})]
+
+    assert found == numbers
+
+
+def test_a_dict_is_a_table_only_of_columns_that_have_a_length() -> None:
+    """Of columns with any names; texts, bytes and mappings are no columns."""
+    assert rows_of({3: (1, 2), "b": ["x", "y"]}) == [
+        Cells({"3": 1, "b": "x"}),
+        Cells({"3": 2, "b": "y"}),
+    ]
+    assert [type(row) for row in rows_of({"a": [1]}) or ()] == [Cells]
+    assert rows_of({"a": [], "b": []}) == []
+    for other in ({}, {"a": "x"}, {"a": b"x"}, {"a": {"b": 1}}, {"a": [1], "b": 2}):
+        with pytest.raises(DataError, match="data is a dict without columns of values"):
+            rows_of(other)
+    with pytest.raises(DataError, match="different lengths: 'a' 1, 'b' 2, 'c' 1"):
+        rows_of({"a": [1], "b": [1, 2], "c": [3]})
+    assert rows_of([{"a": 1}]) is rows_of(iter(())) is rows_of(7) is None
+    assert rows_of(pyarrow.Table) is None
+
+
+def test_a_sheet_is_read_by_its_first_line_with_a_cell() -> None:
+    """Names lose their blanks, columns without a name are left out, short lines have less."""
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for cells in ([None], ["", None], [" a ", None, "b", 7], ["x", "lost", 0, False], [], ["y"]):
+        sheet.append(cells)
+    sheet.append(["z", None, datetime.datetime(2020, 5, 1, 12, 30), datetime.time(8, 5)])  # noqa: DTZ001 - as Excel has it
+    sheet.append([None, None, datetime.date(2020, 5, 2), None])
+    book.save("s.xlsx")
+    rows = list(read_rows(Path("s.xlsx")))
+
+    assert [(row.place, dict(row.values)) for row in rows] == [
+        ("row 4", {"a": "x", "b": 0, "7": False}),
+        ("row 6", {"a": "y", "b": None, "7": None}),
+        ("row 7", {"a": "z", "b": "2020-05-01T12:30:00", "7": "08:05:00"}),
+        ("row 8", {"a": None, "b": "2020-05-02", "7": None}),
+    ]
+    assert {type(row.values) for row in rows} == {Cells}
+    some = list(read_rows(Path("s.xlsx"), iter((0, 1, 0, 1))))
+    assert [row.place for row in some] == ["row 6", "row 8"]
+
+
+def test_a_sheet_with_a_name_twice_is_refused_by_its_name() -> None:
+    """The file and the sheet are in the message; of several sheets the first is proposed."""
+    book = openpyxl.Workbook()
+    book.active.title = "One"
+    book.active.append(["a", "b", "a"])
+    book.create_sheet("Two").append(["a"])
+    book.save("s.xlsx")
+
+    with pytest.raises(DataError, match="'s.xlsx', sheet 'One': the header contains 'a' twice"):
+        list(read_rows(DataFile("s.xlsx", sheet="One")))
+    with pytest.raises(DataError, match="'s.xlsx' has no rows"):
+        list(read_rows(DataFile("s.xlsx", sheet="Two")))
+    with pytest.raises(DataError, match="'One', 'Two'; specify one, as in --sheet 'One'"):
+        list(read_rows(Path("s.xlsx")))
+
+
+def test_two_columns_of_one_name_are_refused_in_a_file_of_arrow() -> None:
+    """Before the first row, in Parquet as in Arrow."""
+    table = pyarrow.Table.from_arrays([["a"], ["b"]], names=["answer", "answer"])
+    pyarrow.parquet.write_table(table, "t.parquet")
+    with pyarrow.OSFile("t.arrow", "wb") as file, pyarrow.ipc.new_file(file, table.schema) as out:
+        out.write_table(table)
+
+    for name in ("t.parquet", "t.arrow"):
+        with pytest.raises(DataError, match="the header contains 'answer' twice"):
+            list(read_rows(Path(name)))
+
+
+def test_only_faults_of_arrow_are_faults_of_the_file() -> None:
+    """What a caller raises while it reads stays what it is."""
+    pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), "t.parquet")
+    rows = read_rows(Path("t.parquet"))
+    next(rows)
+
+    with pytest.raises(ZeroDivisionError):
+        rows.throw(ZeroDivisionError())  # type: ignore[attr-defined]
