@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any
 
@@ -460,6 +461,23 @@ def test_a_number_of_a_table_is_text(value: object, text: object) -> None:
     assert Cells().text(value) == text
     for no_number in (float("inf"), float("-inf")):
         assert Cells().text(no_number) == no_number
+
+
+class Whole:
+    """A whole number of another library, which shows itself in its own way."""
+
+    def __int__(self) -> int:
+        return 7
+
+
+Integral.register(Whole)
+
+
+def test_a_whole_number_of_any_library_is_one() -> None:
+    """As an id and as a text; and a name of a column may be a number."""
+    assert Cells().text(Whole()) == "7"
+    assert ColumnMap().sample({"id": Whole()}).id == ColumnMap().id_in({"id": Whole()}) == "7"
+    assert ColumnMap().sample({7: "x", "answer": "a"}).answer == "a"  # type: ignore[dict-item]
 
 
 def test_an_id_is_a_text_or_a_whole_number() -> None:
