@@ -257,6 +257,11 @@ def test_of_a_large_run_the_lowest_rows_are_shown(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(html_page, "MOST_ROWS", 6)
     page = report_html(run)
     assert list(gradings(data_of(page))) == names
+    assert list(gradings(data_of(report_html(other)))) == names
+    more = scores_run({**dict.fromkeys(names, 1.0), "a": 0.1, "b": 0.2})
+    both = data_of(comparison_html(compare(more, run), more, run))
+    assert sorted(gradings(both)) == ["a", "b", "r000", "r001", "r002"]
+    assert sorted(gradings(both, 1)) == ["r000", "r001", "r002"]
     assert "of 6 outcomes" not in page
     monkeypatch.setattr(html_page, "MOST_ROWS", 4)
     page = report_html(run)
@@ -274,6 +279,7 @@ def test_rows_that_are_named_are_shown_in_their_order() -> None:
     page = report_html(run, only=["r003", "r001", "r003", "none"], note="Two of them.")
 
     assert list(gradings(data_of(page))) == ["r003", "r001"]
+    assert [len(one) for one in gradings(data_of(page)).values()] == [1, 1]
     assert "Two of them." in page
     assert "Two of them." not in report_html(run, note="Two of them.")
     assert "4 scored of 4" in re.sub(r"\s+", " ", page)
