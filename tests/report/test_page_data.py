@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,28 @@ def test_sentences_are_marked_where_a_finding_names_them() -> None:
     assert samples[0][5] == [[0, 33], [34, 59], [60, 86]]
     assert samples[1][5] is None
     assert gradings(data_of(report_html(run)))["eiffel"][0][5][0][6] == [1]
+    plain = Run([graded(0, "eiffel", result), graded(1, "canberra", result)], samples=run.samples)
+    both = comparison_html(compare(plain, run), plain, run)
+    places = [sample[5] for sample in data_of(both)["samples"]]
+    assert places == [[[0, 33], [34, 59], [60, 86]], None]
+
+
+def test_the_scores_of_repeats_and_the_time_are_told() -> None:
+    """To a thousandth of a second; a row that was graded once has none."""
+    rows = [record(0, "a", 0.5, repeats=[0.25, None, 0.75], seconds=1.23456), record(1, "b", 1.0)]
+    found = gradings(data_of(report_html(Run(rows))))
+
+    assert [one[0][7:] for one in found.values()] == [[1.235, [0.25, None, 0.75]], [0.0, []]]
+
+
+def test_a_column_of_groups_may_lie_in_another_one() -> None:
+    """The page has the group of each row, as the table of groups has it."""
+    columns = {name: {"meta": {"topic": name.upper()}} for name in "ab"}
+    run = scores_run({"a": 0.5, "b": 1.0}, columns=columns)
+    data = data_of(report_html(run, view=View(by="meta.topic")))
+
+    assert data["columns"] == ["meta.topic", "meta"]
+    assert [sample[6][0] for sample in data["samples"]] == ["A", "B"]
 
 
 def test_labels_and_replies_are_those_of_their_row(tmp_path: Path) -> None:
@@ -288,7 +311,7 @@ def test_rows_that_are_named_are_shown_in_their_order() -> None:
 def test_two_runs_share_the_samples_that_are_equal() -> None:
     """A row that one of them lacks has an empty side; changed data is a sample of its own."""
     scores = {"canberra": 0.25, "new": 0.5, "eiffel": 0.75}
-    samples = {"canberra": CANBERRA, "eiffel": StoredSample("eiffel", "Where?")}
+    samples = {"canberra": replace(CANBERRA), "eiffel": StoredSample("eiffel", "Where?")}
     other = Run(scores_run(scores).records, samples=samples)
     one = stored()
     data = data_of(comparison_html(compare(one, other), one, other))
