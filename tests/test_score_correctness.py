@@ -201,3 +201,23 @@ def test_usual_columns_are_the_reference(name: str) -> None:
 
     assert run.outcomes[0].score == pytest.approx(0.4)
     assert run.summary().graders["answer_correctness"].tallies["missing"] == (1, 2)
+
+
+@pytest.mark.parametrize("skipped", ["answer", "reference"])
+def test_a_sentence_that_a_judge_skips_in_either_text_leaves_no_score(
+    scripted: Start, skipped: str
+) -> None:
+    """Neither the answer nor the reference may be read in part."""
+
+    def all_but_the_second(request: JudgeRequest) -> dict[str, Any]:
+        is_skipped = (len(request.sentences) == 3) is (skipped == "answer")
+        names = [f"s{n}" for n in range(len(request.sentences)) if n != 1 or not is_skipped]
+        return {name: said("same") for name in names}
+
+    scripted(all_but_the_second)
+    outcome = evaluate([ROW], ["answer_correctness"], client="openai/m").outcomes[0]
+
+    assert isinstance(outcome.result, AnswerCorrectnessResult)
+    assert outcome.result.left_out == [1]
+    assert outcome.result.drift == ["left out: sentence 1 makes a claim; state it, with a verdict"]
+    assert (outcome.reason, outcome.score) == ("answer_not_covered", None)

@@ -606,3 +606,25 @@ def test_weighted_labels_have_weighted_rates_and_no_area() -> None:
     assert "  rates are weighted, because rows were drawn with --focus" in str(measured)
     with pytest.raises(DataError, match="9 of 10 labels were drawn with --focus uncertain, but"):
         agreement(run, write("l.jsonl", *weighted[:9], labels[9]))
+
+
+def test_statements_of_a_row_without_the_column_are_clustered_by_row() -> None:
+    """Rows of one document are one cluster; a row without a document is a cluster of its own."""
+    said = {f"r{n}": [(f"{word} {n}.", n % 4 > 0) for word in "abc"] for n in range(24)}
+    columns: dict[str, dict[str, Any]] = {
+        f"r{n}": {"doc": f"d{n // 4}" if n < 12 else None} for n in range(24)
+    }
+    truth = [n % 5 > 0 for n in range(24) for _ in "abc"]
+    lines = [
+        {"sample_id": f"r{n}", "statement": place, "label": truth[3 * n]}
+        for n in range(24)
+        for place in range(3)
+    ]
+    labels = write("labels.jsonl", *lines)
+    measured = agreement(statements_run(said, columns), labels, cluster="doc")
+
+    verdicts = [verdict for statements in said.values() for _, verdict in statements]
+    clusters = [f"d{n // 4}" if n < 12 else f"r{n}" for n in range(24) for _ in "abc"]
+    expected = measure_agreement(truth, verdicts, clusters=clusters)
+    assert measured.clustered_by == "doc"
+    assert table(measured, "statement").agreement == expected

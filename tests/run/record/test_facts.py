@@ -11,11 +11,12 @@ import pytest
 
 from rag_evals import evaluate
 from rag_evals.core import Finding, Sample, phrases
-from rag_evals.run import GraderSummary, Outcome, Run, load_run
+from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, load_run
 from rag_evals.run.plan.sampling import DrawnRows
 from rag_evals.run.record.facts import RowFacts, RowTable, count_words
 from rag_evals.run.record.summary import size_interval_words
 from rag_evals.stats import Clusters, Interval, find_clusters, mean_interval
+from tests.analysis.runs import record
 from tests.conftest import Command
 
 QUESTIONS, ANSWERS, DRAWS = 40, 4, 300
@@ -256,3 +257,23 @@ def test_a_statement_without_a_verdict_is_not_counted() -> None:
 def test_a_mean_size_has_its_limits_unless_there_are_none(interval: Interval, said: str) -> None:
     """A lower limit of 0 is one; an interval without width is none."""
     assert size_interval_words(interval, phrases()) == said
+
+
+def test_what_rows_share_is_told_of_each_row_that_shares_it() -> None:
+    """By a column, or by what clusters any grader's rows; a row that shares nothing is missing."""
+    shared = {"question": [1, 2, 3, None, None], "context": [7, 7, None, 8, 8]}
+    run = Run(
+        [
+            record(n, f"r{n}", 0.5, grader=grader, facts={name: shared[name][n] for name in names})
+            for n in range(5)
+            for grader, names in (("a", ["question"]), ("b", ["question", "context"]))
+            if n < 4 or grader == "b"
+        ],
+        samples={f"r{n}": StoredSample(f"r{n}", columns={"doc": n or None}) for n in range(3)},
+    )
+
+    assert run.shared(cluster="none") == (None, {})
+    assert run.shared(cluster="doc") == ("doc", {"r1": "1", "r2": "2"})
+    assert run.shared() == ("context", {"r0": 7, "r1": 7, "r3": 8, "r4": 8})
+    alone = Run([record(n, f"r{n}", 0.5, facts={"question": n + 1}) for n in range(3)])
+    assert alone.shared() == (None, {})
