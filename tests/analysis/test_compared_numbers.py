@@ -257,11 +257,19 @@ def test_statements_are_lost_beyond_the_margin(high: float, margin: float, is_lo
     compared = Comparison("old", "new", (found,), (), ())
 
     assert (found.lost_statements(margin) is not None) is is_lost
+    assert found.says_less() is (high < -1e-9)
     rules = [missed.rule for missed in compared.missed(margin=margin)]
     assert rules == ["fail-if-worse", *["says-less"] * is_lost]
     same = replace(found, coverage=replace(found.coverage, same=True))
     assert same.lost_statements(margin) is None
     assert replace(found, sizes=found.sizes[:1]).lost_statements(margin) is None
+
+
+def test_a_change_of_size_says_its_numbers() -> None:
+    """Both means and the difference with a sign, each with its interval, if it has a width."""
+    size = SizeChange("words", 9, Interval(4, 3.5, 4.5), Interval(5, 5, 5), Interval(1, 0.5, 1.5))
+
+    assert size.words(phrases()) == "4.00 [3.50, 4.50] and 5.00, +1.00 [+0.50, +1.50]"
 
 
 def test_a_missed_gate_says_its_numbers() -> None:

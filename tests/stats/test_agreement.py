@@ -4,17 +4,20 @@ import random
 from collections.abc import Hashable, Sequence
 from dataclasses import astuple
 from statistics import fmean
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_evals.errors import InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import krippendorff_interval, measure_agreement
+from rag_evals.stats import Interval, krippendorff_interval, mean_interval, measure_agreement
 from rag_evals.stats.agreement import (
     Confusion,
     count_confusion,
 )
+from rag_evals.stats.intervals import effective_rows
 
 LABELS = [row * 7 % 10 < 7 for row in range(60)]
 SCORES = [round(0.4 * label + 0.6 * (row * 37 % 101) / 100, 2) for row, label in enumerate(LABELS)]
@@ -273,3 +276,109 @@ def test_only_the_shares_of_weights_count(factor: float) -> None:
     # Of a weight of 12, 4 are found, 3 are false, 2 missed and 3 rejected.
     chance = (7 * 6 + 5 * 6) / 144
     assert once.kappa.estimate == pytest.approx((7 / 12 - chance) / (1 - chance))
+
+
+def _kept(values: Sequence[Any], chosen: Sequence[bool]) -> list[Any]:
+    return [value for value, is_chosen in zip(values, chosen, strict=True) if is_chosen]
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_each_rate_is_the_mean_of_its_own_rows(is_weighted: bool, is_clustered: bool) -> None:
+    """With the weights and the clusters of just these rows; precision of the rows judged True."""
+    weights = [1.0 + row % 3 for row in range(60)] if is_weighted else None
+    clusters = [row // 4 if row % 4 else None for row in range(60)] if is_clustered else None
+    found = measure_agreement(LABELS, VERDICTS, clusters=clusters, weights=weights)
+
+    def mean(values: Sequence[bool], rows: Sequence[bool] = (True,) * 60) -> Interval:
+        return mean_interval(
+            _kept(values, rows),
+            clusters=clusters and _kept(clusters, rows),
+            weights=weights and _kept(weights, rows),
+        )
+
+    matches = [label == verdict for label, verdict in zip(LABELS, VERDICTS, strict=True)]
+    unlike = [not label for label in LABELS]
+    assert found.confusion == Confusion(36, 2, 6, 16)
+    assert found.raw_agreement == mean(matches)
+    assert found.base_rate == mean(LABELS)
+    assert found.judged_rate == mean(VERDICTS) != found.base_rate
+    assert found.sensitivity == mean(matches, LABELS)
+    assert found.specificity == mean(matches, unlike)
+    assert found.precision == mean(matches, VERDICTS)
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_balanced_accuracy_and_kappa_know_effective_rows(
+    is_weighted: bool, is_clustered: bool
+) -> None:
+    """Draws of Jeffreys' distributions, and of a table of effective rows, again with numpy."""
+    weights = [1.0 + row % 3 for row in range(60)] if is_weighted else None
+    clusters = [row // 4 for row in range(60)] if is_clustered else None
+    found = measure_agreement(LABELS, VERDICTS, clusters=clusters, weights=weights)
+    matches = [label == verdict for label, verdict in zip(LABELS, VERDICTS, strict=True)]
+    each, draws = np.array(weights or [1.0] * 60), np.random.default_rng(0)
+
+    rates, shapes = [], []
+    for side in (True, False):
+        rows = [label is side for label in LABELS]
+        own = _kept(matches, rows)
+        rate = float(np.average(own, weights=_kept(each.tolist(), rows)))
+        size = effective_rows(
+            own,
+            clusters=clusters and _kept(clusters, rows),
+            weights=weights and _kept(weights, rows),
+        )
+        rates.append(rate)
+        shapes.append((rate * size + 0.5, (1 - rate) * size + 0.5))
+    drawn = sum(draws.beta(*shape, size=40_000) for shape in shapes) / 2
+    share = effective_rows(matches, clusters=clusters, weights=weights) / 60
+    pairs = [(True, True), (False, True), (True, False), (False, False)]
+    counts = [
+        float(sum(w for w, *pair in zip(each, LABELS, VERDICTS, strict=True) if (*pair,) == one))
+        for one in pairs
+    ]
+    table = np.array([count * 60 / each.sum() * share + 0.25 for count in counts])
+    both, judge, people, neither = draws.gamma(table[:, None], size=(4, 40_000))
+    total = both + judge + people + neither
+    chance = (both + judge) * (both + people) + (neither + judge) * (neither + people)
+    kappas = (total * (both + neither) - chance) / (total**2 - chance)
+
+    assert found.balanced_accuracy is not None
+    assert found.kappa is not None
+    assert found.balanced_accuracy.estimate == pytest.approx(fmean(rates))
+    for interval, values in ((found.balanced_accuracy, drawn), (found.kappa, kappas)):
+        assert interval.method == "smoothed bootstrap"
+        low, high = np.quantile(values, [0.025, 0.975])
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.012)
+
+
+def test_the_interval_of_alpha_is_that_of_drawn_items() -> None:
+    """2,000 draws of the items that have two labels, again with numpy; items are drawn whole."""
+    interval = krippendorff_interval(KRIPPENDORFF)
+    items = [[label for label in item if label is not None] for item in KRIPPENDORFF]
+    items = [item for item in items if len(item) > 1]
+    table = np.array([[item.count(label) for label in range(1, 6)] for item in items], float)
+    chosen = np.random.default_rng(0).integers(0, len(items), size=(20_000, len(items)))
+    sizes = table.sum(1)
+    unlike = ((sizes**2 - (table**2).sum(1)) / (sizes - 1))[chosen].sum(1)
+    totals = table[chosen].sum(1)
+    total = totals.sum(1)
+    alphas = 1 - unlike * (total - 1) / (total**2 - (totals**2).sum(1))
+
+    assert interval is not None
+    assert interval.method == "bootstrap of items"
+    low, high = np.quantile(alphas, [0.025, 0.975])
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.03)
+    # Equal items are drawn as often as they occur: 40 of two kinds, of which 4 are split.
+    common = krippendorff_interval([[1, 1]] * 18 + [[2, 2]] * 18 + [[1, 2]] * 4)
+    assert common is not None
+    assert common.estimate == pytest.approx(1 - 8 * 79 / (80**2 - 2 * 40**2))
+    assert (common.low, common.high) == pytest.approx((0.59, 0.95), abs=0.03)
+
+
+def test_labels_are_named_where_they_are_missing() -> None:
+    """Before any rate: the message is of labels, and not of what is made of them."""
+    with pytest.raises(InvalidScoresError, match="^labels is empty"):
+        measure_agreement([], [])
