@@ -133,6 +133,16 @@ def test_sizes_are_of_all_rows_that_did_not_fail() -> None:
             assert size.difference == count_difference(old, new, clusters=keys)
 
 
+def test_lines_tell_every_size_and_no_cluster_of_one_row() -> None:
+    """A column that has another value in each row makes no clusters."""
+    said = str(compare(_run(0), _run(1), cluster="none")).splitlines()
+    for name in ("statements per row", "supported per row", "unsupported per row", "words per row"):
+        assert sum(line.startswith(f"  {name} ") for line in said) == 2
+    columns = {f"r{n}": {"own": n} for n in range(4)}
+    runs = [scores_run([0.1, 0.2, 0.5, one], columns=columns) for one in (0.6, 0.7)]
+    assert "  scored in both  4 rows" in str(compare(*runs, cluster="own")).splitlines()
+
+
 def test_a_gate_of_a_comparison_is_tested_by_its_rows() -> None:
     """With the clusters, the error of both verdicts, and a part of it for each wrong failure."""
     for found, (old, new) in zip(
@@ -239,7 +249,7 @@ def _with_sizes(supported: Interval, difference: Interval, **more: Any) -> Grade
     (found,) = compare(scores_run([0.9, 0.8, 0.7] * 4), scores_run([0.5, 0.6, 0.4] * 4)).graders
     sizes = (
         SizeChange("statements", 12, supported, supported, Interval(-9, -9, -9)),
-        SizeChange("supported", 12, supported, supported, difference),
+        SizeChange("supported", 12, supported, Interval(3.5, 3.4, 3.6), difference),
     )
     return replace(found, sizes=sizes, **more)
 

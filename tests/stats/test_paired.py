@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
-from rag_evals.stats import compare_paired
-from rag_evals.stats.paired import PairedComparison
+from rag_evals.stats import compare_paired, count_interval, holm_adjusted
+from rag_evals.stats.intervals import mean_error, no_spread_interval
+from rag_evals.stats.paired import PairedComparison, count_difference, sign_flip_test
 from tests.late import Late
 from tests.work import work_of
 
@@ -305,3 +306,136 @@ def test_one_pair_says_nothing() -> None:
     assert result.difference.low < -0.9
     assert result.detectable is None
     assert result.verdict == "not distinguishable"
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_a_comparison_is_that_of_its_own_confidence(confidence: float) -> None:
+    """Limits by Student's t, and what 80 of 100 would find; both with clusters of two."""
+    old, new = [0.5] * 8, [0.5, 0.7, 0.6, 0.4, 0.9, 0.5, 0.6, 0.8]
+    clusters = ["a", "a", "b", "b", "c", "c", None, None]
+    found = compare_paired(old, new, clusters=clusters, confidence=confidence)
+    changes = [b - a for a, b in zip(old, new, strict=True)]
+    error = mean_error(changes, clusters=clusters)
+    t, power = scipy_stats.t.ppf([(1 + confidence) / 2, 0.8], error.degrees_of_freedom)
+
+    assert (found.samples, found.clusters) == (8, 5)
+    assert found.difference.confidence == confidence
+    assert found.difference.high == pytest.approx(error.mean + t * error.standard_error)
+    assert found.detectable == pytest.approx((t + power) * error.standard_error)
+    assert error.degrees_of_freedom < 4
+    p_value = 2 * scipy_stats.t.sf(error.mean / error.standard_error, error.degrees_of_freedom)
+    flips = sign_flip_test(changes, clusters=clusters)
+    assert flips is not None
+    assert found.significance.p_value == pytest.approx(max(float(p_value), flips.p_value))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 40])
+def test_equal_changes_are_as_sure_as_their_number(rows: int) -> None:
+    """Each document has the same change: p is 2 * 1.5 ** -n, and the limit reaches 0 with it."""
+    clusters = [row // 2 for row in range(2 * rows)]
+    found = compare_paired([0.25] * 2 * rows, [0.75] * 2 * rows, clusters=clusters)
+    expected = no_spread_interval(0.5, rows, bounds=(-1.0, 1.0))
+
+    flips = 2 / 2**rows if rows <= 28 else 1 / 10_001
+    p_value = max(min(1.0, 2 * 1.5**-rows), flips)
+    assert found.significance.p_value == pytest.approx(p_value)
+    assert (found.clusters, found.detectable) == (rows, None)
+    assert found.difference.high == expected.high
+    assert found.difference.low == (expected.low if rows == 40 else min(0.0, expected.low))
+    assert found.verdict == ("better" if rows == 40 else "not distinguishable")
+    assert compare_paired([0.75] * 9, [0.25] * 9, confidence=0.9).difference.confidence == 0.9
+
+
+def test_a_p_value_at_the_limit_is_significant() -> None:
+    """Five equal wins are 2/32: they decide at a confidence of 30/32, and not above."""
+    old, new = [0.1] * 5, [0.9, 0.8, 0.9, 0.8, 0.9]
+    at, above = (compare_paired(old, new, confidence=one) for one in (30 / 32, 30 / 32 + 1e-9))
+
+    assert (at.significance.p_value, at.verdict) == (2 / 32, "better")
+    assert (above.verdict, above.difference.low) == ("not distinguishable", 0)
+    assert at.significance.test == "exact sign-flip"
+    back = compare_paired(new, old, confidence=30 / 32 + 1e-9)
+    assert (back.difference.high, back.verdict) == (0, "not distinguishable")
+    assert back.difference.low == -above.difference.high
+
+
+def test_a_p_value_is_above_0() -> None:
+    """Of 3,000 rows that all win by nearly the same, Student's t leaves nothing else."""
+    found = compare_paired([0.1] * 3_000, [0.9 + n % 2 / 1e6 for n in range(3_000)])
+
+    assert 0 < found.significance.p_value < 1e-300
+    assert found.verdict == "better"
+
+
+def test_the_kind_of_test_goes_by_changed_units_and_rows() -> None:
+    """28 changed units are counted, 29 drawn; of 2,001 rows, only if no more than 28 changed."""
+
+    def kind(changed: int, rows: int, clusters: list[int] | None = None) -> str | None:
+        changes = [0.1 + n / 1e4 for n in range(changed)] + [0.0] * (rows - changed)
+        found = sign_flip_test(changes, clusters=clusters)
+        return None if found is None else found.test
+
+    exact, drawn = "exact sign-flip", "Monte Carlo sign-flip"
+    assert [kind(28, 28), kind(29, 29), kind(28, 5_000), kind(29, 2_000), kind(29, 2_001)] == [
+        exact, drawn, exact, drawn, None,
+    ]  # fmt: skip
+    assert kind(40, 40, [n // 2 for n in range(40)]) == exact
+    # What cancels out within a unit is no change of it.
+    opposite = sign_flip_test([0.5, -0.5, 1.0], clusters=["a", "a", "b"])
+    assert opposite is not None
+    assert opposite.p_value == 1
+    large = sign_flip_test([5.0, 7.0, -9.0])
+    assert large is not None
+    assert large.p_value == 1
+
+
+def test_counts_of_many_documents_need_no_sign_flips() -> None:
+    """Up to 28 documents they do; the documents count, and not their rows."""
+    ten = [10] * 5 + [0] * 23
+    rows = [count for count in ten for _ in range(2)]
+    clusters = [row // 2 for row in range(56)]
+    few = count_difference([0] * 56, rows, clusters=clusters)
+    many = count_difference([0] * 58, [*rows, 0, 0], clusters=[*clusters, 28, 28])
+    alone = count_difference([0] * 56, rows)
+
+    # Five documents of 28 are 2/32.
+    assert (few.low, few.estimate) == (0, 50 / 28)
+    assert many == count_interval([*rows, 0, 0], clusters=[*clusters, 28, 28])
+    assert many.low > 0
+    assert alone == count_interval(rows)
+    assert alone.width < few.width + few.low
+    back = count_difference(rows, [0] * 56, clusters=clusters)
+    assert (back.low, back.high) == (pytest.approx(-few.high), 0)
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(0.0003, False), (0.004, True)])
+def test_more_than_a_million_rows_are_not_told(size: float, is_told: bool) -> None:
+    """A difference of 0.0003 needs (2.8 * 0.25 / 0.0003) ** 2 = 5.4 million rows."""
+    new = [0.5 + size + (0.25 if n % 2 else -0.25) for n in range(100)]
+    needed = compare_paired([0.5] * 100, new).rows_needed
+
+    expected = ((1.96 + 0.8416) * 0.25 / size) ** 2
+    assert needed == (pytest.approx(expected, rel=0.02) if is_told else None)
+
+
+def test_rows_needed_are_of_the_confidence_and_of_clusters() -> None:
+    """Twenty documents of two rows; each further one has two rows as well."""
+    changes = [0.5 if n % 2 else -0.4 for n in range(20)]
+    old = [0.5] * 40
+    new = [0.5 + change for change in changes for _ in range(2)]
+    clusters = [n // 2 for n in range(40)]
+    for confidence, z in ((0.9, 1.6449), (0.99, 2.5758)):
+        found = compare_paired(old, new, clusters=clusters, confidence=confidence)
+        units = ((z + 0.8416) / 0.05) ** 2 * 0.45**2 * 20 / 19
+        assert found.rows_needed == pytest.approx(2 * units, rel=0.01)
+
+
+def test_holm_is_by_rank_and_at_most_1() -> None:
+    """The smallest times three, and no later one is below an earlier one."""
+    assert holm_adjusted([0.4, 0.01, 0.03]) == pytest.approx([0.4, 0.03, 0.06])
+    assert holm_adjusted([0.02, 0.025, 0.02]) == pytest.approx([0.06, 0.06, 0.06])
+    assert holm_adjusted([0.9, 0.8]) == [1, 1]
+    with pytest.raises(InvalidScoresError, match=r"p_values\[0\] is 1.5"):
+        holm_adjusted([1.5])
+    with pytest.raises(InvalidScoresError, match=r"baseline\[0\] is 1.5"):
+        compare_paired([1.5], [0.5])
