@@ -333,6 +333,14 @@ def test_a_decision_has_a_part_for_each_grader() -> None:
     waiting = replace(compared, pending=2)
     assert [len(one.missed) for one in (waiting.decision() or decision).graders] == [0, 0, 0]
     assert compare(*runs).decision() is None
+    # What is pending may still say more: statements are not lost before it is there.
+    lost = _with_sizes(Interval(4.0, 3.8, 4.2), Interval(-3, -3.5, -2.5), gate=mild.graders[0].test)
+    for pending, rules in ((0, ["says-less"]), (2, [])):
+        ended = Comparison("old", "new", (lost,), (), (), pending).decision()
+        assert ended is not None
+        assert [one.rule for one in ended.graders[0].missed] == rules
+        assert ended.pending == pending
+        assert ended.verdict == ("not decided" if pending else "failed")
 
 
 def test_pending_gradings_of_one_run_are_counted_once() -> None:

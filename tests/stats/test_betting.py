@@ -334,3 +334,126 @@ def test_differences_are_written_as_they_were_given() -> None:
     found = gate_test([1.0] * 40, 0.65).of_differences()
     assert (found.verdict, found.gate, found.estimate, found.high) == ("passed", 0.3, 1, 1)
     assert 0.3 < found.low < 1
+
+
+@pytest.mark.parametrize(("gate", "is_failing"), [(0.6, False), (0.8, True)])
+def test_the_rows_told_are_those_of_the_best_bet(gate: float, is_failing: bool) -> None:
+    """By hand: clusters of two, one row more that scores 0 or 1, and an eighth of the wealth."""
+    scores = [1.0, 1.0, 1.0, 0.0, 1.0, 0.5, 0.5, 1.0, 0.25, 0.75]
+    clusters = [*"aabbccdd", None, None]
+    found = gate_test(scores, gate, clusters=clusters, error=0.02, fail_error=0.01)
+
+    doubted, sign = (1 - gate, -1) if is_failing else (gate, 1)
+    own = scores if sign > 0 else [1 - score for score in scores]
+    pairs = [(own[n] + own[n + 1], 2) for n in range(0, 8, 2)] + [(own[8], 1), (own[9], 1)]
+    mean = math.fsum(own) / 10
+    grown = max(
+        sum(math.log1p(f / (2 * doubted) * (total - rows * doubted)) for total, rows in pairs)
+        + mean * math.log1p(f * (1 / doubted - 1))
+        + (1 - mean) * math.log1p(-f)
+        for f in (0.01 * 90 ** (step / 7) for step in range(8))
+    )
+    assert (found.verdict, found.scored, found.error) == ("not decided", 10, 0.02)
+    assert found.more_rows == math.ceil(11 * (math.log(8) - math.log(0.02)) / grown) - 10
+    assert (found.estimate, found.population) == (0.7, None)
+
+
+def test_the_rows_told_end_at_a_million() -> None:
+    """Half of the rows are right: a gate of 0.4985 needs fewer than a million, 0.499 more."""
+    half = [0.0, 1.0] * 500
+    near, nearer = gate_test(half, 0.497).more_rows, gate_test(half, 0.4999).more_rows
+
+    assert near is not None
+    assert 100_000 < near <= 1_000_000
+    assert nearer is None
+
+
+def test_bounds_are_of_the_error_of_a_passed_gate() -> None:
+    """Neither bound knows of the smaller error of a wrong failure; each is that of its gate."""
+    scores = [1.0] * 20 + [0.0] * 5
+    one, other = gate_test(scores, 0.5), gate_test(scores, 0.5, fail_error=0.001)
+
+    assert (one.low, one.high, one.error) == (other.low, other.high, other.error)
+    assert gate_test(scores, one.low - 1e-5).verdict == "passed"
+    assert gate_test(scores, one.low + 1e-5).verdict != "passed"
+    assert gate_test(scores, one.high + 1e-5).verdict == "failed"
+    assert gate_test(scores, one.high - 1e-5).verdict != "failed"
+    # No row says anything against a mean of 0 or 1.
+    assert gate_test([0.0] * 9, 0.5).low == 0
+    assert gate_test([1.0] * 9, 0.5).high == 1
+
+
+def test_one_wide_cluster_is_one_bet() -> None:
+    """A hundred rows of one document win once, whatever they say; sizes may differ."""
+    found = gate_test([1.0] * 100, 0.5, clusters=["a"] * 100)
+
+    # The best fraction of eight is 0.9: one bet at even odds is worth 1.9 of its eighth.
+    wealth = math.fsum(1 + 0.01 * 90 ** (step / 7) for step in range(8)) / 8
+    assert found.verdict == "not decided"
+    assert gate_test([1.0] * 100, 0.5, clusters=["a"] * 100, error=0.999 / wealth).low < 0.5
+    assert gate_test([1.0] * 100, 0.5, clusters=["a"] * 100, error=1.001 / wealth).low > 0.49
+
+
+def test_a_difference_keeps_what_it_cannot_know() -> None:
+    """Without rows there is no estimate; an estimate of 0 is a difference of -1."""
+    test = SequentialGate(0.4, 10).test().of_differences()
+    lost = gate_test([0.0] * 3, 0.4).of_differences()
+
+    assert (test.estimate, test.low, test.high) == (None, -1, 1)
+    assert test.gate == -0.2
+    assert (lost.estimate, lost.low) == (-1, -1)
+    assert -1 < lost.high < 1
+    fine = gate_test([0.123456] * 3, 0.4).of_differences()
+    assert fine.estimate == pytest.approx(-0.753088, abs=1e-11)
+
+
+def test_drawn_rows_bet_on_what_is_left() -> None:
+    """By hand: four of six rows, one without a score, and the mean that the others must have."""
+    scores, gate = [0.5, None, 0.75, 0.7], 0.4
+    watch = SequentialGate(gate, 6, error=0.02, fail_error=0.01)
+    for score in scores:
+        watch.add(score)
+    test = watch.test()
+
+    # The sum owed is 2.4 of 6 rows, 1.9 of 5 (a row without a score counts 0.4), 1.5 of 4, and
+    # 0.75 of 3.
+    expected = [2.4 / 6, 1.9 / 5, 1.5 / 4, 0.75 / 3]
+    grown = [
+        math.prod(
+            1 + f * (score / mean - 1)
+            for score, mean in zip((0.5, 0.4, 0.75, 0.7), expected, strict=True)
+        )
+        for f in (0.01 * 90 ** (step / 7) for step in range(8))
+    ]
+    wealth = math.fsum(grown) / 8
+    for error, verdict in ((1.001 / wealth, "passed"), (0.999 / wealth, "not decided")):
+        other = SequentialGate(gate, 6, error=min(error, 0.999), fail_error=1e-9)
+        for score in scores:
+            other.add(score)
+        assert other.verdict == verdict
+    assert (test.scored, test.population, test.more_rows) == (3, 6, 2)
+    assert (test.estimate, test.error, test.gate) == (0.65, 0.02, 0.4)
+    assert 0 <= test.low < 0.65 < test.high <= 1
+    found = drawn_interval(scores, 6, confidence=0.96)
+    assert found is not None
+    assert (found.low, found.high) == (test.low, test.high)
+    assert (found.confidence, found.method) == (0.96, "betting, without replacement")
+
+
+def test_the_last_row_decides_by_the_mean_of_scored_rows() -> None:
+    """Also if it has no score; with none at all nothing is decided, and nothing is left to draw."""
+    for rows, verdict in (
+        ((0.5, None), "passed"), ((None, 0.4), "failed"), ((None, None), "not decided"),
+        ((0.0, 1.0), "passed"),
+    ):  # fmt: skip
+        watch = SequentialGate(0.5, 2)
+        for row in rows:
+            watch.add(row)
+        assert watch.verdict == verdict
+        assert watch.test().more_rows is None
+    tenths = SequentialGate(0.1, 3)
+    for row in (0.1, 0.1, 0.1):
+        tenths.add(row)
+    known = drawn_interval([0.5, None, 1.0], 3)
+    assert known is not None
+    assert (tenths.verdict, known.low, known.high) == ("passed", 0.75, 0.75)

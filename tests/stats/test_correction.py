@@ -16,7 +16,7 @@ from rag_evals.errors import (
     UnpairedScoresError,
 )
 from rag_evals.stats import mean_interval, prediction_powered_mean
-from rag_evals.stats.intervals import wilson_limits
+from rag_evals.stats.intervals import mean_error, weighted_values, wilson_limits
 from tests.late import Late
 
 if TYPE_CHECKING:
@@ -296,3 +296,76 @@ def test_ppi_refuses_bad_lists() -> None:
         prediction_powered_mean([1.0] * 20, [2.0] * 20, [1.0, 0.0])
     with pytest.raises(ConfigurationError, match="confidence=95"):
         prediction_powered_mean([1.0] * 20, [1.0] * 20, [1.0, 0.0], confidence=95)
+
+
+def _unit_rows(count: int = 40) -> tuple[list[float], list[float], list[float]]:
+    """Return labels and the judge's scores, in quarters, and 120 scores of other rows."""
+    labels = [(n * 7 % 11 % 5) / 4 for n in range(count)]
+    judged = [min(1.0, max(0.0, one + (n % 4 - 1) / 8)) for n, one in enumerate(labels)]
+    return labels, judged, [(n * 5 % 13 % 5) / 4 for n in range(120)]
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95])
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("is_clustered", [False, True])
+def test_ppi_by_its_formulas_for_scores_clusters_and_weights(
+    is_clustered: bool, is_weighted: bool, confidence: float
+) -> None:
+    """Scores spread less than yes and no, and so do the corners; clusters count on both sides."""
+    labels, judged, others = _unit_rows()
+    own = [n // 3 if n % 5 else None for n in range(40)] if is_clustered else None
+    their = [n // 4 for n in range(120)] if is_clustered else None
+    weights = [1.0 + n % 3 for n in range(40)] if is_weighted else None
+    found = prediction_powered_mean(
+        labels, judged, others, label_clusters=own, unlabelled_clusters=their, weights=weights,
+        confidence=confidence,
+    )  # fmt: skip
+
+    alone = mean_interval(labels, clusters=own, weights=weights, confidence=confidence)
+    told = others if is_weighted else [*judged, *others]
+    label, judge = (np.array(weighted_values(each, weights)) for each in (labels, judged))
+    likeness = label.var(ddof=1) / (label.mean() * (1 - label.mean()))
+    share = np.array([1.0] * 40 + [likeness / 4] * 4)
+    rows = np.vstack([np.column_stack([label, judge]), [(0, 0), (0, 1), (1, 0), (1, 1)]])
+    off = rows - np.average(rows, axis=0, weights=share)
+    (var, both), (_, judge_var) = ((off * share[:, None]).T @ off / (share.sum() - 1)).tolist()
+    plain, other = mean_error(others), mean_error(others, clusters=their)
+    pooled = (1 + 40 / 120) * (40 * judge_var + 120 * 120 * plain.standard_error**2) / 160
+    spread = judge_var + 40 * plain.standard_error**2 if is_weighted else pooled
+    power = both / spread
+    mean = label.mean() + power * (other.mean - judge.mean())
+    variance, freedom = (var - 2 * power * both + power**2 * judge_var) / 40, 38.0
+    if own is not None:
+        errors = (label - power * judge).tolist()
+        robust, simple = mean_error(errors, clusters=own), mean_error(errors)
+        variance *= max(1.0, (robust.standard_error / simple.standard_error) ** 2)
+        freedom = robust.degrees_of_freedom - 1
+    variance += power**2 * other.standard_error**2
+    smoothed = (40 * mean + 0.5) / 41
+    t = float(scipy_stats.t.ppf((1 + confidence) / 2, freedom))
+    low, high = wilson_limits(float(mean), smoothed * (1 - smoothed) / variance, t)
+    assert likeness < 0.7
+    assert found.labels_only == alone
+    assert found.judged == pytest.approx(fmean(told))
+    assert 0.3 < found.power == pytest.approx(power)
+    assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
+    assert (found.corrected.confidence, found.corrected.method) == (confidence, "PPI++")
+    assert (found.labels, found.unlabelled) == (40, 120)
+    ratio = found.labels_only.width / found.corrected.width
+    assert found.effective_labels == pytest.approx(40 * ratio**2)
+
+
+def test_a_judge_without_any_spread_has_no_weight() -> None:
+    """All other rows have one score, and so have its labelled ones: the labels decide alone."""
+    labels = [float(n % 2) for n in range(30)]
+    found = prediction_powered_mean(labels, [0.5] * 30, [0.5] * 50)
+
+    assert found.power == pytest.approx(0, abs=1e-9)
+    assert found.corrected == found.labels_only == mean_interval(labels)
+    assert (found.effective_labels, found.judged) == (30, 0.5)
+    assert prediction_powered_mean(labels[:20], labels[:20], labels).labels == 20
+    for place, name in enumerate(("labels", "judged", "unlabelled")):
+        lists = [labels[:20], labels[:20], labels]
+        lists[place] = [*lists[place][:-1], 1.5]
+        with pytest.raises(InvalidScoresError, match=rf"{name}\[{len(lists[place]) - 1}\] is 1.5"):
+            prediction_powered_mean(*lists)

@@ -405,7 +405,7 @@ def test_counts_of_many_documents_need_no_sign_flips() -> None:
     assert alone == count_interval(rows)
     assert alone.width < few.width + few.low
     back = count_difference(rows, [0] * 56, clusters=clusters)
-    assert (back.low, back.high) == (pytest.approx(-few.high), 0)
+    assert (back.low, back.high) == pytest.approx((-few.high, 0))
 
 
 @pytest.mark.parametrize(("size", "is_told"), [(0.0003, False), (0.004, True)])
