@@ -15,7 +15,7 @@ from rag_evals.analysis.comparing import (
     interval_words,
 )
 from rag_evals.core import phrases
-from rag_evals.errors import UnknownNameError
+from rag_evals.errors import ConfigurationError, UnknownNameError
 from rag_evals.run import Run, StoredSample
 from rag_evals.run.plan.gate import GraderDecision
 from rag_evals.stats import (
@@ -343,6 +343,35 @@ def test_a_decision_has_a_part_for_each_grader() -> None:
         assert ended.verdict == ("not decided" if pending else "failed")
 
 
+def test_only_graders_with_scores_share_the_chance_of_a_wrong_failure() -> None:
+    """A loss of 0.4 in 21 rows fails as one of two graders; as one of three it would not."""
+    lost = [0.3 + n % 3 / 50 for n in range(21)]
+    runs = [
+        Run([*(record(n, f"r{n}", score, grader="one") for n, score in enumerate(scores)),
+             *(record(n, f"r{n}", score, grader="two") for n, score in enumerate(scores)),
+             *(record(n, f"r{n}", None, grader="three") for n in range(21))])
+        for scores in ([0.7] * 21, lost)
+    ]  # fmt: skip
+    compared = compare(*runs, gate=0.1, error=0.2)
+
+    assert [one.gate and one.gate.verdict for one in compared.graders] == ["failed", "failed"]
+    shares = [(1 + score - 0.7) / 2 for score in lost]
+    assert gate_test(shares, 0.45, error=0.2, fail_error=0.2 / 3).verdict == "not decided"
+    with pytest.raises(ConfigurationError, match="0.6"):
+        compare(*runs, gate=0.1, error=0.6)
+    # Graders come in the order of the baseline.
+    back = Run([record for grader in ("two", "one") for record in runs[1].of_grader(grader)])
+    assert [one.grader for one in compare(runs[0], back).graders] == ["one", "two"]
+
+
+def test_equal_scores_are_no_equal_outcomes() -> None:
+    """Two runs whose scores are the same have a difference of 0 that may be another one."""
+    runs = [Run([record(n, f"r{n}", 0.5, seconds=side) for n in range(4)]) for side in (0.5, 1.0)]
+    (found,) = compare(*runs).graders
+
+    assert found.words(1)["difference"].startswith("+0.000 [-0.")
+
+
 def test_pending_gradings_of_one_run_are_counted_once() -> None:
     """A run that is compared with itself has them once; two runs have theirs both."""
     graded = scores_run([1.0] * 20)
@@ -472,3 +501,50 @@ def test_pairs_of_graders_keep_their_prompts_models_and_columns() -> None:
     assert compared.notes() == ["the model of strict -> mild differs: 'a' and None"]
     with pytest.raises(UnknownNameError, match="no baseline grader 'none'"):
         compare(run, pairs={"strict": "mild", "none": "odd"})
+
+
+def test_rows_cluster_by_what_the_baseline_knows_of_them() -> None:
+    """By question, or else by context; a row of the candidate alone is known by that one."""
+
+    def run(values: Sequence[tuple[int, int]], first: int = 0) -> Run:
+        return Run(
+            record(n, f"r{n}", n % 3 / 4 + first / 9, facts={"question": one, "context": other})
+            for n, (one, other) in enumerate(values, first)
+        )
+
+    alone, pairs = range(100, 112), [1 + n // 2 for n in range(12)]
+    unlike = run([*zip(alone, range(200, 212), strict=True)])
+    by_question, by_context = (
+        run([*zip(first, second, strict=True)])
+        for first, second in ((pairs, alone), (alone, pairs))
+    )
+    found = [
+        compare(one, two).graders[0]
+        for one, two in (
+            (by_question, unlike), (by_context, unlike), (unlike, by_question), (unlike, unlike),
+        )
+    ]  # fmt: skip
+    assert [(one.clustered_by, one.paired.clusters) for one in found] == [
+        ("question", 6), ("context", 6), (None, 12), (None, 12),
+    ]  # fmt: skip
+    (none,) = compare(by_question, unlike, cluster="none").graders
+    assert (none.clustered_by, none.paired.clusters) == (None, 12)
+
+
+def test_a_row_without_scores_is_told_by_the_last_reason() -> None:
+    """Two reasons that differ are not one of both runs."""
+    one = scores_run({"a": None, "b": 1.0, "c": None, "d": None})
+    other = Run(
+        [
+            record(0, "a", None) | {"reason": "no_statements"},
+            record(1, "b", 1.0),
+            record(2, "c", None),
+            record(3, "d", 1.0),
+        ]
+    )
+
+    assert dict(compare(one, other).graders[0].left_out) == {
+        "a": "no_statements in the candidate",
+        "c": "empty_context in both",
+        "d": "empty_context in the baseline",
+    }

@@ -34,6 +34,14 @@ from rag_evals.errors import (
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.grader import drive
 from rag_evals.run import Run
+from rag_evals.stats import (
+    best_threshold,
+    calibration_error,
+    fit_support_map,
+    independent_rows,
+    measure_agreement,
+    sure_side,
+)
 from rag_evals.verify import CascadeVerifier, Confidence, Promise, Tuning
 from rag_evals.verify.tuned import TunedVerifier
 from tests.conftest import PlainVerifier
@@ -635,3 +643,95 @@ def test_a_cascade_is_compared_by_what_its_stages_decide() -> None:
 
     assert "look like" not in str(graded(alike, cascade, tuned=[first, second]).summary())
     assert "the labels of numbered" in str(graded(unlike, cascade, tuned=first).summary())
+
+
+PEOPLE = [
+    (row["id"], str(one["text"]), bool(one["label"]))
+    for row in rows(90)
+    for one in row["statements"]
+]
+NAMES, LABELS = [name for name, _, _ in PEOPLE], [label for _, _, label in PEOPLE]
+SUPPORTS = [float(text.rstrip(".").split()[-1]) for _, text, _ in PEOPLE]
+
+
+@cache
+def _told(seed: int) -> tuple[Tuning, list[Finding]]:
+    """Tune by a file of labels, with every argument; return the run's findings with it."""
+    lines = [json.dumps({"id": name, "text": text, "truth": label}) for name, text, label in PEOPLE]
+    Path("people.jsonl").write_text("\n".join(lines))
+    run = graded(rows(90))
+    tuning = tune(run, "people.jsonl", column="truth", max_error=0.33, confidence=0.8, seed=seed)
+    return tuning, [one for outcome in run for one in outcome.findings]
+
+
+def test_a_tuning_is_worked_out_from_its_labels() -> None:
+    """Map, threshold, worth and quantiles are of all labels, and statements of a row are alike."""
+    tuning, _ = _told(0)
+    fitted = fit_support_map(LABELS, SUPPORTS)
+
+    assert (tuning.slope, tuning.intercept) == (fitted.slope, fitted.intercept)
+    assert tuning.threshold == best_threshold(LABELS, SUPPORTS)
+    assert tuning.worth == independent_rows(SUPPORTS, NAMES)
+    assert tuning.spread == tuple(sorted(SUPPORTS))
+    assert (tuning.labels, tuning.rows, tuning.labels_from) == (180, 90, ("people.jsonl",))
+    both = [
+        sure_side(LABELS, SUPPORTS, side, max_error=0.33, clusters=NAMES, confidence=0.9)
+        for side in ("supported", "unsupported")
+    ]
+    upper, lower = both
+    assert upper is not None
+    assert lower is not None
+    decided = upper.decided + lower.decided
+    assert 0 < decided < 180
+    assert tuning.promise == Promise(
+        max_error=0.33,
+        confidence=0.8,
+        supported_from=upper.limit,
+        unsupported_up_to=lower.limit,
+        expected_error=(upper.errors + lower.errors) / decided,
+        decided_share=decided / 180,
+    )
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_figures_of_a_tuning_are_of_rows_that_were_left_out(seed: int) -> None:
+    """Before, those of the run; after, of ten folds by this seed, and so is the confidence."""
+    tuning, findings = _told(seed)
+    verdicts, mapped = list(LABELS), list(SUPPORTS)
+    for inside, rest in split_folds(NAMES, LABELS, 10, seed):
+        own = fit_support_map([LABELS[n] for n in rest], [SUPPORTS[n] for n in rest])
+        limit = best_threshold([LABELS[n] for n in rest], [SUPPORTS[n] for n in rest])
+        for n in inside:
+            verdicts[n], mapped[n] = SUPPORTS[n] >= limit, own(SUPPORTS[n])
+
+    for figures, judged, shown in (
+        (tuning.agreement_before, [one >= 0.5 for one in SUPPORTS], SUPPORTS),
+        (tuning.agreement_after, verdicts, mapped),
+    ):
+        found = measure_agreement(LABELS, judged, clusters=NAMES).balanced_accuracy
+        assert found is not None
+        assert (figures.balanced_accuracy, figures.low, figures.high) == (
+            found.estimate, found.low, found.high,
+        )  # fmt: skip
+        assert figures.calibration_error == calibration_error(LABELS, shown)
+    chunks = [(["Statements have supports."], 0)] * 180
+    assert tuning.confidence == fit_confidence(findings, chunks, LABELS, NAMES, seed=seed)
+
+
+@pytest.mark.parametrize(("count", "level"), [(29, "row"), (30, "statement")])
+def test_thirty_labels_of_statements_come_before_those_of_rows(count: int, level: str) -> None:
+    """A label of a row with one statement is one of it, unless that has its own; two are not."""
+    data = rows(60, per_row=1)
+    for n, row in enumerate(data):
+        row["label"] = row["statements"][0]["label"]
+        if n >= count:
+            text = f"{row['answer']} Another statement has the support 0.999."
+            row["answer"] = text
+            row["statements"] = None
+        elif n < 10:
+            row["statements"] = None
+    tuning = tune(graded(data))
+
+    # Ten rows without labelled statements have one statement; the last ones have two.
+    assert tuning.level == level
+    assert (tuning.labels, tuning.rows) == ((60, 60) if level == "row" else (count, count))

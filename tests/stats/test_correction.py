@@ -321,8 +321,6 @@ def test_ppi_by_its_formulas_for_scores_clusters_and_weights(
         confidence=confidence,
     )  # fmt: skip
 
-    alone = mean_interval(labels, clusters=own, weights=weights, confidence=confidence)
-    told = others if is_weighted else [*judged, *others]
     label, judge = (np.array(weighted_values(each, weights)) for each in (labels, judged))
     likeness = label.var(ddof=1) / (label.mean() * (1 - label.mean()))
     share = np.array([1.0] * 40 + [likeness / 4] * 4)
@@ -341,18 +339,20 @@ def test_ppi_by_its_formulas_for_scores_clusters_and_weights(
         variance *= max(1.0, (robust.standard_error / simple.standard_error) ** 2)
         freedom = robust.degrees_of_freedom - 1
     variance += power**2 * other.standard_error**2
-    smoothed = (40 * mean + 0.5) / 41
-    t = float(scipy_stats.t.ppf((1 + confidence) / 2, freedom))
+    smoothed, t = (40 * mean + 0.5) / 41, float(scipy_stats.t.ppf((1 + confidence) / 2, freedom))
     low, high = wilson_limits(float(mean), smoothed * (1 - smoothed) / variance, t)
     assert likeness < 0.7
-    assert found.labels_only == alone
-    assert found.judged == pytest.approx(fmean(told))
+    assert found.labels_only == mean_interval(
+        labels, clusters=own, weights=weights, confidence=confidence
+    )
+    assert found.judged == pytest.approx(fmean(others if is_weighted else [*judged, *others]))
     assert 0.3 < found.power == pytest.approx(power)
     assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
     assert (found.corrected.confidence, found.corrected.method) == (confidence, "PPI++")
     assert (found.labels, found.unlabelled) == (40, 120)
-    ratio = found.labels_only.width / found.corrected.width
-    assert found.effective_labels == pytest.approx(40 * ratio**2)
+    assert found.effective_labels == pytest.approx(
+        40 * (found.labels_only.width / found.corrected.width) ** 2
+    )
 
 
 def test_a_judge_without_any_spread_has_no_weight() -> None:
