@@ -143,6 +143,18 @@ def test_lines_tell_every_size_and_no_cluster_of_one_row() -> None:
     assert "  scored in both  4 rows" in str(compare(*runs, cluster="own")).splitlines()
 
 
+@pytest.mark.parametrize("places", [(0, 1), (1, 0), (0, 0), (1, 1)])
+def test_sizes_are_of_statements_if_either_run_has_some(places: tuple[int, int]) -> None:
+    """A run that says nothing at all has 0 of them; where both do, words are left."""
+    facts = ({"words": 3, "statements": 2, "supported": 1},
+             {"words": 0, "statements": 0, "supported": 0})  # fmt: skip
+    runs = [Run(record(n, f"r{n}", 1.0, facts=facts[one]) for n in range(4)) for one in places]
+    (found,) = compare(*runs).graders
+
+    names = ["words"] if places == (1, 1) else ["statements", "supported", "unsupported", "words"]
+    assert [(size.name, size.rows) for size in found.sizes] == [(name, 4) for name in names]
+
+
 def test_a_gate_of_a_comparison_is_tested_by_its_rows() -> None:
     """With the clusters, the error of both verdicts, and a part of it for each wrong failure."""
     for found, (old, new) in zip(
@@ -222,6 +234,10 @@ def test_no_more_than_twenty_rows_are_kept() -> None:
 
     assert [row.sample_id for row in found.changed] == [f"r{n}" for n in range(29, 9, -1)]
     assert [name for name, _ in found.left_out] == [f"r{n}" for n in range(30, 50)]
+    # Rows without a score do not move the names of those behind them.
+    late = [{"a": None, "b": 0.5, "c": None, "d": 0.5, "e": one} for one in (0.25, 0.75)]
+    (moved,) = compare(*map(scores_run, late)).graders
+    assert [row.sample_id for row in moved.changed] == ["e"]
     # A difference of rounding alone is no change.
     (same,) = compare(scores_run([0.3, 0.5]), scores_run([0.1 + 0.2, 0.6])).graders
     assert [row.sample_id for row in same.changed] == ["r1"]

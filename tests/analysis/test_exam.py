@@ -10,9 +10,10 @@ import pytest
 
 from rag_evals import Faithfulness, Sampling, evaluate, load_run
 from rag_evals.analysis import ExamReport, exam, exam_pairs
-from rag_evals.analysis.trials import ExamAnswer, ExamTrial
+from rag_evals.analysis.trials import ExamAnswer, ExamTrial, exam_numbers
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import Run
+from rag_evals.stats import mean_interval
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer
 from tests.analysis.runs import faithfulness, graded, record, scores_run
@@ -249,3 +250,74 @@ def test_the_kept_run_is_labelled(command: Command) -> None:
     assert ended.code == 0, ended.err
     assert "labelled rows, right if the score is at least 1" in ended.out
     assert "comparison" in ended.out
+
+
+def test_a_difference_between_exams_says_its_numbers() -> None:
+    """In percent, with its interval, whether it may be chance, and how many were won and lost."""
+    right, wrong = (1.0, 0.0), (1.0, 1.0)
+    earlier = _report({n: right if n < 2 else wrong for n in range(20)})
+    later = _report({n: wrong if n < 1 else right for n in range(20)})
+    back, same = earlier.against(later), later.against(later)
+    difference = back.paired.difference
+
+    assert str(later.against(earlier)) == (
+        f"against the earlier exam: +85.0% [{-difference.high:+.1%}, {-difference.low:+.1%}], "
+        f"a difference (p = {back.paired.significance.p_value:.3g}); won 18, lost 1"
+    )
+    assert str(back).startswith(f"against the earlier exam: -85.0% [{difference.low:+.1%}, -")
+    assert str(back).endswith("; won 1, lost 18")
+    assert ", could be chance (p = 1); won 0, lost 0" in str(same)
+
+
+def test_rates_are_of_one_skill_or_of_all() -> None:
+    """Each in its order of appearance, with the interval of its pairs; numbers hold the same."""
+    skills = list(dict.fromkeys(pair.skill for pair in PAIRS))[:2]
+    places = [n for n, pair in enumerate(PAIRS) if pair.skill in skills][:14]
+    scores: dict[int, tuple[float | None, float | None]] = {
+        n: (1.0, 0.0 if n % 3 else 1.0) for n in places
+    }
+    report = _report(scores)
+    rights = {name: [float(n % 3 > 0) for n in places if PAIRS[n].skill == name] for name in skills}
+    numbers = exam_numbers(report)
+
+    expected = {name: mean_interval(each) for name, each in rights.items() if each}
+    assert report.skills() == expected
+    assert report.rates() == mean_interval([one for each in rights.values() for one in each])
+    assert numbers["right"] == report.rates()
+    assert (numbers["pairs"], numbers["skills"], numbers["grader"]) == (
+        14,
+        expected,
+        "faithfulness",
+    )
+    assert (numbers["calls"], numbers["cost_usd"]) == (report.calls, report.cost_usd)
+    assert "against" not in numbers
+    compared = report.against(report)
+    assert exam_numbers(report, compared)["against"] is compared
+    first = next(n for n in places if n % 3 == 0)
+    pair = PAIRS[first]
+    assert numbers["failed"][0] == {
+        "id": pair.id,
+        "skill": pair.skill,
+        "supported": {"answer": pair.supported, "score": 1.0, "why": "no finding"},
+        "unsupported": {"answer": pair.unsupported, "score": 1.0, "why": "no finding"},
+    }
+    assert str(ExamAnswer(0.625, "so")) == "0.62: so"
+
+
+def test_a_pair_makes_a_labelled_row_of_each_answer() -> None:
+    """With the skill, the language and the label, the supported answer first."""
+    pair = PAIRS[0]
+    common = {"question": pair.question, "context": list(pair.context), "language": pair.language}
+
+    assert list(pair.rows()) == [
+        common | {"id": f"{pair.id}-{side}", "answer": getattr(pair, side), "skill": pair.skill}
+        | {"label": int(side == "supported")}
+        for side in ("supported", "unsupported")
+    ]  # fmt: skip
+
+
+def test_an_exam_of_two_graders_is_none() -> None:
+    """It cannot be said which one it is of."""
+    rows = [record(0, f"{PAIRS[0].id}-{side}", 1.0) for side in ("supported", "unsupported")]
+    with pytest.raises(ConfigurationError, match="not an exam of one grader"):
+        ExamReport.of(Run([*rows, *({**row, "grader": "other"} for row in rows)]))

@@ -322,8 +322,7 @@ def test_ppi_by_its_formulas_for_scores_clusters_and_weights(
     )  # fmt: skip
 
     label, judge = (np.array(weighted_values(each, weights)) for each in (labels, judged))
-    likeness = label.var(ddof=1) / (label.mean() * (1 - label.mean()))
-    share = np.array([1.0] * 40 + [likeness / 4] * 4)
+    share = np.array([1.0] * 40 + [label.var(ddof=1) / (label.mean() * (1 - label.mean())) / 4] * 4)
     rows = np.vstack([np.column_stack([label, judge]), [(0, 0), (0, 1), (1, 0), (1, 1)]])
     off = rows - np.average(rows, axis=0, weights=share)
     (var, both), (_, judge_var) = ((off * share[:, None]).T @ off / (share.sum() - 1)).tolist()
@@ -341,15 +340,15 @@ def test_ppi_by_its_formulas_for_scores_clusters_and_weights(
     variance += power**2 * other.standard_error**2
     smoothed, t = (40 * mean + 0.5) / 41, float(scipy_stats.t.ppf((1 + confidence) / 2, freedom))
     low, high = wilson_limits(float(mean), smoothed * (1 - smoothed) / variance, t)
-    assert likeness < 0.7
+    assert share[-1] < 0.7 / 4
     assert found.labels_only == mean_interval(
         labels, clusters=own, weights=weights, confidence=confidence
     )
     assert found.judged == pytest.approx(fmean(others if is_weighted else [*judged, *others]))
     assert 0.3 < found.power == pytest.approx(power)
     assert (found.corrected.low, found.corrected.high) == pytest.approx((low, high))
-    assert (found.corrected.confidence, found.corrected.method) == (confidence, "PPI++")
-    assert (found.labels, found.unlabelled) == (40, 120)
+    told = (found.corrected.confidence, found.corrected.method, found.labels, found.unlabelled)
+    assert told == (confidence, "PPI++", 40, 120)
     assert found.effective_labels == pytest.approx(
         40 * (found.labels_only.width / found.corrected.width) ** 2
     )
