@@ -7,8 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_evals.errors import ConfigurationError, InvalidScoresError
-from rag_evals.stats import DEFAULT_BANDS, Band, band_of, build_bands, count_bands
+from rag_evals.errors import ConfigurationError, InvalidScoresError, UnpairedScoresError
+from rag_evals.stats import (
+    DEFAULT_BANDS,
+    Band,
+    band_of,
+    build_bands,
+    count_bands,
+    majority,
+    summarize_groups,
+)
+from rag_evals.stats.bands import spread_of
 
 
 @pytest.mark.parametrize(
@@ -97,3 +106,60 @@ def test_what_is_not_a_score_has_no_band(score: float) -> None:
     """NaN, percent and negative numbers raise."""
     with pytest.raises(InvalidScoresError):
         band_of(score)
+
+
+@pytest.mark.parametrize(
+    ("scores", "most"),
+    [
+        ([0.5], 0.5), ([1.0, 0.0, 1.0], 1.0), ([0.0, 1.0], 0.0), ([1.0, 0.0], 0.0),
+        # Of two pairs the one near the median 0.5; of two as near, the lower one.
+        ([0.0, 0.0, 0.5, 1.0, 0.75, 0.75], 0.75), ([0.25, 0.25, 0.75, 0.75, 0.5], 0.25),
+        ([0.0, 0.0, 0.25, 0.25, 1.0], 0.25), ([0.1, 0.9, 0.5], 0.5),
+    ],
+)  # fmt: skip
+def test_the_majority_is_the_most_frequent_score(scores: list[float], most: float) -> None:
+    """In a tie the one nearest to the median, and then the more cautious one."""
+    assert majority(scores) == majority(scores[::-1]) == most
+    with pytest.raises(InvalidScoresError, match="repeats is empty"):
+        majority([])
+
+
+def test_equal_scores_are_counted_each() -> None:
+    """By the bands that are given, and each as often as it occurs."""
+    bands = build_bands({"fail": 0, "pass": 0.5, "all": 1})
+    scores = [0.25, 0.25, 0.5, 0.5, 0.5, 1.0]
+
+    assert count_bands(scores, bands=bands) == {"all": 1, "pass": 3, "fail": 2}
+    (group,) = summarize_groups(scores, ["x"] * 6, bands=bands)
+    assert group.bands == {"all": 1, "pass": 3, "fail": 2}
+    with pytest.raises(ConfigurationError, match="'low' starts at -0.1"):
+        build_bands({"low": -0.1, "high": 0.5, "zero": 0})
+
+
+def test_scores_lie_around_their_median() -> None:
+    """Two scores have a spread, one has none, and no score has nothing."""
+    two, none = spread_of([0.25, 0.75]), spread_of([])
+
+    assert two == {
+        "median": 0.5,
+        "std": pytest.approx(0.125**0.5),
+        "min": 0.25,
+        "max": 0.75,
+        "n": 2,
+    }
+    assert none == {"median": None, "std": None, "min": None, "max": None, "n": 0}
+    assert spread_of([0.0, 0.0, 1.0, 1.0])["std"] == pytest.approx((1 / 3) ** 0.5)
+
+
+def test_a_score_of_0_is_one_of_its_group() -> None:
+    """Only rows without a score have a reason; a group has its own rows alone."""
+    first, second = summarize_groups(
+        [0.0, None, 1.0, 0.0], ["a", "a", "b", "a"], reasons=["x", "y", None, None]
+    )
+
+    assert (first.rows, first.scored, first.unscored) == (3, 2, {"y": 1})
+    assert first.mean is not None
+    assert first.mean.estimate == 0
+    assert (second.rows, second.scored, dict(second.unscored)) == (1, 1, {})
+    with pytest.raises(UnpairedScoresError, match="2 scores, 1 clusters"):
+        summarize_groups([1.0, 1.0], ["a", "a"], clusters=["x"])

@@ -176,3 +176,37 @@ def _answers(
 
 def _true_error(limit: float) -> float:
     return (1 - limit) / 2
+
+
+def test_numbers_are_labels_as_well() -> None:
+    """Labels of 0 and 1 from a file count as False and True do, on either side."""
+    labels = [False, False] + [True] * 150 + [False] * 100
+    supports = [0.95] * 2 + [0.9] * 150 + [0.1] * 100
+    for each in (labels, list(map(int, labels))):
+        assert sure_side(each, supports, "supported") == SureSide(0.9, 152, 2)
+        assert sure_side(each, supports, "unsupported") == SureSide(0.1, 100, 0)
+
+
+@pytest.mark.parametrize(("confidence", "count"), [(0.9, 45), (0.975, 72), (0.99, 90)])
+def test_a_surer_limit_needs_more_labels(confidence: float, count: int) -> None:
+    """0.95 ** n must be at most the rest: of 45, 72 and 90 statements without an error."""
+    for labels, found in ((count - 1, None), (count, SureSide(0.9, count, 0))):
+        said = [True] * labels + [False] * 20
+        supports = [0.9] * labels + [0.1] * 20
+        assert sure_side(said, supports, "supported", confidence=confidence) == found
+
+
+def test_rows_of_their_own_are_each_one() -> None:
+    """Two rows without a name are no group beside two of one name."""
+    values = [1.0, 3.0, 5.0, 9.0]
+
+    # Groups of 2, 1 and 1 with means 2, 5 and 9, and 4.5 in all: between (2 * 6.25 + 0.25 + 20.25)
+    # / 2 = 16.5, within (1 + 1) / 1, and a size of (4 - 6 / 4) / 2 = 1.25.
+    found = row_likeness(values, ["a", "a", None, None])
+    assert found == pytest.approx((16.5 - 2) / (16.5 + 0.25 * 2))
+    assert independent_rows(values, [None] * 4) == 4
+    # Two rows of 3 and 1: Kish's size is 10 / 4.
+    alike = row_likeness(values, ["a", "a", "a", "b"])
+    worth = 4 / (1 + 1.5 * alike) * (2.353363 / 6.313752) ** 2
+    assert independent_rows(values, ["a", "a", "a", "b"]) == pytest.approx(worth, rel=1e-5)
+    assert independent_rows(values, ["a"] * 4) == 1

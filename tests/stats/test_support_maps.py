@@ -6,13 +6,24 @@ from statistics import fmean, pstdev
 
 import pytest
 
-from rag_evals.errors import TooFewLabelsError, UnpairedScoresError, WeakJudgeError
+from rag_evals.errors import (
+    InvalidScoresError,
+    TooFewLabelsError,
+    UnpairedScoresError,
+    WeakJudgeError,
+)
 from rag_evals.stats import (
     calibration_error,
     fit_logistic,
     fit_support_map,
 )
-from rag_evals.stats.tuned import SupportShift, probability, row_likeness, support_shift
+from rag_evals.stats.tuned import (
+    SupportMap,
+    SupportShift,
+    probability,
+    row_likeness,
+    support_shift,
+)
 
 SUPPORTS = [0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.6, 0.7, 0.8, 0.85, 0.9]
 LABELS = [bool(one) for one in (0, 0, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1)]
@@ -148,3 +159,49 @@ def test_a_logistic_regression_solves_the_equations_of_its_penalty() -> None:
     assert weights[2] == 0
     opposite, other = fit_logistic(rows, [not target for target in targets])
     assert (*opposite, other) == pytest.approx([-one for one in (*weights, intercept)], abs=1e-9)
+
+
+@pytest.mark.parametrize(("ours", "theirs", "distance"), [
+    ([0.1] * 12, [0.9] * 12, 1.0), ([0.9] * 12, [0.1] * 12, 1.0),
+    ([0.1] * 6 + [0.9] * 6, [0.5] * 12, 0.5), ([0.5] * 12, [0.1] * 9 + [0.9] * 3, 0.75),
+    ([0.1, 0.5] * 6, [0.1, 0.5, 0.1, 0.5, 0.9] * 4, 0.2), ([0.3] * 5, [0.3] * 40, 0.0),
+])  # fmt: skip
+def test_the_distance_is_the_largest_gap_at_any_support(
+    ours: list[float], theirs: list[float], distance: float
+) -> None:
+    """Also at one that only one of both has; the count is of the compared supports."""
+    found = support_shift(ours, [None] * len(ours), theirs, len(theirs))
+
+    assert found.distance == pytest.approx(distance)
+    assert found.count == len(ours)
+    assert 0 <= found.p_value <= 1
+    # Statements of one row are one row, and of as few rows as in the labels nothing is sure.
+    assert support_shift(ours, ["a"] * len(ours), theirs, 1.0).p_value > 0.2
+
+
+def test_a_map_is_a_logistic_curve_over_log_odds() -> None:
+    """Nothing is surer than one in a million; the intercept is added."""
+    found = SupportMap(2.0, -0.5)
+
+    assert found(0.5) == pytest.approx(1 / (1 + math.exp(0.5)))
+    assert found(0.8) == pytest.approx(1 / (1 + math.exp(0.5 - 2 * math.log(4))))
+    assert found(0.0) == found(1e-6) < found(2e-6)
+    assert found(1.0) == found(1 - 1e-6) > found(1 - 2e-6)
+    assert SupportMap(100, 0)(0.0) == pytest.approx(0, abs=1e-300)
+    with pytest.raises(InvalidScoresError, match=r"supports\[1\] is 1.5"):
+        fit_support_map([True, False], [0.5, 1.5])
+
+
+def test_a_flat_feature_changes_nothing_of_the_others() -> None:
+    """Its weight is 0, and the intercept that of the others alone; few of one kind are learnt."""
+    rng = random.Random(5)
+    rows = [[rng.gauss(1, 2)] for _ in range(60)]
+    targets = [one > 3 + rng.gauss(0, 0.5) for (one,) in rows]
+    (weight,), intercept = fit_logistic(rows, targets)
+    both, same = fit_logistic([[7.0, one] for (one,) in rows], targets)
+
+    assert 4 < sum(targets) < 20
+    assert weight > 0.3
+    assert (*both, same) == pytest.approx((0, weight, intercept), abs=1e-9)
+    none, odds = fit_logistic([[2.0]] * 8, [True] * 6 + [False] * 2)
+    assert (none, odds) == ([0], pytest.approx(math.log(3)))
