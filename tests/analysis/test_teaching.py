@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,19 @@ from rag_evals.analysis import prepare_teaching, suspicious_labels
 from rag_evals.analysis.teaching import (
     SIZES,
     LabelledRow,
+    Lesson,
+    Receipt,
     choose_examples,
     count_calls,
     learn,
     split_questions,
 )
 from rag_evals.catalog import grader_from_file
+from rag_evals.core import fingerprint
 from rag_evals.errors import ConfigurationError, TooFewLabelsError
+from rag_evals.prompt import Prompt
 from rag_evals.run import Run, StoredSample
+from rag_evals.stats import Interval, compare_paired
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from rag_evals.testing.scripted import Answer
 from tests.analysis.runs import faithfulness, record
@@ -505,3 +511,92 @@ def test_labels_of_one_question_are_refused(scripted: Start, budget: int | None)
     two = [row | {"question": f"What does it cost in shop {n % 2}?"} for n, row in enumerate(rows)]
     evaluate(two, client="openai/m", out="two", progress=False)
     assert prepare_teaching("two", "labels.jsonl", budget=budget).calls >= 40
+
+
+def _receipt(**more: Any) -> Receipt:
+    values: dict[str, Any] = {
+        "judge": "openai/m", "labels": 40, "questions": 12, "before": 0.61234567,
+        "after": 0.71234567, "gain": Interval(0.1, 0.0456789, 0.1543211), "examples": 8, "peers": 0,
+        "calls": 321, "labels_from": ("a.jsonl", "b.jsonl"), "date": "2026-01-02",
+        "fingerprint": "f00",
+    }  # fmt: skip
+    return Receipt(**(values | more))
+
+
+def test_a_receipt_says_its_numbers() -> None:
+    """In percent; a gain whose interval starts at 0 is not proved."""
+    receipt, lost = _receipt(), _receipt(gain=Interval(0.1, 0.0, 0.2), peers=3)
+
+    assert (receipt.proved, lost.proved) == (True, False)
+    assert str(receipt).splitlines() == [
+        "openai/m: 40 labelled rows of 12 questions, 8 examples, 321 calls",
+        "  agreement before    61.2%",
+        "  agreement after     71.2%, on questions left out of teaching",
+        "  gain                +10.0% [+4.6%, +15.4%]",
+    ]
+    assert str(lost).splitlines()[0] == (
+        "openai/m: 40 labelled rows of 12 questions, 8 examples, 3 more for other answers to the "
+        "same question, 321 calls"
+    )
+    assert str(lost).splitlines()[3] == (
+        "  gain                +10.0% [+0.0%, +20.0%]: not proved, the interval includes 0"
+    )
+    header = {
+        "judge": "openai/m", "labels": 40, "questions": 12, "before": 0.6123, "after": 0.7123,
+        "gain": [0.1, 0.0457, 0.1543], "examples": 8, "peers": 0, "calls": 321,
+        "labels_from": ["a.jsonl", "b.jsonl"], "date": "2026-01-02", "fingerprint": "f00",
+    }  # fmt: skip
+    assert receipt.header() == header
+    assert lost.header()["warning"] == "the gain is not proved: its interval includes 0"
+    Lesson(receipt, "text é").write("taught.jinja")
+    assert Path("taught.jinja").read_bytes() == "text é".encode()
+    told = r"the gain of \+10.0% has an interval from \+0.0% to \+20.0%, which includes 0"
+    with pytest.raises(ConfigurationError, match=told):
+        Lesson(lost, "other").write("taught.jinja")
+    Lesson(lost, "other").write("taught.jinja", anyway=True)
+    assert Path("taught.jinja").read_text() == "other"
+
+
+def test_a_gain_is_compared_by_question() -> None:
+    """Each row before and after on its own; all rows of a question are one cluster."""
+    rows = [
+        LabelledRow(f"r{n}", f"q{n // 2}", n % 3 > 0, (n % 3 > 0) is (n % 4 > 0), {"answer": "a"})
+        for n in range(40)
+    ]
+
+    def ask(_: Sequence[LabelledRow], tested: Sequence[LabelledRow]) -> list[bool]:
+        return [row.label is (int(row.id[1:]) % 5 > 0) for row in tested]
+
+    _, found = learn(rows, ask, sizes=(4,))
+    before = [float(n % 4 > 0) for n in range(40)]
+    after = [float(n % 5 > 0) for n in range(40)]
+    questions = [n // 2 for n in range(40)]
+    assert found == compare_paired(before, after, clusters=questions).difference
+    assert found != compare_paired(before, after).difference
+
+
+def test_the_budget_says_how_many_sizes_are_tried(scripted: Start) -> None:
+    """Of 40 rows one size takes 40 calls, and each of two or three another 100."""
+    scripted(shop_judge)
+    graded(shop_rows())
+    for budget, sizes in ((40, 1), (239, 1), (240, 2), (339, 2), (340, 3)):
+        teaching = prepare_teaching("run", "labels.jsonl", budget=budget)
+        assert list(teaching.sizes) == [8, 4, 12][:sizes]
+        assert teaching.calls == (40 if sizes == 1 else 40 + 100 * sizes)
+        assert (teaching.judge, len(teaching.rows)) == ("openai/m", 40)
+
+
+def test_a_lesson_is_bound_to_its_labels_judge_and_prompt(scripted: Start) -> None:
+    """Its fingerprint is that of all three, and the date and the file of labels are told."""
+    scripted(shop_judge)
+    graded(shop_rows())
+    teaching = prepare_teaching("run", "labels.jsonl", budget=40)
+    receipt = teaching.learn().receipt
+    labels = [[row.id, row.label] for row in teaching.rows]
+
+    expected = fingerprint(labels, "openai/m", Prompt.shipped("score_faithfulness").sources())
+    assert receipt.fingerprint == expected[:16]
+    assert receipt.labels_from == ("labels.jsonl",)
+    assert (receipt.judge, receipt.labels, receipt.questions) == ("openai/m", 40, 40)
+    assert (receipt.calls, receipt.peers, receipt.examples) == (40, 0, 8)
+    assert date.fromisoformat(receipt.date).isoformat() == receipt.date

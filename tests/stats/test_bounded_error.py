@@ -1,6 +1,7 @@
 """Where a judge may decide alone: the error that was promised is kept, clusters included."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -182,7 +183,8 @@ def test_numbers_are_labels_as_well() -> None:
     """Labels of 0 and 1 from a file count as False and True do, on either side."""
     labels = [False, False] + [True] * 150 + [False] * 100
     supports = [0.95] * 2 + [0.9] * 150 + [0.1] * 100
-    for each in (labels, list(map(int, labels))):
+    numbers: list[Any] = [int(label) for label in labels]
+    for each in (labels, numbers):
         assert sure_side(each, supports, "supported") == SureSide(0.9, 152, 2)
         assert sure_side(each, supports, "unsupported") == SureSide(0.1, 100, 0)
 

@@ -204,4 +204,4 @@ def test_a_flat_feature_changes_nothing_of_the_others() -> None:
     assert weight > 0.3
     assert (*both, same) == pytest.approx((0, weight, intercept), abs=1e-9)
     none, odds = fit_logistic([[2.0]] * 8, [True] * 6 + [False] * 2)
-    assert (none, odds) == ([0], pytest.approx(math.log(3)))
+    assert (*none, odds) == pytest.approx((0, math.log(3)))
