@@ -515,6 +515,10 @@ def test_pairs_of_graders_keep_their_prompts_models_and_columns() -> None:
     assert [one.paired.difference.estimate for one in compared.graders] == pytest.approx([0.3, 0])
     assert [[group.group for group in one.groups] for one in compared.graders] == [["x"], ["x"]]
     assert compared.notes() == ["the model of strict -> mild differs: 'a' and None"]
+    assert compare(run, pairs={"odd": "odd", "strict": "odd"}).notes() == [
+        "the prompt, the judge's engine or the grading method of strict -> odd differs",
+        "the model of strict -> odd differs: 'a' and 'b'",
+    ]
     with pytest.raises(UnknownNameError, match="no baseline grader 'none'"):
         compare(run, pairs={"strict": "mild", "none": "odd"})
 
