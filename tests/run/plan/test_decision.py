@@ -9,8 +9,8 @@ from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
 from rag_evals.run import Run
 from rag_evals.run.plan.gate import decide_gate
-from rag_evals.run.plan.sampling import SampledMean
-from rag_evals.stats import mean_interval
+from rag_evals.run.plan.sampling import DrawnRows, SampledMean
+from rag_evals.stats import SequentialGate, mean_interval
 from tests.analysis.runs import record, scores_run
 
 
@@ -278,3 +278,58 @@ def test_a_run_and_itself_pass() -> None:
 
     assert decision is not None
     assert decision.passed
+
+
+def test_a_gate_on_a_limit_of_a_sample_is_not_decided() -> None:
+    """Only a limit beyond the gate decides; an interval may end on it."""
+    dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
+    design = SampledMean(dear, dear, "dear", "free")
+    limit = design.interval(0.9)
+    summary = Run(dear).summary()
+    summary.graders["faithfulness"].design = design
+
+    assert limit is not None
+    assert decide_gate(summary, limit.low).verdict == "not decided"
+    assert decide_gate(summary, limit.high).verdict == "not decided"
+
+
+def test_the_test_of_a_sample_has_its_one_sided_interval_and_all_its_rows() -> None:
+    """Rows without a score are rows that were graded, and so would be some of those to come."""
+    dear = [
+        record(n, f"r{n}", float(n % 8 > 0) if n < 40 else None, grader=name)
+        for name in "ab"
+        for n in range(50)
+    ]
+    summary = Run(dear).summary()
+    for name, of_grader in (("a", dear[:50]), ("b", dear[50:])):
+        summary.graders[name].design = SampledMean(of_grader, of_grader, "dear", "free")
+    limit = mean_interval([float(n % 8 > 0) for n in range(40)], confidence=0.8)
+    gate = limit.estimate - 0.02
+    more = math.ceil(50 * (((limit.estimate - limit.low) / 0.02) ** 2 - 1))
+    for each in decide_gate(summary, gate, error=0.1, min_scored=0.8).graders:
+        assert each.is_sampled
+        assert each.test is not None
+        assert (each.test.estimate, each.test.low, each.test.high) == (
+            *(limit.estimate, limit.low, limit.high),
+        )
+        assert (each.test.gate, each.test.error, each.test.scored) == (gate, 0.1, 50)
+        assert (each.test.population, each.test.more_rows) == (None, more)
+    missed = decide_gate(summary, gate, error=0.1, min_scored=0.81).graders[0].missed
+    assert [(one.rule, one.why) for one in missed] == [("min-scored", {"empty_context": 10})]
+
+
+def test_graders_of_a_stopped_run_share_the_error_of_a_wrong_failed() -> None:
+    """So many rows of 0 that one grader fails are too few for each of two."""
+    alone = SequentialGate(0.5, 100, error=0.05, fail_error=0.05)
+    while alone.verdict != "failed":
+        alone.add(0.0)
+    rows = alone.test().scored
+    low = [record(n, f"r{n}", 0.0, grader="low") for n in range(rows)]
+    high = [record(n, f"r{n}", 1.0, grader="high") for n in range(rows)]
+    one, both = Run(low).summary(), Run([*low, *high]).summary()
+    for summary in (one, both):
+        for name, numbers in summary.graders.items():
+            numbers.design = DrawnRows(low if name == "low" else high, 100)
+
+    assert decide_gate(one, 0.5).graders[0].test == alone.test()
+    assert [each.verdict for each in decide_gate(both, 0.5).graders] == ["not decided", "passed"]

@@ -174,3 +174,16 @@ def test_rows_that_count_are_no_reason_for_a_missed_share() -> None:
 
     assert "has a score in 7 of 10 rows" in said
     assert said.endswith("(3 JudgeRequestError)")
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        (Gate(0.0, min_scored=0.0), "fail-under 0, min-scored 0"),
+        (Gate(), "min-scored 0.9"),
+        (Gate(0.85, min_scored=1.0), "fail-under 0.85, min-scored 1"),
+    ],
+)
+def test_a_gate_says_what_it_asks_for(gate: Gate, said: str) -> None:
+    """A rule of 0 is a rule; a mean that is not asked for is none."""
+    assert gate.asked() == said

@@ -13,7 +13,7 @@ from rag_evals import evaluate
 from rag_evals.core import Finding, Sample, phrases
 from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, load_run
 from rag_evals.run.plan.sampling import DrawnRows
-from rag_evals.run.record.facts import RowFacts, RowTable, count_words
+from rag_evals.run.record.facts import RowFacts, RowTable, count_words, stable_hash
 from rag_evals.run.record.summary import size_interval_words
 from rag_evals.stats import Clusters, Interval, find_clusters, mean_interval
 from tests.analysis.runs import record
@@ -277,3 +277,31 @@ def test_what_rows_share_is_told_of_each_row_that_shares_it() -> None:
     assert run.shared() == ("context", {"r0": 7, "r1": 7, "r3": 8, "r4": 8})
     alone = Run([record(n, f"r{n}", 0.5, facts={"question": n + 1}) for n in range(3)])
     assert alone.shared() == (None, {})
+
+
+def test_rows_are_clustered_by_a_column_as_they_are_counted() -> None:
+    """Scored rows first, then those that count; a failed row has no place, an empty cell none."""
+    documents = ["x", "x", None, "y", "y", None, "x", 3]
+    scores = [1.0, None, 0.5, None, 0.0, 1.0, None, 0.25]
+    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    run = Run(
+        [
+            record(n, f"r{n}", one, **(failure if n == 3 else {}), facts={"words": n})
+            for n, one in enumerate(scores)
+        ],
+        samples={
+            f"r{n}": StoredSample(f"r{n}", columns={"doc": one}) for n, one in enumerate(documents)
+        },
+    )
+    numbers = run.summary(cluster="doc").graders["faithfulness"]
+    x, y, three = map(stable_hash, ("x", "y", "3"))
+
+    assert numbers.rows.whole() == Clusters("doc", [x, x, None, y, None, x, three])
+    assert numbers.clusters() == Clusters("doc", [x, None, y, None, three])
+    assert numbers.clusters({"empty_context": 0.0}) == Clusters(
+        "doc", [x, None, y, None, three, x, x]
+    )
+    assert list(numbers.values({"empty_context": 0.0})) == [1.0, 0.5, 0.0, 1.0, 0.25, 0.0, 0.0]
+    assert (numbers.scored, numbers.total, numbers.failed) == (5, 8, {"E": 1})
+    assert numbers.sizes()["words"].estimate == 25 / 7
+    assert run.summary().graders["faithfulness"].clusters() is None

@@ -16,6 +16,7 @@ from rag_evals.errors import DataError
 from rag_evals.report.tables import report_markdown
 from rag_evals.run import Run, load_run
 from rag_evals.run.record.outcome import StoredResult
+from tests.analysis.runs import record
 from tests.conftest import EIFFEL
 
 ROWS: list[dict[str, Any]] = [
@@ -305,3 +306,79 @@ def test_a_run_of_an_earlier_version_says_so_where_findings_are_needed() -> None
     assert (result.score, result.findings) == (0.5, ())
     with pytest.raises(DataError, match="row 'eiffel', grader 'faithfulness': the run was written"):
         report_markdown(stored)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "is_unfinished", "pending"),
+    [
+        ({}, False, 0),
+        ({"format": 1, "finished": None, "pending": 3}, False, 0),
+        ({"format": 2, "finished": None, "pending": 3}, True, 3),
+        ({"format": 2}, True, 0),
+        ({"format": 2, "finished": "2026-11-29", "pending": 3}, False, 0),
+    ],
+)
+def test_a_run_without_an_end_is_unfinished(
+    manifest: dict[str, Any], is_unfinished: bool, pending: int
+) -> None:
+    """The first format knew no end; what a finished run once waited for has come."""
+    run = Run([record(0, "a", 1.0)], manifest=manifest)
+
+    assert (run.summary().unfinished, run.summary().pending) == (is_unfinished, pending)
+    assert run.pending == pending
+
+
+def test_a_manifest_says_who_graded_with_what() -> None:
+    """Judge, verifiers, versions and overlaps are told as the manifest has them, or not at all."""
+    stages = {"faithfulness": [{"name": "v", "has_support": True, "tuned": None}]}
+    known = {"versions": ["1", "2"], "overlaps": 4, "stages": stages, "identity": {"judge": "j"}}
+    told, silent = (Run([record(0, "a", 1.0)], manifest=one).summary() for one in (known, {}))
+
+    assert (told.judge, told.stages, told.versions, told.overlaps) == ("j", stages, ("1", "2"), 4)
+    assert (silent.judge, silent.stages, silent.versions, silent.overlaps) == (None, {}, (), 0)
+
+
+def test_usage_is_that_of_the_latest_outcomes_with_a_tenth_of_a_second() -> None:
+    """What a row cost before it was graded again was spent, but is no part of its outcome."""
+    first, again, other = (
+        record(n, f"r{n}", 1.0, usage={"calls": calls}, cost_usd=cost, seconds=seconds)
+        for n, calls, cost, seconds in ((0, 5, 0.5, 9.0), (0, 1, 0.25, 1.234), (1, 2, None, 0.5))
+    )
+    run = Run([first, again, other])
+
+    assert run.usage() == {"calls": 3, "cost_usd": 0.25, "seconds": 1.7}
+    assert run.summary().usage.calls == 8
+    assert run.summary().cost_usd == 0.75
+    assert Run().usage() == {"seconds": 0.0}
+
+
+def test_failed_rows_come_first_then_low_scores_then_rows_without_one() -> None:
+    """Of equal scores the earlier row, and of one row the graders in their order."""
+    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    ends: dict[tuple[str, str], float | None] = {
+        **{("r0", "b"): 0.5, ("r0", "a"): 0.5, ("r1", "a"): None, ("r2", "a"): None},
+        **{("r3", "a"): 0.0, ("r3", "b"): 1.0, ("r4", "a"): None},
+    }
+    run = Run(
+        [
+            record(int(name[1:]), name, score, grader=grader, **(failure if name in "r1r4" else {}))
+            for (name, grader), score in ends.items()
+        ],
+        manifest={"identity": {"graders": {"a": "1", "b": "2"}}},
+    )
+
+    def shown(most: int, begin: int = 0) -> list[str]:
+        return [f"{one['sample_id']}{one['grader']}" for one in run.lowest_records(most, begin)]
+
+    assert shown(9) == ["r1a", "r4a", "r3a", "r0a", "r0b", "r3b", "r2a"]
+    assert (shown(2), shown(3, 1)) == (["r1a", "r4a"], ["r4a", "r3a", "r0a"])
+    assert [one.sample_id for one in run.lowest(3)] == ["r1", "r4", "r3"]
+    rows = [(one.sample_id, one.status, one.score, one.reason) for one in run.scored_rows("a")]
+    assert rows == [
+        ("r0", "scored", 0.5, None),
+        ("r1", "failed", None, "E"),
+        ("r2", "not_scorable", None, "empty_context"),
+        ("r3", "scored", 0.0, None),
+        ("r4", "failed", None, "E"),
+    ]
+    assert run.graders == ["a", "b"]
