@@ -1,16 +1,18 @@
 """A run says whether its mean is shown to reach a gate: passed, failed, or not decided."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.run import Run
-from rag_evals.run.plan.gate import decide_gate
+from rag_evals.run import Gate, Run
+from rag_evals.run.plan.gate import GateDecision, GraderDecision, Missed, decide_gate
 from rag_evals.run.plan.sampling import DrawnRows, SampledMean
-from rag_evals.stats import SequentialGate, mean_interval
+from rag_evals.stats import GateTest, SequentialGate, mean_interval
+from rag_evals.stats.betting import GateVerdict
 from tests.analysis.runs import record, scores_run
 
 
@@ -333,3 +335,48 @@ def test_graders_of_a_stopped_run_share_the_error_of_a_wrong_failed() -> None:
 
     assert decide_gate(one, 0.5).graders[0].test == alone.test()
     assert [each.verdict for each in decide_gate(both, 0.5).graders] == ["not decided", "passed"]
+
+
+SURE = "(95 % sure of each)"
+LOOKED = "(95 % sure of each, however often you look, so wider than the 95 % interval)"
+BETWEEN = "and between 0.6000 and 0.8000"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "limits", "more", "said"),
+    [
+        # A limit is never told as if it were on the other side of the gate.
+        ("passed", (0.69, 0.9), {}, "over 30 rows, and above 0.7000 (95 % sure)"),
+        ("passed", (0.75, 0.9), {}, "over 30 rows, and above 0.7500 (95 % sure)"),
+        ("failed", (0.5, 0.71), {}, "over 30 rows, and below 0.7000 (95 % sure)"),
+        ("failed", (0.5, 0.6), {"population": 99}, "over 30 of 99 rows, and below 0.6000 ("),
+        ("not decided", (0.6, 0.8), {},
+         f"over 30 rows, {BETWEEN} {LOOKED}; no number of rows like these would decide 0.7"),
+        ("not decided", (0.6, 0.8), {"more_rows": 40},
+         f"over 30 rows, {BETWEEN} {LOOKED}; about 40 more rows would decide 0.7"),
+        ("not decided", (0.6, 0.8), {"more_rows": 69, "population": 99},
+         f"over 30 of 99 rows, {BETWEEN} {SURE}; the other 69 rows would decide 0.7"),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_said_with_its_limits(
+    verdict: GateVerdict, limits: tuple[float, float], more: dict[str, int], said: str
+) -> None:
+    """One test for each; bounds of a sample are no wider than its interval."""
+    test = GateTest(verdict, 0.7, 0.655, *limits, 0.05, 30, **more)
+    decision = GraderDecision("g", test)
+    sampled = str(GateDecision((replace(decision, is_sampled=True),)))
+
+    assert f"{verdict}: the mean of g is 0.6550 {said}" in str(GateDecision((decision,)))
+    assert sampled == str(GateDecision((decision,))).replace(LOOKED, SURE)
+    waiting = GateDecision((decision,), pending=3)
+    assert (waiting.verdict, waiting.passed) == ("not decided", False)
+    assert str(waiting) == "not decided: 3 gradings are pending"
+
+
+def test_a_run_that_waits_for_replies_misses_its_gate() -> None:
+    """Whatever the rows that it has say."""
+    summary = replace(scores_run([1.0] * 60).summary(), pending=2)
+
+    assert [str(one) for one in Gate(0.5).missed(summary)] == [str(Missed.pending(2))]
+    assert decide_gate(summary, 0.5).verdict == "not decided"
+    assert decide_gate(replace(summary, pending=0), 0.5).passed

@@ -15,6 +15,7 @@ from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.export import RunTable, frame_of
 from rag_evals.run.record.extras import labels_by_finding
+from rag_evals.run.record.samples import StoredSample
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from rag_evals.verify.tuned import Confidence
 from tests.analysis.runs import graded, record
@@ -376,3 +377,67 @@ def test_an_excel_file_keeps_headers_and_cells_of_the_sheet() -> None:
     assert more[6].value == "20260304"
     # A cell with a list of chunks keeps them all.
     assert all(text in str(more[3].value) for text in two)
+
+
+def exported() -> RunTable:
+    """Make a table of two graders and three rows, of which people labelled some findings."""
+    said: list[dict[str, Any]] = [
+        {"text": "s", "verdict": True, "label": "supported", "reasoning": "r"},
+        {"text": "t", "verdict": False, "label": "not supported", "reasoning": "why"},
+        {"text": "u", "verdict": None, "label": "no claim"},
+    ]
+    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    records = [
+        record(0, "a", 1 / 3, grader="g", findings=said),
+        record(0, "a", 1.0, grader="h", findings=said[:1]),
+        record(1, "b", None, grader="g", result=None),
+        record(1, "b", None, grader="h", **failure),
+        record(2, "c", 0.0, grader="h", findings=said[1:2]),
+    ]
+    samples = {"a": StoredSample("a", answer="x", columns={"g": 7, "topic": "t"})}
+    labels = {
+        ("a", "g", 0): [{"label": True}, {"label": False}, {"label": None, "note": "?"}],
+        ("a", "g", 1): [{"label": True, "note": ""}, {"note": "ok", "label": True}],
+        ("a", "h", 0): [{"label": False}],
+    }
+    return RunTable(records, samples, ["g", "h"], "judge", phrases(), labels, {})
+
+
+def test_a_wide_row_has_the_numbers_of_each_grader() -> None:
+    """Share of people over the findings that anyone labelled; only what lowers a score is told."""
+    a, b, c = exported().rows("wide")
+
+    assert (a["answer"], a["g_"], a["topic"], a["judge"]) == ("x", 7, "t", "judge")
+    assert (b["answer"], b["g_"], b["topic"], b["judge"]) == (None, None, None, "judge")
+    of_g = ("g", "g_percent", "g_outcome", "g_why", "g_unsupported", "g_reasons", "g_people")
+    assert [a[name] for name in of_g] == [1 / 3, 33.33, "scored", None, "t", "why", 0.75]
+    assert [b[name] for name in of_g] == [
+        *(None, None, "not_scorable", "empty_context", "", "", None),
+    ]
+    assert [c[name] for name in of_g] == [None] * 7
+    of_h = [name.replace("g", "h", 1) for name in of_g]
+    assert [a[name] for name in of_h] == [1.0, 100.0, "scored", None, "", "", 0.0]
+    assert [b[name] for name in of_h] == [None, None, "failed", "E: m", "", "", None]
+    assert [c[name] for name in of_h] == [0.0, 0.0, "scored", None, "t", "why", None]
+
+
+def test_a_long_row_has_the_labels_of_its_own_finding() -> None:
+    """A grading without findings has one row; confidence is a column of tuned verifiers only."""
+    names = ("id", "grader", "score", "outcome", "why", "text", "verdict", "people", "note")
+    rows = list(exported().rows("long"))
+
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("a", "g", 1 / 3, "scored", None, "s", True, 0.5, "?"),
+        ("a", "g", 1 / 3, "scored", None, "t", False, 1.0, "ok"),
+        ("a", "g", 1 / 3, "scored", None, "u", None, None, ""),
+        ("a", "h", 1.0, "scored", None, "s", True, 0.0, ""),
+        ("b", "g", None, "not_scorable", "empty_context", "", None, None, ""),
+        ("b", "h", None, "failed", "E: m", "", None, None, ""),
+        ("c", "h", 0.0, "scored", None, "t", False, None, ""),
+    ]
+    assert [row["about"] for row in rows][4:6] == [None, None]
+    stages = {"g": [{"name": "v", "has_support": True, "tuned": None}]}
+    run = Run([record(0, "a", 1.0, grader="g")], manifest={"stages": stages})
+    assert run.confidences() == {}
+    assert "confidence" not in rows[0]
+    assert "confidence" not in next(run.rows("long"))

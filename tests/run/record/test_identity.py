@@ -407,3 +407,24 @@ def test_another_version_that_continues_a_folder_is_said(scripted: Start) -> Non
     for run in (now, load_run(OUT), merge([OUT], "merged")):
         assert str(run.summary()).count(said) == 1
     assert said in " ".join(load_run(OUT).notes())
+
+
+def test_a_row_that_two_graders_graded_is_left_out_once() -> None:
+    """Also when it came back changed, and only one of them has graded it since."""
+    graders = ["faithfulness", "faithfulness_two_step"]
+    evaluate([row(n) for n in range(4)], graders, out=OUT)
+    changed = [row(0, answer=WRONG), row(1)]
+    run = evaluate(changed, graders, out=OUT, concurrency=1)
+    assert (run.summary().left_out, run.summary().changed, run.graded) == (2, 1, 2)
+    assert load_run(OUT).left_out == 2
+
+    log = OUT / "results.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    log.write_text("".join(lines[:-1]))
+    stored = load_run(OUT)
+    assert len(lines) == 10
+    assert [(one["sample_id"], one["grader"], one["score"]) for one in stored.records] == [
+        ("row-0", json.loads(lines[8])["grader"], 0.0),
+        *(("row-1", grader, 1.0) for grader in graders),
+    ]
+    assert stored.left_out == 3

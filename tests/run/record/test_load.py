@@ -356,8 +356,13 @@ def test_failed_rows_come_first_then_low_scores_then_rows_without_one() -> None:
     """Of equal scores the earlier row, and of one row the graders in their order."""
     failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
     ends: dict[tuple[str, str], float | None] = {
-        **{("r0", "b"): 0.5, ("r0", "a"): 0.5, ("r1", "a"): None, ("r2", "a"): None},
-        **{("r3", "a"): 0.0, ("r3", "b"): 1.0, ("r4", "a"): None},
+        ("r0", "b"): 0.5,
+        ("r0", "a"): 0.5,
+        ("r1", "a"): None,
+        ("r2", "a"): None,
+        ("r3", "a"): 0.0,
+        ("r3", "b"): 1.0,
+        ("r4", "a"): None,
     }
     run = Run(
         [

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
 from rag_evals.core import Finding, Usage, phrases
-from rag_evals.run import Outcome, Progress, Summary
+from rag_evals.run import Outcome, Progress, Run, Summary
 from rag_evals.run.plan.progress import reporting
 from rag_evals.run.record.outcome import ErrorRecord, reason_of
 from rag_evals.run.record.summary import measure_shifts
+from tests.analysis.runs import record
 from tests.conftest import EIFFEL
 
 
@@ -360,3 +361,27 @@ def test_a_row_without_a_statement_has_no_weakest_one() -> None:
     shift = found["g", "v"]
     assert shift is not None
     assert shift.count == 9
+
+
+def test_a_tuned_verifier_beside_an_untuned_one_is_compared_with_its_labels() -> None:
+    """In a run that is read: of each grader, the verifiers that have labels, and no other."""
+    spread = [place / 20 for place in range(20)]
+    tuned = {"name": "v", "has_support": True, "tuned": {**TUNED, "spread": spread, "worth": 20.0}}
+    plain = {"name": "w", "has_support": True, "tuned": None}
+    unknown = {"name": "u", "has_support": True, "tuned": {**TUNED, "promise": None}}
+    tuned["tuned"]["promise"] = None
+    said = [{"text": "s", "verdict": True, "label": "l", "support": n / 10, "decided_by": "v"}
+            for n in range(9)]  # fmt: skip
+    records = [
+        record(n, f"r{n}", 1.0, grader=grader, findings=[one])
+        for grader in ("a", "b", "c")
+        for n, one in enumerate(said)
+    ]
+    stages = {"a": [tuned, plain], "b": [plain], "c": [unknown]}
+    shifts = Run(records, manifest={"stages": stages}).summary().shifts
+
+    assert shifts is not None
+    assert set(shifts) == {("a", "v"), ("c", "u")}
+    assert shifts["c", "u"] is None
+    assert shifts["a", "v"] is not None
+    assert shifts["a", "v"].count == 9
