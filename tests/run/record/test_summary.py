@@ -3,6 +3,7 @@
 import io
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -12,11 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
-from rag_evals.core import Finding, Usage, phrases
+from rag_evals.core import Finding, Phrases, Usage, phrases
 from rag_evals.run import Outcome, Progress, Run, Summary
 from rag_evals.run.plan.progress import reporting
+from rag_evals.run.record.facts import RowFacts
 from rag_evals.run.record.outcome import ErrorRecord, reason_of
-from rag_evals.run.record.summary import measure_shifts
+from rag_evals.run.record.summary import lowest_html, measure_shifts, stage_numbers
+from rag_evals.stats import Clusters, Interval, mean_interval
+from rag_evals.stats.tuned import LEFT_OPEN, SupportShift, support_shift
 from tests.analysis.runs import record
 from tests.conftest import EIFFEL
 
@@ -385,3 +389,125 @@ def test_a_tuned_verifier_beside_an_untuned_one_is_compared_with_its_labels() ->
     assert shifts["c", "u"] is None
     assert shifts["a", "v"] is not None
     assert shifts["a", "v"].count == 9
+
+
+@pytest.mark.parametrize("level", ["statement", "row"])
+def test_supports_of_each_verifier_are_compared_with_its_own_labels(level: str) -> None:
+    """What came after it is open, what came before it is not its own; a row has its weakest."""
+    spread = [place / 30 for place in range(30)]
+    rows: list[tuple[str, list[Finding]]] = []
+    values: dict[str, list[tuple[str, float]]] = {"v": [], "w": []}
+    for n in range(12):
+        of_v, of_w, of_none = n / 12, (n + 1) / 14, (n + 3) / 16
+        said = (("v", of_v), ("w", of_w), (None, of_none), ("v", None), ("w", None))
+        found = [Finding("s", True, "l", support=one, decided_by=by) for by, one in said]
+        rows += [(f"r{n}", found), (f"e{n}", found[3:])]
+        values["v"] += [(f"r{n}", one) for one in (of_v, LEFT_OPEN, of_none)]
+        values["w"] += [(f"r{n}", one) for one in (of_w, of_none)]
+    if level == "row":
+        lowest = {"v": [LEFT_OPEN] * 12, "w": [min((n + 1) / 14, (n + 3) / 16) for n in range(12)]}
+        values = {by: [(f"r{n}", one) for n, one in enumerate(lowest[by])] for by in lowest}
+    tuned = {"level": level, "spread": spread, "worth": 25.0}
+    stages = [{"name": name, "tuned": tuned} for name in "vw"]
+    none = {"name": "x", "tuned": {"level": level}}
+
+    assert measure_shifts("g", [*stages, none], rows) == {
+        **{
+            ("g", by): support_shift([one for _, one in of], [row for row, _ in of], spread, 25.0)
+            for by, of in values.items()
+        },
+        ("g", "x"): None,
+    }
+    assert measure_shifts("g", [*stages, {"name": "y", "tuned": None}], rows[1:2]) == {}
+
+
+def test_the_numbers_of_verifiers_hide_what_only_a_run_needs() -> None:
+    """Their name, range and tuning; how far the data are away, with whether that is far."""
+    shift = SupportShift(distance=0.3, p_value=0.001, count=9)
+    tuned = {"labels": 3, "spread": [0.5], "worth": 2.0, "confidence": {"auroc": 1}}
+    stages = [
+        {"name": "v", "as_used": "v@0.5", "unsure": (0.2, 1), "tuned": tuned},
+        {"name": "w", "prompt": "p", "tuned": None},
+        {"name": "x", "tuned": tuned},
+    ]
+    found = {"distance": 0.3, "p_value": 0.001, "count": 9, "is_foreign": shift.is_foreign}
+
+    assert stage_numbers({"g": stages}, {("g", "v"): shift, ("h", "x"): shift}) == {
+        "g": [
+            {"name": "v", "unsure": (0.2, 1), "tuned": {"labels": 3, "shift": found}},
+            {"name": "w", "tuned": None},
+            {"name": "x", "tuned": {"labels": 3, "shift": None}},
+        ]
+    }
+
+
+def test_a_notebook_lists_rows_below_the_full_score() -> None:
+    """Failed rows and rows below 1, with what counts against them, and how many more there are."""
+    said = ((False, "not supported"), (True, "supported"), (None, "no claim"))
+    findings = tuple(Finding(f"claim {n}", *one) for n, one in enumerate(said))
+    rows = [
+        Outcome(0, "lost", "g", "failed", error=ErrorRecord("E", "m")),
+        Outcome(1, "half", "g", "scored", score=0.5, findings=findings),
+        Outcome(2, "zero", "g", "scored", score=0.0),
+        Outcome(3, "full", "g", "scored", score=1.0, findings=findings),
+        Outcome(4, "none", "g", "not_scorable", reason="empty_context", findings=findings),
+    ]
+    shown = lowest_html([(one, ()) for one in rows], 9)
+
+    cells = re.findall(r"<td>([^<]*)</td>", shown)
+    assert cells == [
+        *("lost", "g", "failed: E: m", ""),
+        *("half", "g", "scored 0.50", "claim 0"),
+        *("zero", "g", "scored 0.00", ""),
+    ]
+    assert "and 6 more below the full score" in shown
+    assert "more" not in lowest_html([(one, ()) for one in rows], 3)
+    assert lowest_html([(one, ()) for one in rows[3:]], 0) == ""
+
+
+class KnownDesign:
+    """A design that says what it is asked for."""
+
+    def interval(
+        self, confidence: float = 0.95, count_as: Mapping[str, float] | None = None
+    ) -> Interval | None:
+        """Return both arguments as numbers."""
+        return Interval(sum((count_as or {}).values()), 0.0, confidence)
+
+    def words(self, say: Phrases) -> str:
+        """Return one word."""
+        return f"drawn ({say.language})"
+
+
+def test_numbers_of_drawn_rows_are_those_of_their_design() -> None:
+    """With the coverage and the reasons that were asked for; nothing of it is clustered."""
+    summary, count = Summary(), {"no_statements": 0.25}
+    for n in range(12):
+        outcome = replace(scored(n % 2), sample_id=f"{n}", facts=RowFacts(question=n // 3 + 1))
+        summary.add(outcome)
+    numbers = summary.graders["g"]
+    plain = list(numbers.scores)
+    keys = [n // 3 + 1 for n in range(12)]
+
+    assert numbers.interval(0.8) == Clusters("question", keys).of_mean(plain, 0.8)
+    numbers.design = KnownDesign()
+    assert numbers.interval(0.8, count) == Interval(0.25, 0.0, 0.8)
+    assert numbers.interval() == Interval(0.0, 0.0, 0.95)
+    assert (numbers.mean(), numbers.mean(count), numbers.clusters()) == (0.0, 0.25, None)
+    assert summary.notes() == ["g: drawn (en)"]
+
+
+def test_an_interval_has_the_coverage_that_is_asked_for() -> None:
+    """Of independent rows too, with the scores of rows that count."""
+    summary = Summary()
+    for n in range(8):
+        summary.add(scored(n % 4 / 4))
+    summary.add(Outcome(9, "b", "g", "not_scorable", reason="no_statements"))
+    numbers, scores = summary.graders["g"], [n % 4 / 4 for n in range(8)]
+
+    assert numbers.interval(0.8) == mean_interval(scores, confidence=0.8)
+    assert numbers.interval(0.9, {"no_statements": 1.0}) == mean_interval(
+        [*scores, 1.0], confidence=0.9
+    )
+    assert numbers.spread({"no_statements": 1.0})["max"] == 1.0
+    assert (numbers.spread()["max"], list(numbers.values())) == (0.75, scores)
