@@ -1,8 +1,10 @@
 """Limits of a run hold exactly: a row's time over all its calls, the failures allowed, the key."""
 
 import json
+import re
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,10 @@ import instructor
 import openai
 import pytest
 
-from rag_evals import evaluate, load_run
-from rag_evals.errors import RagEvalsError, TooManyFailuresError
-from rag_evals.run.plan.options import FailureLimit
+from rag_evals import Sampling, evaluate, load_run, open_session
+from rag_evals.errors import ConfigurationError, RagEvalsError, TooManyFailuresError
+from rag_evals.run import RunOptions
+from rag_evals.run.plan.options import OPTIONS, FailureLimit, RunSettings
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge, Stall
 from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import statement
@@ -130,3 +133,70 @@ def test_whoever_is_stopped_by_failures_knows_where_the_rest_is(
     assert caught.value.run is not None
     assert [outcome.status for outcome in caught.value.run] == ["scored", "failed"]
     assert out is None or [one["status"] for one in load_run(out).records] == ["scored", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"concurrency": None}, "concurrency is None; expected a whole number"),
+        ({"timeout": None}, "timeout is None; expected a number above 0"),
+        ({"repeat": None}, "repeat is None; expected a whole number"),
+        ({"model": ""}, "model is ''; expected a model"),
+        ({"max_failures": "101%"}, "max_failures is '101%'"),
+        ({"sampling": 20}, "sampling is 20; expected, for example, Sampling"),
+        ({"cache": 3}, "cache is 3; expected True, False, None or a path"),
+    ],
+)
+def test_an_option_out_of_range_is_refused(options: Any, said: str) -> None:
+    """None stands for a default only where the default is None."""
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
+        RunSettings.of(options)
+
+
+def test_options_have_their_documented_limits_and_defaults() -> None:
+    """A limit itself is allowed; more rows at a time than 4096 are 4096."""
+    given: RunOptions = {"concurrency": 5000, "model": None, "rpm": None, "limit": None}
+    settings = RunSettings.of(given)
+
+    assert (settings.session.concurrency, settings.limit) == (4096, None)
+    assert RunSettings.of({"concurrency": 4095}).session.concurrency == 4095
+    assert RunSettings.of({}).session.concurrency == 16
+    assert str(RunSettings.of({}).max_failures) == "50%"
+    assert str(RunSettings.of({"max_failures": "100%"}).max_failures) == "100%"
+    assert str(RunSettings.of({"max_failures": 101}).max_failures) == "101"
+    assert (RunSettings.of({}).restart, RunSettings.of({}).cache) == (False, None)
+    assert RunSettings.of({"cache": "a.db", "limit": 3, "restart": True}) == replace(
+        RunSettings.of({}), cache=Path("a.db"), limit=3, restart=True
+    )
+    assert (Sampling(gate=0.5, error=0.5).error_chance, Sampling(gate=0.5).error_chance) == (
+        *(0.5, 0.05),
+    )
+    with pytest.raises(ConfigurationError, match="error is 0.51"):
+        Sampling(gate=0.5, error=0.51)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("timeout", 5), ("rpm", 5), ("tpm", 5), ("max_wait", 5), ("reasks", 5)],
+)
+def test_what_only_an_endpoint_needs_is_refused_without_one(name: str, value: Any) -> None:
+    """As it would change nothing; its default may be given."""
+    options: Any = {name: value}
+    with pytest.raises(ConfigurationError, match=f"{name} does nothing with 'embedded'"):
+        evaluate(rows(1), client="embedded", **options)
+    default: Any = {name: OPTIONS[name].default}
+    assert evaluate(rows(1), client="embedded", **default).graded == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("progress", True), ("limit", 5), ("sampling", Sampling(20)), ("max_failures", 3)),
+        *(("keep_replies", True), ("restart", True)),
+    ],
+)
+def test_what_only_a_data_set_needs_is_refused_in_a_session(name: str, value: Any) -> None:
+    """A session has no rows to be limited, drawn or begun again."""
+    options: Any = {name: value}
+    with pytest.raises(ConfigurationError, match=f"{name} does nothing in a session"):
+        open_session(client="embedded", **options)

@@ -8,10 +8,15 @@ import pytest
 
 from rag_evals.analysis import compare
 from rag_evals.errors import ConfigurationError
-from rag_evals.run import Gate, Run
+from rag_evals.run import Gate, Outcome, Run, Sampling, Summary
 from rag_evals.run.plan.gate import GateDecision, GraderDecision, Missed, decide_gate
-from rag_evals.run.plan.sampling import DrawnRows, SampledMean
-from rag_evals.stats import GateTest, SequentialGate, mean_interval
+from rag_evals.run.plan.sampling import DrawnRows, EarlyStop, SampledMean, random_order
+from rag_evals.stats import (
+    GateTest,
+    SequentialGate,
+    mean_interval,
+    prediction_powered_mean,
+)
 from rag_evals.stats.betting import GateVerdict
 from tests.analysis.runs import record, scores_run
 
@@ -380,3 +385,34 @@ def test_a_run_that_waits_for_replies_misses_its_gate() -> None:
     assert [str(one) for one in Gate(0.5).missed(summary)] == [str(Missed.pending(2))]
     assert decide_gate(summary, 0.5).verdict == "not decided"
     assert decide_gate(replace(summary, pending=0), 0.5).passed
+
+
+def test_a_corrected_mean_has_the_coverage_that_is_asked_for() -> None:
+    """And is used where the free judge says anything of the other's scores."""
+    free = [record(n, f"r{n}", float(n % 4 > 1)) for n in range(100)]
+    dear = [record(n, f"r{n}", float(n % 4 > 1) if n % 9 else 1.0) for n in range(40)]
+    design = SampledMean(dear, free, "dear", "free")
+    scores, guesses = ([float(one["score"]) for one in each] for each in (dear, free))
+    for confidence in (0.8, 0.95):
+        by_hand = prediction_powered_mean(scores, guesses[:40], guesses[40:], confidence=confidence)
+        assert design.corrected(confidence) == by_hand
+        assert design.interval(confidence) == by_hand.corrected
+    assert design.interval() == design.interval(0.95)
+    # A judge that guesses at random narrows nothing, and the sample stands alone.
+    odd = [record(n, f"r{n}", float(n % 3 > 0)) for n in range(100)]
+    assert SampledMean(dear, odd, "dear", "free").interval(0.8) == mean_interval(
+        scores, confidence=0.8
+    )
+
+
+def test_a_run_stops_when_all_graders_pass_or_one_fails() -> None:
+    """One that has passed waits for the other, unless that one fails."""
+    for others, then in ((0, "begin"), (60, "stop")):
+        for score, of_failed in ((1.0, then), (0.0, "stop" if others else "begin")):
+            stop = EarlyStop(Summary(), Sampling(gate=0.5), 100, ["a", "b"], ahead=100)
+            order = random_order(100)
+            for place in order[:60]:
+                stop.ended(Outcome(place, "r", "a", "scored", score=1.0))
+            for place in order[:others]:
+                stop.ended(Outcome(place, "r", "b", "scored", score=score))
+            assert stop.admits(order[60], resumed=False) == of_failed

@@ -11,11 +11,14 @@ import pytest
 
 import rag_evals
 from rag_evals import Faithfulness, FaithfulnessResult, Sample, evaluate
+from rag_evals.core import Usage
 from rag_evals.core.finding import Finding
 from rag_evals.errors import DataError
 from rag_evals.report.tables import report_markdown
-from rag_evals.run import Run, load_run
-from rag_evals.run.record.outcome import StoredResult
+from rag_evals.run import Outcome, Run, load_run
+from rag_evals.run.record.facts import RowFacts
+from rag_evals.run.record.index import RunIndex
+from rag_evals.run.record.outcome import ErrorRecord, StoredResult
 from tests.analysis.runs import record
 from tests.conftest import EIFFEL
 
@@ -387,3 +390,88 @@ def test_failed_rows_come_first_then_low_scores_then_rows_without_one() -> None:
         ("r4", "failed", None, "E"),
     ]
     assert run.graders == ["a", "b"]
+
+
+def outcome(
+    row: int, grader: str = "g", score: float | None = None, *, error: str = "", **more: Any
+) -> Outcome:
+    """Make an outcome: scored, failed with this message, or without statements."""
+    known: dict[str, Any] = {"index": row, "sample_id": f"r{row}", "grader": grader, **more}
+    if error:
+        return Outcome(**known, status="failed", error=ErrorRecord(f"{error}Error", error))
+    if score is None:
+        return Outcome(**known, status="not_scorable", reason="no_statements")
+    return Outcome(**known, status="scored", score=score)
+
+
+def test_numbers_are_those_of_the_last_outcome_of_each_grading() -> None:
+    """Of each grader and row; what the earlier ones cost was spent all the same."""
+    lines = [
+        outcome(0, error="first", usage=Usage(2), cost_usd=0.5, answered_by=("m f1",)),
+        outcome(0, score=1.0, usage=Usage(1), attempts=3, answered_by=("n f2",), warnings=("w",)),
+        outcome(1, error="second", usage=Usage(1), answered_by=("n f2", "k")),
+        outcome(1, "h", error="third", cost_usd=0.25),
+        outcome(2, "h", 0.5, answered_by=("n f3",)),
+        outcome(2, answered_by=("n f2",)),
+        outcome(3, answered_by=("n f4",)),
+    ]
+    run = Run(outcomes=lines)
+    stored = Run([json.loads(one.to_line()) for one in lines])
+    for summary in (run.summary(), stored.summary()):
+        g, h = summary.graders["g"], summary.graders["h"]
+        assert (list(g.scores), g.failed, g.not_scorable) == (
+            *([1.0], {"secondError": 1}, {"no_statements": 2}),
+        )
+        assert (list(h.scores), h.failed, h.warned, g.warned) == (
+            *([0.5], {"thirdError": 1}, {}, {"w": 1}),
+        )
+        assert (summary.failed, summary.first_failure) == (2, "second")
+        assert (summary.usage.calls, summary.cost_usd) == (4, 0.75)
+        assert summary.answered == {"g": {("n",): 3, ("k", "n"): 1}, "h": {("n",): 1}}
+    assert run.answering() == {"n f2", "n f3", "n f4", "k"}
+    assert [one["attempts"] for one in run.records] == [3, 1, 0, 0, 0, 0]
+    assert [one["usage"]["calls"] for one in run.records] == [1, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_answered"),
+    [
+        ([], False),
+        ([outcome(0, score=1.0)], False),
+        ([outcome(0, error="e", usage=Usage(2)), outcome(1, score=1.0)], False),
+        ([outcome(0, score=1.0, usage=Usage(1)), outcome(0, error="e")], True),
+        ([outcome(0, usage=Usage(1))], True),
+    ],
+)
+def test_a_judge_has_answered_if_it_was_asked_for_a_row_that_did_not_fail(
+    lines: list[Outcome], is_answered: bool
+) -> None:
+    """A row that needed no call and a reply that was of no use say nothing of its key."""
+    assert RunIndex.in_memory(lines).spent().is_answered is is_answered
+
+
+@pytest.mark.parametrize("hidden", ["failed", "graded again"])
+def test_rows_that_do_not_count_hide_no_shared_question(hidden: str) -> None:
+    """Two of ten rows share one: more than one in twenty, though forty lines have their own."""
+    own = [RowFacts(question=100 + n) for n in range(40)]
+    if hidden == "failed":
+        lines = [outcome(10 + n, error="e", facts=facts) for n, facts in enumerate(own)]
+    else:
+        lines = [outcome(n % 10, score=0.0, facts=facts) for n, facts in enumerate(own)]
+    questions = [1, 1, *range(2, 10)]
+    lines += [outcome(n, score=1.0, facts=RowFacts(one)) for n, one in enumerate(questions)]
+    found = Run(outcomes=lines).summary().graders["g"].clusters()
+
+    assert found is not None
+    assert (found.by, found.units, len(found.keys)) == ("question", 9, 10)
+
+
+def test_samples_keep_the_order_of_the_data_when_a_row_changes() -> None:
+    """The new line of a row stands in the place of its first."""
+    rows = [{"id": f"r{n}", "answer": f"Tower {n} is tall.", "context": ["c"]} for n in range(3)]
+    evaluate(rows, out="kept")
+    evaluate([{**rows[0], "answer": "It is old."}, *rows[1:]], out="kept")
+    stored = load_run("kept")
+
+    assert list(stored.samples) == ["r0", "r1", "r2"]
+    assert (stored.samples["r0"].answer, len(stored.samples)) == ("It is old.", 3)
