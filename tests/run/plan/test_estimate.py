@@ -11,13 +11,14 @@ import pytest
 
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, base
 from rag_evals.cache import SemanticCache
-from rag_evals.core import Usage
-from rag_evals.errors import ConfigurationError
+from rag_evals.core import Meter, Usage
+from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.strings import price_of
 from rag_evals.response_models.statements import FaithfulnessResult
-from rag_evals.run import RunOptions, make_plan
+from rag_evals.run import RunOptions, Sampling, Summary, make_plan
 from rag_evals.run.plan.plan import Estimate, estimate
+from rag_evals.run.plan.sampling import SEED, Budget
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.text import token_counter
 from rag_evals.verify import LLMVerifier
@@ -231,3 +232,148 @@ def test_each_grader_has_the_price_of_its_own_model() -> None:
 
     assert estimate(make_plan(ROWS, graders, "openai/gpt-4.1")).cost_usd is None
     assert estimate(make_plan(ROWS, graders[:1], "openai/gpt-4.1")).cost_usd is not None
+
+
+OWN = base.ContextEvaluation("Judge.", FaithfulnessResult, model="gpt-4.1", name="own")
+
+
+def rows_file(count: int) -> str:
+    """Write rows whose answer has an unusual name."""
+    rows = ({"id": f"r{n}", "said": f"Tower {n} is tall.", "context": ["c"]} for n in range(count))
+    Path("d.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return "d.jsonl"
+
+
+def test_a_plan_knows_all_that_makes_two_runs_different(scripted: Start) -> None:
+    """Data, judge, address, prompts, models, columns, limit and settings; a grader's model too."""
+    judge = scripted(None)
+    options: RunOptions = {"limit": 25, "columns": {"answer": "said"}, "settings": {"seed": 7}}
+    plan = make_plan(rows_file(30), [OWN, "faithfulness"], "openai/gpt-4o-mini", options=options)
+    settings = {"seed": 7, "temperature": 0}
+    assert plan.checked is not None
+    graders = {grader.name: grader.fingerprint() for grader in plan.graders}
+
+    assert plan.identity == {
+        "data": plan.checked.data_hash,
+        "file": "d.jsonl",
+        "judge": "openai/gpt-4o-mini",
+        "address": judge.base_url,
+        "graders": graders,
+        "models": {"own": "gpt-4.1"},
+        "columns": {"answer": "said"},
+        "limit": 25,
+        "settings": settings,
+    }
+    assert (plan.rows, plan.total, plan.manifest()["rows"]) == (25, 50, 25)
+    assert plan.manifest()["columns"] == {"id": "id", "answer": "said", "context": "context"}
+    asked = {**settings, "address": judge.base_url}
+    assert [plan.asked_with(grader) for grader in plan.graders] == [
+        *({**asked, "model": "gpt-4.1"}, asked),
+    ]
+    assert plan.fingerprints == {name: full[:16] for name, full in graders.items()}
+    listed = make_plan(ROWS, ["faithfulness", "faithfulness_two_step"], "embedded")
+    assert (listed.rows, listed.total, listed.manifest()["rows"]) == (3, 6, None)
+    assert listed.identity["settings"] is listed.asked_with(listed.graders[0]) is None
+    assert (listed.identity["data"], listed.identity["file"]) == ("rows", None)
+
+
+def test_every_grader_needs_its_fields() -> None:
+    """Those of a later one too."""
+    options: RunOptions = {"columns": {"answer": "said"}}
+    with pytest.raises(DataError, match="no column for 'reference'"):
+        make_plan(rows_file(3), ["faithfulness", "answer_correctness"], "embedded", options=options)
+
+
+def test_endpoints_of_graders_are_part_of_a_run(scripted: Start) -> None:
+    """Each address once, whoever asks it, and prices of all are known."""
+    judge = scripted(None)
+    grader = TwoStepFaithfulness.with_verifier(LLMVerifier(endpoint="openai/gpt-4o"))
+    plan = make_plan(ROWS, [grader, "faithfulness"], "openai/gpt-4o-mini")
+    assert plan.identity["address"] == judge.base_url
+    far = LLMVerifier(endpoint="ollama/m")
+    two = make_plan(ROWS, TwoStepFaithfulness.with_verifier(far), "openai/gpt-4o-mini")
+    first, and_, second = two.identity["address"].rpartition(" and ")
+    assert (first, and_) == (judge.base_url, " and ")
+    assert "11434" in second
+
+
+USED = Usage(1, prompt_tokens=1_000_000, completion_tokens=100_000, cached_tokens=200_000)
+
+
+@pytest.mark.parametrize(
+    ("spent", "model", "batched", "cost"),
+    [
+        ([], None, False, {}),
+        ([(None, None)], None, False, {"gpt-4o-mini": 1.0}),
+        ([(None, None)], None, True, {"gpt-4o-mini": 0.5}),
+        ([(None, "gpt-4.1")], None, False, {"gpt-4.1": 1.0}),
+        ([(None, "gpt-4.1")], "gpt-4o", False, {"gpt-4o": 1.0}),
+        ([(None, None), ("openai/gpt-4o", None)], None, False, {"gpt-4o-mini": 1, "gpt-4o": 1}),
+        ([(None, None), ("openai/gpt-4o", None)], None, True, {"gpt-4o-mini": 0.5, "gpt-4o": 0.5}),
+        ([("openai/gpt-4o", "gpt-4.1")], "gpt-4.1", False, {"gpt-4o": 1.0}),
+        ([(None, None), (None, "my-own")], None, False, None),
+        ([(None, None), ("openai/my-own", None)], None, False, None),
+    ],
+)
+def test_a_grading_costs_what_each_of_its_judges_costs(
+    spent: list[tuple[str | None, str | None]],
+    model: str | None,
+    batched: bool,
+    cost: dict[str, float] | None,
+) -> None:
+    """By the price of the model that was asked; batches cost half; one unknown price is no sum."""
+    plan = replace(make_plan(ROWS, "faithfulness", "openai/gpt-4o-mini"), model=model)
+    plan, meter = replace(plan, batched=batched), Meter()
+    for endpoint, asked in spent:
+        meter.add(USED, endpoint=endpoint, model=asked)
+    found = plan.cost_usd(plan.graders[0], meter)
+
+    if cost is None:
+        assert found is None
+        return
+    prices = {name: price_of(name) for name in cost}
+    shares = [price.cost_usd(USED) * cost[name] for name, price in prices.items() if price]
+    assert found == pytest.approx(sum(shares))
+    assert len(shares) == len(cost)
+    meter.add(replace(USED, uncounted=1))
+    assert plan.cost_usd(plan.graders[0], meter) is None
+
+
+def test_the_free_judge_of_a_sample_grades_all_rows_once() -> None:
+    """In a folder of its own, with the same display; a budget's rows are those it pays for."""
+    options: RunOptions = {"columns": {"answer": "said"}, "repeat": 2, "timeout": 5}
+    sampled: RunOptions = {**options, "sampling": Sampling(budget=0.004)}
+    data = rows_file(30)
+    plan = make_plan(data, "faithfulness", "openai/gpt-4o-mini", options=sampled)
+    free = make_plan(data, "faithfulness", "embedded", options={"columns": {"answer": "said"}})
+    rows = plan.drawn or 0
+
+    assert plan.free is not None
+    assert plan.free.identity == free.identity
+    assert 20 <= rows < 30
+    assert (plan.total, plan.free.total, plan.budget) == (rows, 30, 0.004)
+    assert plan.identity["sample"] == {
+        "rows": rows,
+        "of": 30,
+        "probability": rows / 30,
+        "seed": SEED,
+    }
+    budget = plan.policy(Summary())
+    assert isinstance(budget, Budget)
+    assert (budget.dollars, budget.graders, budget.drawn) == (0.004, 1, rows)
+    into = plan.into("run", progress=True)
+    assert into.free is not None
+    assert (into.free.out, into.free.progress) == (Path("run/every-row"), True)
+    nowhere = into.into()
+    assert nowhere.free is not None
+    assert (nowhere.out, nowhere.free.out, nowhere.free.progress) == (None, None, None)
+
+
+def test_a_verifier_with_an_endpoint_is_no_free_judge(scripted: Start) -> None:
+    """A sample of what it grades saves money, and needs a judge that is free."""
+    scripted(None)
+    grader = TwoStepFaithfulness.with_parts(
+        extractor=SentenceExtractor(), verifier=LLMVerifier(endpoint="openai/m")
+    )
+    with pytest.raises(ConfigurationError, match="a grader calls 'openai/m' for every row"):
+        make_plan(ROWS * 9, [grader], "embedded", options={"sampling": Sampling(20)})

@@ -14,7 +14,7 @@ from rag_evals import FaithfulnessResult, Run, StatementEvaluation, evaluate, lo
 from rag_evals.core import phrases
 from rag_evals.errors import ConfigurationError, DataError
 from rag_evals.run.read.export import RunTable, frame_of
-from rag_evals.run.record.extras import labels_by_finding
+from rag_evals.run.record.extras import LabelLines, labels_by_finding
 from rag_evals.run.record.samples import StoredSample
 from rag_evals.testing import JudgeRequest, Reply, Script, ScriptedJudge
 from rag_evals.verify.tuned import Confidence
@@ -386,7 +386,11 @@ def exported() -> RunTable:
         {"text": "t", "verdict": False, "label": "not supported", "reasoning": "why"},
         {"text": "u", "verdict": None, "label": "no claim"},
     ]
-    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    failure: dict[str, Any] = {
+        "status": "failed",
+        "reason": None,
+        "error": {"type": "E", "message": "m"},
+    }
     records = [
         record(0, "a", 1 / 3, grader="g", findings=said),
         record(0, "a", 1.0, grader="h", findings=said[:1]),
@@ -395,7 +399,7 @@ def exported() -> RunTable:
         record(2, "c", 0.0, grader="h", findings=said[1:2]),
     ]
     samples = {"a": StoredSample("a", answer="x", columns={"g": 7, "topic": "t"})}
-    labels = {
+    labels: LabelLines = {
         ("a", "g", 0): [{"label": True}, {"label": False}, {"label": None, "note": "?"}],
         ("a", "g", 1): [{"label": True, "note": ""}, {"note": "ok", "label": True}],
         ("a", "h", 0): [{"label": False}],

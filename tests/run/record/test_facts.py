@@ -4,18 +4,21 @@ import json
 import random
 import re
 import shutil
+from array import array
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals import evaluate
-from rag_evals.core import Finding, Sample, phrases
+from rag_evals.core import About, Finding, Sample, phrases
+from rag_evals.errors import NotScorableReason
 from rag_evals.run import GraderSummary, Outcome, Run, StoredSample, load_run
 from rag_evals.run.plan.sampling import DrawnRows
-from rag_evals.run.record.facts import RowFacts, RowTable, count_words, stable_hash
+from rag_evals.run.record.facts import SIZES, RowFacts, RowTable, count_words, stable_hash
 from rag_evals.run.record.summary import size_interval_words
-from rag_evals.stats import Clusters, Interval, find_clusters, mean_interval
+from rag_evals.stats import Clusters, Interval, count_interval, find_clusters, mean_interval
 from tests.analysis.runs import record
 from tests.conftest import Command
 
@@ -283,7 +286,11 @@ def test_rows_are_clustered_by_a_column_as_they_are_counted() -> None:
     """Scored rows first, then those that count; a failed row has no place, an empty cell none."""
     documents = ["x", "x", None, "y", "y", None, "x", 3]
     scores = [1.0, None, 0.5, None, 0.0, 1.0, None, 0.25]
-    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    failure: dict[str, Any] = {
+        "status": "failed",
+        "reason": None,
+        "error": {"type": "E", "message": "m"},
+    }
     run = Run(
         [
             record(n, f"r{n}", one, **(failure if n == 3 else {}), facts={"words": n})
@@ -305,3 +312,88 @@ def test_rows_are_clustered_by_a_column_as_they_are_counted() -> None:
     assert (numbers.scored, numbers.total, numbers.failed) == (5, 8, {"E": 1})
     assert numbers.sizes()["words"].estimate == 25 / 7
     assert run.summary().graders["faithfulness"].clusters() is None
+
+
+def test_questions_and_contexts_are_shared_however_they_are_written() -> None:
+    """In capitals, with other spaces, and with the chunks in another order."""
+
+    def facts(question: str, *chunks: str) -> RowFacts:
+        return RowFacts.of(Sample(question=question, answer="It is", context=list(chunks)))
+
+    assert facts("Where  is\nIt?", "a", "b") == facts(" where is it? ", "b", "a")
+    assert facts("Where is it?", "a", "b").question != facts("Where was it?", "a", "b").question
+    assert facts("Where?", "a", "b").context != facts("Where?", "a").context
+    assert facts("", "a").question is None
+    assert facts("Where?", "a").words == 2
+    assert RowFacts.of({"question": "Where?"}) == RowFacts()
+
+
+def finding(verdict: bool | None, about: About = "statement") -> Finding:
+    """Make a finding."""
+    return Finding("s", verdict, "l", about=about)
+
+
+@pytest.mark.parametrize(
+    ("findings", "reason", "counts"),
+    [
+        ([finding(True), finding(False), finding(True)], None, (3, 2)),
+        ([finding(True), finding(None), finding(True, "chunk")], None, (1, 1)),
+        # With claims of a reference, a statement is correct or not, and not supported.
+        ([finding(True), finding(False), finding(True, "reference")], None, (2, None)),
+        ([finding(True, "reference")], None, (None, None)),
+        ([finding(None)], None, (None, None)),
+        ([finding(True)], "answer_not_covered", (None, None)),
+        ([], "no_statements", (0, 0)),
+        ([], "empty_answer", (0, 0)),
+        ([], "empty_context", (None, None)),
+        ([], None, (None, None)),
+    ],
+)
+def test_statements_are_counted_where_they_are_known(
+    findings: list[Finding], reason: NotScorableReason | None, counts: tuple[int | None, int | None]
+) -> None:
+    """All with a verdict, and those of them that are supported."""
+    facts = RowFacts(1, 2, 3).with_findings(findings, reason)
+
+    assert facts == RowFacts(1, 2, 3, *counts)
+    statements, supported = counts
+    known = statements is not None and supported is not None
+    assert [facts.size(name) for name in SIZES] == [
+        -1 if statements is None else statements,
+        -1 if supported is None else supported,
+        (statements or 0) - (supported or 0) if known else -1,
+        3,
+    ]
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_sizes_are_means_over_the_rows_where_they_are_known(drawn: bool) -> None:
+    """The same whether a table is filled or read from an index; words alone without statements."""
+    made = [
+        *(RowFacts(1, None, 5, 4, 3), RowFacts(2, None, 0, 0, 0), RowFacts(3, None, 7, 2, None)),
+        *(RowFacts(4, None, None, 3, 1), RowFacts(5, None, 9)),
+    ]
+    for facts in (
+        made,
+        made[4:],
+        [replace(one, question=1 + n // 3) for n, one in enumerate(made)],
+    ):
+        table = RowTable()
+        lines = [Outcome(n, f"{n}", "g", "scored", 1.0, facts=one) for n, one in enumerate(facts)]
+        for one in facts:
+            table.add(one, None)
+        read = Run(outcomes=lines).summary().graders["g"].rows.sizes(drawn=drawn)
+        keys = [one.question for one in facts]
+        whole = None if drawn or len(set(keys)) == len(keys) else keys
+        expected = {}
+        for name in SIZES if len(facts) > 1 else ("words",):
+            known = [(one.size(name), key) for one, key in zip(facts, keys, strict=True)]
+            values = array("i", [size for size, _ in known if size >= 0])
+            clusters = None if whole is None else [key for size, key in known if size >= 0]
+            expected[name] = count_interval(values, clusters=clusters, lowest=0.0)
+        assert table.sizes(drawn=drawn) == expected
+        assert read.keys() == expected.keys()
+        for name, interval in expected.items():
+            assert read[name].estimate == pytest.approx(interval.estimate)
+            assert read[name].low == pytest.approx(interval.low)
+            assert read[name].high == pytest.approx(interval.high)

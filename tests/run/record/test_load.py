@@ -357,7 +357,11 @@ def test_usage_is_that_of_the_latest_outcomes_with_a_tenth_of_a_second() -> None
 
 def test_failed_rows_come_first_then_low_scores_then_rows_without_one() -> None:
     """Of equal scores the earlier row, and of one row the graders in their order."""
-    failure = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+    failure: dict[str, Any] = {
+        "status": "failed",
+        "reason": None,
+        "error": {"type": "E", "message": "m"},
+    }
     ends: dict[tuple[str, str], float | None] = {
         ("r0", "b"): 0.5,
         ("r0", "a"): 0.5,

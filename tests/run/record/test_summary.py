@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from rag_evals import Faithfulness, TwoStepFaithfulness, evaluate, load_run
 from rag_evals.core import Finding, Phrases, Usage, phrases
+from rag_evals.errors import NotScorableReason
+from rag_evals.grading.guarding import DRIFT_NAMES
 from rag_evals.run import Outcome, Progress, Run, Summary
 from rag_evals.run.plan.progress import reporting
 from rag_evals.run.record.facts import RowFacts
@@ -370,10 +372,10 @@ def test_a_row_without_a_statement_has_no_weakest_one() -> None:
 def test_a_tuned_verifier_beside_an_untuned_one_is_compared_with_its_labels() -> None:
     """In a run that is read: of each grader, the verifiers that have labels, and no other."""
     spread = [place / 20 for place in range(20)]
-    tuned = {"name": "v", "has_support": True, "tuned": {**TUNED, "spread": spread, "worth": 20.0}}
+    fitted = {**TUNED, "spread": spread, "worth": 20.0, "promise": None}
+    tuned = {"name": "v", "has_support": True, "tuned": fitted}
     plain = {"name": "w", "has_support": True, "tuned": None}
     unknown = {"name": "u", "has_support": True, "tuned": {**TUNED, "promise": None}}
-    tuned["tuned"]["promise"] = None
     said = [{"text": "s", "verdict": True, "label": "l", "support": n / 10, "decided_by": "v"}
             for n in range(9)]  # fmt: skip
     records = [
@@ -425,7 +427,7 @@ def test_the_numbers_of_verifiers_hide_what_only_a_run_needs() -> None:
     """Their name, range and tuning; how far the data are away, with whether that is far."""
     shift = SupportShift(distance=0.3, p_value=0.001, count=9)
     tuned = {"labels": 3, "spread": [0.5], "worth": 2.0, "confidence": {"auroc": 1}}
-    stages = [
+    stages: list[dict[str, Any]] = [
         {"name": "v", "as_used": "v@0.5", "unsure": (0.2, 1), "tuned": tuned},
         {"name": "w", "prompt": "p", "tuned": None},
         {"name": "x", "tuned": tuned},
@@ -511,3 +513,87 @@ def test_an_interval_has_the_coverage_that_is_asked_for() -> None:
     )
     assert numbers.spread({"no_statements": 1.0})["max"] == 1.0
     assert (numbers.spread()["max"], list(numbers.values())) == (0.75, scores)
+
+
+def test_a_line_counts_each_reason_and_each_drift() -> None:
+    """Most frequent first, then by name; one reason needs no number of its own."""
+    summary = Summary()
+    reasons: list[NotScorableReason] = ["no_statements", "empty_context", "empty_context"]
+    reasons.append("empty_answer")
+    for n, reason in enumerate(reasons):
+        summary.add(Outcome(n, f"n{n}", "g", "not_scorable", reason=reason))
+    for n in range(2):
+        failed = Outcome(n, f"f{n}", "g", "failed", error=ErrorRecord("E", f"m{n}"))
+        summary.add(failed)
+        summary.add(replace(failed, grader="h"))
+    drift = next(iter(DRIFT_NAMES))
+    warnings = (f"{drift}: sentence 1", f"{drift}: sentence 2")
+    summary.add(replace(scored(1.0), warnings=warnings, tallies={"wrong": (1, 3)}))
+    summary.add(replace(scored(1.0), tallies={"wrong": (2, 4)}, further_scores={"x": 0.25}))
+    g = summary.graders["g"]
+
+    assert (
+        "(4 not scorable: 2 empty_context, 1 empty_answer, 1 no_statements; 2 failed: E; "
+        f"2 warnings: {drift}; "
+    ) in g.line()
+    assert (g.drift, g.tallies) == ({drift: 2}, {"wrong": (3, 7)})
+    assert (summary.failures(), summary.failed, summary.first_failure) == ("4 E", 4, "m0")
+    assert [line.split()[0] for line in g.lines()][-1] == "x:"
+    assert "1 row" in g.lines()[-1]
+    assert len(g.values({"empty_context": 0.0})) == 4
+
+
+@pytest.mark.parametrize(
+    ("rows", "stages", "said"),
+    [
+        ([("m",)] * 3, 0, None),
+        ([("m f1",), ("m f2",)], 0, None),
+        ([("m",), ("n",)], 0, "'m' 1, 'n' 1"),
+        ([("m",), ("n",)], 1, "'m' 1, 'n' 1"),
+        ([("m",), ("n",)], 2, None),
+        ([("m", "n")] * 3 + [("m",)] * 2, 0, None),
+        ([("m", "n")] * 2 + [("m",)] * 3, 0, "'m' 5, 'n' 2"),
+        ([("m",)] * 2 + [("n",), ("k",)] + [("m", "n")] * 3, 0, "'k' 1, 'm' 5, 'n' 4"),
+    ],
+)
+def test_more_models_than_a_row_asks_are_said_with_their_rows(
+    rows: list[tuple[str, ...]], stages: int, said: str | None
+) -> None:
+    """As most rows ask, or as many as there are judges in its cascade."""
+    judges = [{"name": f"j{n}", "has_support": False, "tuned": None} for n in range(stages)]
+    local = {"name": "v", "has_support": True, "tuned": None}
+    summary = Summary(stages={"g": [local, *judges]})
+    for n, models in enumerate(rows):
+        summary.add(replace(scored(1.0), sample_id=f"{n}", answered_by=models))
+    notes = [note for note in summary.notes() if "several models" in note]
+
+    assert len(notes) == (said is not None)
+    assert said is None or f"(rows: {said})" in notes[0]
+
+
+def test_notes_say_what_holds_and_nothing_else() -> None:
+    """An unfinished run that waits for replies only waits; one version is none to speak of."""
+    assert Summary().notes() == Summary(versions=("1",)).notes() == []
+    waiting = Summary(pending=2, unfinished=True).notes()
+    assert waiting == Summary(pending=2).notes()
+    assert len(waiting) == len(Summary(unfinished=True).notes()) == 1
+    assert waiting != Summary(unfinished=True).notes()
+    known = {"changed": 3, "left_out": 4, "overlaps": 5, "versions": ("1", "2"), "untuned": ["v"]}
+    for name, value in known.items():
+        (note,) = replace(Summary(), **{name: value}).notes()
+        assert (str(value) if isinstance(value, int) else ", ".join(value)) in note
+
+
+@pytest.mark.parametrize(("p_value", "said"), [(0.00001, "0.0001"), (0.0004, "0.0004")])
+def test_foreign_data_are_said_with_a_p_value_that_is_not_zero(p_value: float, said: str) -> None:
+    """Each once; what cannot be compared is said too, unless only foreign data are asked for."""
+    foreign, near = SupportShift(0.34, p_value, 90), SupportShift(0.01, 0.9, 90)
+    shifts = {("g", "v"): foreign, ("h", "v"): foreign, ("g", "w"): None, ("g", "x"): near}
+    summary = Summary(shifts=shifts)
+    lines = summary.shift_lines(phrases())
+
+    assert foreign.is_foreign
+    assert len(lines) == 2
+    assert "34%" in lines[0]
+    assert said in lines[0]
+    assert summary.shift_lines(phrases(), only_foreign=True) == lines[:1]
