@@ -401,3 +401,38 @@ def test_a_grading_that_one_file_holds_twice_keeps_its_score(tmp_path: Path) -> 
     summary = merge([part], tmp_path / "out").summary()
 
     assert (summary.graders["faithfulness"].scores.tolist(), summary.overlaps) == ([1.0], 1)
+
+
+def part_of(path: Path, **fingerprints: str) -> Path:
+    """Write outcomes of rows with these fingerprints."""
+    fixed = {"grader": "faithfulness", "status": "scored", "score": 1.0}
+    lines = [
+        {"sample_id": name, "index": n, "sample_fingerprint": one, **fixed}
+        for n, (name, one) in enumerate(fingerprints.items())
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def test_a_row_that_differs_from_any_earlier_part_is_refused(tmp_path: Path) -> None:
+    """Not only from the one before; a grading of any earlier part is an overlap, counted once."""
+    first, second = part_of(tmp_path / "1.jsonl", a="f"), part_of(tmp_path / "2.jsonl", b="g")
+    same, other = (part_of(tmp_path / f"{name}.jsonl", a=name, c="h") for name in "fx")
+    merged = merge([first, second, same, same], tmp_path / "out")
+
+    assert merged.summary().overlaps == 2
+    assert [(one.index, one.sample_id) for one in merged] == [(1, "b"), (4, "a"), (5, "c")]
+    with pytest.raises(
+        DataError, match=r"'.*x.jsonl' and an earlier part have different rows.*'a'"
+    ):
+        merge([first, second, other], tmp_path / "other")
+
+
+def test_a_part_of_the_first_format_is_finished() -> None:
+    """It could not say so."""
+    evaluate(ROWS[:2], client="embedded", out="a")
+    path = Path("a/manifest.json")
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"format": 1, "finished": None}))
+
+    assert merge(["a"], "merged").notes() == []
