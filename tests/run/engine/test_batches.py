@@ -18,7 +18,13 @@ from rag_evals import Outcome, Run, evaluate, load_run
 from rag_evals.errors import ConfigurationError, PendingError
 from rag_evals.judge.batches import BatchHost
 from rag_evals.run import Gate, RunOptions, make_plan
-from rag_evals.run.engine.batches import BatchSteps, BatchTable, aexecute_batches
+from rag_evals.run.engine.batches import (
+    BatchPart,
+    BatchSteps,
+    BatchTable,
+    aexecute_batches,
+    batch_words,
+)
 from rag_evals.run.engine.session import grading_now
 from tests.scripted import (
     BatchEnd,
@@ -352,3 +358,15 @@ def test_a_program_of_the_user_works_off_the_file(
 
     assert len(sent) == len(load_run(OUT).outcomes) == 6
     assert load_run(OUT).summary().cost_usd is None
+
+
+def test_batches_are_counted_from_when_they_are_sent() -> None:
+    """A part that is only written counts nowhere; a part counts as its provider says."""
+    states = [("written", 10, 0), ("sending", 5, 0), ("completed", 7, 7), ("in_progress", 4, 2)]
+    parts = [
+        BatchPart(n, "p", "openai/m", "m", requests, done, status, None, None)
+        for n, (status, requests, done) in enumerate(states)
+    ]
+
+    assert batch_words(parts) == "batches: 1 of 3 finished, 9 of 16 requests processed"
+    assert batch_words(parts[:1]) == "batches: 0 of 0 finished, 0 of 0 requests processed"

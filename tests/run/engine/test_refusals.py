@@ -1,13 +1,24 @@
 """A refusal ends a run that nobody has answered yet; later it is the failure of its row."""
 
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag_evals import evaluate
-from rag_evals.errors import JudgeRejectedError, JudgeUnreachableError, TooManyFailuresError
+from rag_evals import Outcome, evaluate
+from rag_evals.core import Usage
+from rag_evals.errors import (
+    JudgeOutputError,
+    JudgeRejectedError,
+    JudgeUnreachableError,
+    RagEvalsError,
+    TooManyFailuresError,
+)
+from rag_evals.run.engine.evaluate import Refusals
+from rag_evals.run.record.outcome import ErrorRecord
 from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge
 from tests.conftest import statement
 
@@ -133,3 +144,47 @@ def test_replies_that_were_no_use_do_not_hide_a_wrong_key(scripted: Start) -> No
     with pytest.raises(JudgeRejectedError, match="rejects the key"):
         evaluate(data, client="openai/m", concurrency=1, out="out", max_failures="100%")
     assert len(judge.requests) == before + 1
+
+
+def ended(calls: int, error: type[Exception] | None = None) -> Outcome:
+    """Make an outcome that so many calls were made for."""
+    outcome = Outcome(0, "a", "g", "scored", score=1.0, usage=Usage(calls))
+    if error is None:
+        return outcome
+    fault = ErrorRecord(error.__name__, "no")
+    return replace(outcome, status="failed", score=None, error=fault)
+
+
+REJECTED, ANSWERED = ended(1, JudgeRejectedError), ended(1)
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "raised"),
+    [
+        ([], REJECTED, "no"),
+        # A row that needed no call does not prove that the key works.
+        ([ended(0)], REJECTED, "no"),
+        ([ended(1, JudgeOutputError)], REJECTED, "no"),
+        ([ANSWERED], REJECTED, None),
+        ([ANSWERED, *[REJECTED] * 8], REJECTED, None),
+        ([ANSWERED, *[REJECTED] * 9], REJECTED, "the endpoint rejected 10 gradings in a row"),
+        ([ANSWERED, *[REJECTED] * 9, ended(1, JudgeOutputError)], REJECTED, "10 gradings in a row"),
+        ([ANSWERED, *[REJECTED] * 9, ended(0)], REJECTED, "10 gradings in a row"),
+        ([ANSWERED, *[REJECTED] * 9, ANSWERED], REJECTED, None),
+        ([], ended(1, JudgeUnreachableError), "no"),
+        ([ended(0)], ended(1, JudgeUnreachableError), "no"),
+        ([ANSWERED], ended(1, JudgeUnreachableError), None),
+        ([], ended(2, JudgeOutputError), None),
+    ],
+)
+def test_only_a_reply_proves_that_an_endpoint_can_be_used(
+    before: list[Outcome], last: Outcome, raised: str | None
+) -> None:
+    """Ten refusals in a row are too many, whatever failed or needed no call in between."""
+    refusals = Refusals(None)
+    for outcome in before:
+        refusals.check(outcome)
+
+    expected: Any = nullcontext() if raised is None else pytest.raises(RagEvalsError, match=raised)
+    with expected:
+        refusals.check(last)

@@ -26,6 +26,7 @@ from rag_evals.response_models.rubrics import PassFailResult
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.run import Progress, execute, make_plan
 from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge
+from rag_evals.testing.scripted import fill_by_words
 from tests.conftest import EIFFEL, statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -405,3 +406,37 @@ def test_outcomes_held_by_a_run_are_those_of_its_folder(
         "answer": "The tower 3 stands in Paris.",
         "context": ["In Paris."],
     }
+
+
+def test_progress_of_a_run_that_goes_on_counts_what_it_had(scripted: Start) -> None:
+    """Done, failed, tokens and cost of both starts, and only what this one graded as graded."""
+    scripted(lambda request: HttpError(400) if " 2 " in str(request.answer) else Reply(GOOD))
+    evaluate(rows(2), client="openai/gpt-4o-mini", out="out")
+    reports: list[Progress] = []
+    run = evaluate(rows(4), client="openai/gpt-4o-mini", out="out", progress=reports.append)
+    usage, last = run.summary().usage, reports[-1]
+
+    assert (last.done, last.total, last.failed, last.graded) == (4, 4, 1, 2)
+    assert last.tokens == usage.prompt_tokens + usage.completion_tokens > usage.prompt_tokens
+    assert last.cost_usd == run.summary().cost_usd
+    assert run.graded == 2
+    assert usage.calls == sum(one.usage.calls for one in run.outcomes)
+
+
+def test_graders_of_a_summary_have_the_order_of_the_run(scripted: Start) -> None:
+    """Whichever ends first; what was not tuned is named once."""
+
+    def answered(request: JudgeRequest) -> Any:
+        if "faithful" not in str(request.messages):
+            time.sleep(0.05)
+        return fill_by_words(request)
+
+    scripted(answered)
+    data = [row | {"question": "Where?"} for row in rows(2)]
+    names = ["chunk_precision", "answer_relevance", "faithfulness"]
+    run = evaluate(data, names, "openai/m", concurrency=6)
+
+    assert list(run.summary().graders) == run.graders == names
+    assert [(one.index, one.grader) for one in run] == [
+        (n, name) for n in range(2) for name in names
+    ]
