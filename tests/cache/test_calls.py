@@ -3,15 +3,18 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ValidationInfo, field_validator
 
 from rag_evals import base, evaluate
 from rag_evals.cache.calls import CallCache
 from rag_evals.cache.database import Database
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.core.result import is_last_attempt
 from rag_evals.judge.session import JudgePipeline
 from rag_evals.response_models.statements import FaithfulnessResult
 from rag_evals.testing import Script, ScriptedJudge
@@ -149,3 +152,90 @@ def test_no_key_is_in_the_file(scripted: Start) -> None:
     evaluate(ROWS, client="openai/m", cache="own.sqlite3")
 
     assert b"SECRET" not in Path("own.sqlite3").read_bytes()
+
+
+class Drawn(BaseModel):
+    """A reply that is refused while a better one may come."""
+
+    number: int = 0
+
+    @field_validator("number")
+    @classmethod
+    def _even(cls, number: int, info: ValidationInfo) -> int:
+        if number % 2 and not is_last_attempt(info):
+            raise ValueError("odd")
+        return number
+
+
+def drawn_again() -> type[BaseModel]:
+    """Make another class of the same name."""
+
+    class Drawn(BaseModel):
+        word: str = ""
+
+    return Drawn
+
+
+def drawing() -> JudgeCall[Any]:
+    """Make a call for a number."""
+    return JudgeCall(({"role": "user", "content": "Judge."},), Drawn, {"chunk_count": 0})
+
+
+ONE: dict[str, Any] = {"endpoint": "e", "default_model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("one", "first", "other", "second", "is_found"),
+    [
+        (ONE, {}, ONE, {}, True),
+        (ONE, {}, {**ONE, "endpoint": "f"}, {}, False),
+        (ONE, {}, {**ONE, "default_model": "n"}, {}, False),
+        (ONE, {}, {**ONE, "default_model": None}, {"model": "m"}, True),
+        (ONE, {}, {**ONE, "default_model": "n", "model": "m"}, {"model": "x"}, True),
+        (ONE, {"model": "x"}, ONE, {}, False),
+        (ONE, {"model": "x"}, {**ONE, "default_model": "x"}, {}, True),
+        (ONE, {}, {**ONE, "default_model": None}, {}, False),
+        (ONE, {}, {**ONE, "own": {"temperature": 0.7}}, {}, False),
+        (ONE, {}, {**ONE, "settings": {"temperature": 0}}, {}, True),
+        (ONE, {}, {**ONE, "settings": {"temperature": 1}}, {}, False),
+        (ONE, {}, ONE, {"settings": {"temperature": 1}}, False),
+        (ONE, {}, {**ONE, "settings": {"temperature": 0}}, {"settings": {"temperature": 1}}, True),
+        (ONE, {}, ONE, {"settings": {"seed": 1}}, False),
+        (ONE, {}, ONE, {"sample_index": 1}, False),
+        (ONE, {}, ONE, {"facts": {"chunk_count": 3}}, True),
+        (ONE, {}, ONE, {"reply_model": drawn_again()}, False),
+        (ONE, {}, ONE, {"messages": ({"role": "system", "content": "Judge."},)}, False),
+        (ONE, {}, ONE, {"messages": ({"role": "user", "content": "Judge!"},)}, False),
+    ],
+)
+def test_a_reply_is_found_by_all_that_can_change_it(
+    one: dict[str, Any],
+    first: dict[str, Any],
+    other: dict[str, Any],
+    second: dict[str, Any],
+    is_found: bool,
+) -> None:
+    """The endpoint, the model, the texts, the schema and the settings that are really sent."""
+    asked = drawing()
+    database = Database(None)
+    reply = JudgeReply(Drawn(number=2), Usage(calls=1, prompt_tokens=7))
+    CallCache(database, **one).keep(replace(asked, **first), reply)
+    found = CallCache(database, **other).find(replace(asked, **second))
+    database.close()
+
+    assert found == (JudgeReply(Drawn(number=2), Usage(cache_hits=1)) if is_found else None)
+
+
+def test_the_last_reply_is_kept_and_may_hold_what_a_last_attempt_may() -> None:
+    """It was taken once, so it is taken again; ids of chunks are checked against the call."""
+    store = CallCache(Database(None), **ONE)
+    asked = drawing()
+    for number in (2, 7):
+        reply = JudgeReply(Drawn.model_construct(number=number), Usage(calls=1))
+        store.keep(asked, reply)
+
+    found = store.find(asked)
+    assert found is not None
+    assert found.parsed.number == 7
+    assert store.database.read("SELECT count(*) FROM answers") == [(1,)]
+    store.database.close()

@@ -1,16 +1,25 @@
 """The cache file is shared by threads and processes, private, and never a traceback."""
 
 import multiprocessing
+import pickle
 import sqlite3
 import stat
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_evals.cache import StatementCache
-from rag_evals.cache.database import Database, _write_ahead, default_path
+from rag_evals.cache.database import (
+    Database,
+    _bytes_used,
+    _forget_oldest,
+    _write_ahead,
+    default_path,
+)
 from rag_evals.cache.statements import StatementKey
 from rag_evals.core import Claim, Verdict
 from rag_evals.errors import ConfigurationError
@@ -145,3 +154,87 @@ def test_a_full_cache_forgets_its_oldest_entries(
     assert 50 < cache.count() < 400
     cache.close()
     assert path.stat().st_size < 300_000
+
+
+@contextmanager
+def numbered(ages: list[float]) -> Iterator[sqlite3.Connection]:
+    """Open a cache with a large entry of each age in both tables."""
+    database = Database(None)
+    connection = database._connection()
+    rows = [(f"{place}", "v" * 5_000, age) for place, age in enumerate(ages)]
+    connection.executemany("INSERT INTO answers (key, reply, created) VALUES (?, ?, ?)", rows)
+    connection.executemany(
+        "INSERT INTO statements (grp, statement, text, verdict, created) VALUES ('g', ?, '', ?, ?)",
+        rows,
+    )
+    yield connection
+    database.close()
+
+
+def left(connection: sqlite3.Connection) -> list[list[float]]:
+    """Return the ages that are left in each table."""
+    return [
+        [age for (age,) in connection.execute(f"SELECT created FROM {table} ORDER BY created")]
+        for table in ("answers", "statements")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ages", "kept"),
+    [
+        ([*range(20)], [*range(3, 20)]),
+        ([*range(9)], [*range(1, 9)]),
+        ([*range(29)], [*range(3, 29)]),
+        ([5, 5, 5, 5, 9], [9]),
+        ([7, 3, 5], [5, 7]),
+    ],
+)
+def test_the_oldest_tenth_is_forgotten_first(ages: list[float], kept: list[float]) -> None:
+    """Of each table, and one more; what is as old as that goes with it."""
+    with numbered(ages) as connection:
+        _forget_oldest(connection, _bytes_used(connection))
+        assert left(connection) == [sorted(ages)] * 2
+        _forget_oldest(connection, _bytes_used(connection) - 1)
+        assert left(connection) == [kept] * 2
+
+
+def test_as_much_is_forgotten_as_it_takes() -> None:
+    """Tenth after tenth, until the rest is small enough; only pages that are used count."""
+    with numbered([*range(50)]) as connection:
+        before = _bytes_used(connection)
+        _forget_oldest(connection, before / 2)
+        (answers, statements), used = left(connection), _bytes_used(connection)
+
+    assert before > 50 * 2 * 5_000
+    assert before * 0.35 < used <= before / 2
+    assert answers == statements == [*range(50 - len(answers), 50)]
+    assert 17 < len(answers) < 25
+
+
+def test_a_megabyte_is_a_million_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As everywhere in the package."""
+    monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", "2.5")
+    assert Database(None)._max_bytes == 2_500_000
+
+
+def test_another_process_opens_the_file_anew() -> None:
+    """In a folder that is made for it; what is in memory cannot be taken along."""
+    database = Database(Path("a/b/c.sqlite3"))
+    database.write(INSERT, [("a", "v"), ("b", "w"), ("a", "x")])
+    again = pickle.loads(pickle.dumps(database))
+
+    assert again.path == database.path
+    assert [again.read(SELECT, [name]) for name in "abc"] == [[("x",)], [("w",)], []]
+    for one in (database, again):
+        one.close()
+    with pytest.raises(ConfigurationError, match="in-memory cache cannot be shared"):
+        pickle.dumps(Database(None))
+
+
+def test_without_variables_the_place_is_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty variables count as none."""
+    monkeypatch.setenv("HOME", "/home/someone")
+    for name in ("RAG_EVALS_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, "")
+
+    assert default_path() == Path("/home/someone/.cache/rag_evals/cache.sqlite3")

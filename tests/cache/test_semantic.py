@@ -5,6 +5,7 @@ import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 
 from rag_evals import TwoStepFaithfulness, errors
 from rag_evals.cache import SemanticCache, StatementCache
-from rag_evals.cache.semantic import cosine, frame_of, pack_vector
+from rag_evals.cache.semantic import _named, cosine, frame_of, pack_vector
 from rag_evals.cache.statements import StatementKey, cached
-from rag_evals.core import Claim, Flow, Verdict, VerifyCall, as_claims
+from rag_evals.core import Claim, Flow, Verdict, VerifierTraits, VerifyCall, as_claims
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulness
@@ -508,3 +509,171 @@ def test_vectors_of_another_length_never_match() -> None:
     cache.store("g", {key("Revenue rose by 12%."): VERDICT})
 
     assert cache.look_up("g", [key("Revenue increased by 12%.")]) == [None]
+
+
+class Only(Thesaurus):
+    """Finds equal only what has one of these words; notes what it is asked."""
+
+    def __init__(self, *words: str) -> None:
+        super().__init__()
+        self.words, self.asked = words, list[tuple[str, str]]()
+
+    def _verdict(self, claim: str, chunk: str) -> Verdict:
+        self.asked.append((claim, chunk))
+        same = any(word in claim or word in chunk for word in self.words)
+        return Verdict(float(same), same, (0,) if same else (), "by its words")
+
+
+def worded(number: int) -> str:
+    """Return a statement that differs from others in a word that says nothing special."""
+    return f"The tower was z{chr(97 + number // 26)}{chr(97 + number % 26)}q early."
+
+
+def test_the_newest_thirty_two_candidates_are_embedded() -> None:
+    """However many there are."""
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return alike(texts)
+
+    cache = SemanticCache(embed=embed, equivalence=Only())
+    texts = [worded(number) for number in range(40)]
+    cache.store("g", {key(text): VERDICT for text in texts})
+    for age, text in enumerate(texts):
+        cache._database.write(
+            "UPDATE statements SET created = ? WHERE text = ?", [(float(-age), text)]
+        )
+    new = worded(50)
+
+    assert cache.look_up("g", [key(new)]) == [None]
+    assert asked == [new, *texts[:32]]
+
+
+@pytest.mark.parametrize(("place", "is_found"), [(0, True), (3, True), (4, False)])
+def test_the_four_most_similar_are_compared(place: int, is_found: bool) -> None:
+    """The verifier takes time: the fifth is not looked at."""
+    texts = [worded(number) for number in range(6)]
+
+    def turned(asked: Sequence[str]) -> list[list[float]]:
+        turns = [texts.index(text) / 50 if text in texts else 0.0 for text in asked]
+        return [[math.cos(turn), math.sin(turn)] for turn in turns]
+
+    only = Only(texts[place].split()[3])
+    cache = SemanticCache(embed=turned, threshold=0.5, equivalence=only)
+    cache.store("g", {key(text): VERDICT for text in reversed(texts)})
+    (found,) = cache.look_up("g", [key(worded(50))])
+
+    assert (found is not None and found.taken_from) == (texts[place] if is_found else False)
+    first = [one for one, other in only.asked if other in texts and one not in texts]
+    assert len(first) == (place + 1 if is_found else 4)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "is_found"), [(1.0, True), (0.9553, True), (0.957, False), (None, True)]
+)
+def test_a_statement_as_similar_as_the_threshold_is_similar_enough(
+    threshold: float | None, is_found: bool
+) -> None:
+    """0.95 unless another is given; how similar it was is told to four digits."""
+    other = [1.0, 0.0] if threshold == 1.0 else [math.cos(0.3), math.sin(0.3)]
+
+    def turned(texts: Sequence[str]) -> list[list[float]]:
+        return [other if "finished" in text else [1.0, 0.0] for text in texts]
+
+    given = {} if threshold is None else {"threshold": threshold}
+    cache = SemanticCache(embed=turned, equivalence=YES, **given)
+    cache.store("g", {key("The tower was completed in 1889."): VERDICT})
+    (found,) = cache.look_up("g", [key("The tower was finished in 1889.")])
+
+    assert cache.threshold == (threshold or 0.95)
+    assert (found is not None) is is_found
+    if found is not None:
+        exact = cosine(pack_vector(other), pack_vector([1.0, 0.0]))
+        assert found.similarity == round(exact, 4)
+        assert found.from_cache
+
+
+def test_what_a_policy_is_made_of() -> None:
+    """The threshold, the name of the embedder, and what the verifier was told."""
+    one = SemanticCache(alike, 0.9, equivalence=YES)
+    others = [
+        SemanticCache(alike, 0.91, equivalence=YES),
+        SemanticCache(apart, 0.9, equivalence=YES),
+        SemanticCache(alike, 0.9, equivalence=Thesaurus({"a", "b"})),
+        SemanticCache(alike, 0.9),
+    ]
+
+    assert len({cache.policy for cache in (one, *others)}) == 5
+    assert SemanticCache(alike, 0.9, equivalence=YES).policy == one.policy
+
+
+class Embedder:
+    """A model of a library, which is called or has a method."""
+
+    def __init__(self, **named: Any) -> None:
+        for name, value in named.items():
+            setattr(self, name, value)
+
+    def __call__(self, texts: Sequence[str]) -> list[list[float]]:
+        return alike(texts)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Embed texts."""
+        return alike(texts)
+
+
+@pytest.mark.parametrize(
+    ("embed", "name"),
+    [
+        ("openai/m", "openai/m"),
+        (alike, "alike"),
+        (Embedder(), "Embedder"),
+        (Embedder(model="a"), "Embedder a"),
+        (Embedder(model_name="b"), "Embedder b"),
+        (Embedder(model="a", model_name="b"), "Embedder a"),
+        (Embedder(model=5, model_name="b"), "Embedder b"),
+        (Embedder().embed, "Embedder.embed"),
+        (Embedder(model="a").embed, "Embedder.embed a"),
+    ],
+)
+def test_vectors_are_kept_under_the_name_of_what_made_them(embed: Any, name: str) -> None:
+    """With that of the model, if it can be seen."""
+    assert _named(embed)[0] == (name if "/" in name else f"{__name__}.{name}")
+
+
+def test_statements_of_one_answer_are_looked_up_together() -> None:
+    """Each by its own: one is known, one is like another, and one leans on what is before it."""
+    cache = SemanticCache(embed=alike, equivalence=YES)
+    texts = ["The tower was completed in 1889.", "Revenue rose by 12%."]
+    cache.store("g", {key(text): replace(VERDICT, reason=text) for text in texts})
+    leaning = StatementKey.of(Claim("It was completed in 1889.", before="A tower stands."))
+    cache.store("g", {leaning: VERDICT})
+    asked = [
+        key("Revenue increased by 12%."),
+        StatementKey.of(Claim("It was finished in 1889.", before="A tower stands.")),
+        leaning,
+        key(texts[0]),
+        key("The tower was finished in 1889."),
+        key("Nothing else."),
+    ]
+    found = cache.look_up("g", asked)
+
+    assert [one and one.reason for one in found] == [
+        *(texts[1], None, "said so", texts[0], texts[0], None),
+    ]
+    assert [one and one.taken_from for one in found] == [texts[1], None, None, None, texts[0], None]
+
+
+def test_verifiers_with_judges_of_their_own_are_refused() -> None:
+    """Whether they ask the grading's judge or name one themselves."""
+
+    class Traits(Thesaurus):
+        def __init__(self, **traits: Any) -> None:
+            super().__init__()
+            self.traits = VerifierTraits(**traits)
+
+    for traits in ({"asks_judge": True}, {"endpoints": ("openai/m",)}):
+        with pytest.raises(ConfigurationError, match="that does not need a judge"):
+            SemanticCache(alike, equivalence=Traits(**traits))
+    SemanticCache(alike, equivalence=Traits())

@@ -2,9 +2,12 @@
 
 import asyncio
 import gc
+import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import instructor
@@ -13,10 +16,24 @@ import pytest
 
 from rag_evals import Faithfulness, aevaluate, base, errors, evaluate
 from rag_evals.core import JudgeCall, Meter
+from rag_evals.judge.clients.build import (
+    _reply_form,
+    address_of,
+    async_judge_for,
+    endpoint_of,
+)
 from rag_evals.judge.clients.sdks import as_instructor
-from rag_evals.judge.clients.strings import ALIASES, PROVIDERS, Endpoint, read_endpoint
+from rag_evals.judge.clients.strings import (
+    ALIASES,
+    OPENAI_HOSTS,
+    PROVIDERS,
+    Endpoint,
+    Price,
+    price_of,
+    read_endpoint,
+)
 from rag_evals.judge.session import SessionSettings, judge_session
-from rag_evals.response_models.statements import FaithfulnessResult
+from rag_evals.response_models.statements import EXACT, FaithfulnessResult, ReplyForm
 from rag_evals.testing import Script, ScriptedJudge
 from tests.conftest import EIFFEL, statement
 
@@ -383,3 +400,218 @@ def test_a_mode_of_several_replies_is_refused() -> None:
     client = instructor.from_openai(sdk, mode=instructor.Mode.PARALLEL_TOOLS, model="m")
     with pytest.raises(errors.ConfigurationError, match="mode PARALLEL_TOOLS"):
         Faithfulness.grade(**EIFFEL, client=client)
+
+
+@pytest.mark.parametrize(
+    ("variables", "spec", "name", "key"),
+    [
+        ({}, "openai/m", "OPENAI_API_KEY", None),
+        ({"OPENAI_API_KEY": "a"}, "openai/m", "OPENAI_API_KEY", "a"),
+        ({"OPENAI_API_KEY": ""}, "openai/m", "OPENAI_API_KEY", None),
+        ({}, "openai/m@http://h/v1", "OPENAI_API_KEY", "none"),
+        ({"OPENAI_API_KEY": "a"}, "openai/m@http://h/v1", "OPENAI_API_KEY", "a"),
+        ({}, "vllm/m", "VLLM_API_KEY", "none"),
+        ({"VLLM_API_KEY": "a"}, "vllm/m", "VLLM_API_KEY", "a"),
+        ({}, "ollama/m", "OLLAMA_API_KEY", "none"),
+        ({}, "databricks/m", "DATABRICKS_TOKEN", None),
+        ({}, "anthropic/m", "ANTHROPIC_API_KEY", None),
+        ({"ANTHROPIC_AUTH_TOKEN": "b"}, "anthropic/m", "ANTHROPIC_AUTH_TOKEN", "b"),
+        (
+            {"ANTHROPIC_API_KEY": "a", "ANTHROPIC_AUTH_TOKEN": "b"},
+            *("anthropic/m", "ANTHROPIC_API_KEY", "a"),
+        ),
+        ({"COHERE_API_KEY": "b", "CO_API_KEY": "a"}, "cohere/m", "CO_API_KEY", "a"),
+        ({"GEMINI_API_KEY": "b", "GOOGLE_API_KEY": "a"}, "gemini/m", "GOOGLE_API_KEY", "a"),
+        ({}, "bedrock/m", "", None),
+        ({}, "litellm/groq/m", "", None),
+    ],
+)
+def test_a_key_comes_from_the_first_variable_that_is_set(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], spec: str, name: str, key: str
+) -> None:
+    """A server that is named, or is this machine's, may need none."""
+    for variable in ("ANTHROPIC", "CO", "COHERE", "GEMINI", "GOOGLE"):
+        monkeypatch.delenv(f"{variable}_API_KEY", raising=False)
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    endpoint = read_endpoint(spec)
+
+    assert (endpoint.key_name, endpoint.key) == (name, key)
+
+
+@pytest.mark.parametrize(
+    ("variables", "spec", "name"),
+    [
+        ({}, "openai/m", "OPENAI_BASE_URL"),
+        ({}, "openai/m@http://h/v1", "the address in the judge"),
+        ({}, "writer/m", "its library's default"),
+        ({}, "litellm/m", "OPENAI_BASE_URL"),
+        ({"OPENAI_API_BASE": "http://h"}, "litellm/m", "OPENAI_API_BASE"),
+        ({}, "litellm/xai-x/m", "XAI_X_API_BASE"),
+        ({"GROQ_BASE_URL": "http://h"}, "litellm/groq/m", "GROQ_BASE_URL"),
+    ],
+)
+def test_the_setting_of_an_address_is_named(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], spec: str, name: str
+) -> None:
+    """As the user has given it, or could."""
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+
+    assert read_endpoint(spec).address_name == name
+
+
+def test_an_empty_variable_selects_no_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a host with OpenAI's API, where it is an error; another's library looks for itself."""
+    monkeypatch.setenv("OPENAI_BASE_URL", "")
+    monkeypatch.setenv("GROQ_BASE_URL", "")
+
+    assert read_endpoint("openai/m").address == ""
+    assert read_endpoint("groq/m").address is None
+
+
+def test_which_hosts_are_asked_with_tools() -> None:
+    """Those whose models may not keep to a schema."""
+    tools = {name for name, host in OPENAI_HOSTS.items() if host.mode == "TOOLS"}
+
+    assert tools == set(
+        "anyscale cerebras databricks deepseek fireworks openrouter together xai".split()
+    )
+    assert {host.mode for host in OPENAI_HOSTS.values()} == {"TOOLS", "JSON_SCHEMA"}
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("openai/m@https://user:key@h:1/v1/?key=k#part", "https://h:1/v1"),
+        ("openai/m", "https://api.openai.com/v1"),
+        ("databricks/m", ""),
+        (SimpleNamespace(client=SimpleNamespace(base_url="http://u:p@h/v1//")), "http://h/v1"),
+        (SimpleNamespace(client=None), ""),
+        (SimpleNamespace(), ""),
+    ],
+)
+def test_an_address_is_shown_and_kept_without_credentials(given: Any, address: str) -> None:
+    """And without what follows the path: neither tells one server from another."""
+    assert address_of(given) == address
+
+
+def test_who_is_asked_is_a_provider_at_an_address() -> None:
+    """A decision model at one is another than one that writes; a client has settings too."""
+    address = "https://h/v1"
+    texts = {
+        endpoint_of(spec)
+        for spec in (
+            f"openai/a@{address}",
+            f"openai/b@{address}/",
+            f"vllm/a@{address}",
+            f"decisions:a@{address}",
+            "openai/a@https://other/v1",
+        )
+    }
+
+    assert texts == {
+        f"openai {address}",
+        f"vllm {address}",
+        f"openai {address} decisions",
+        "openai https://other/v1",
+    }
+    clients = [
+        SimpleNamespace(provider=provider, client=SimpleNamespace(base_url=url), kwargs=own)
+        for provider, url, own in (
+            ("p", address, {}),
+            ("q", address, {}),
+            ("p", "https://other/v1", {}),
+            ("p", address, {"seed": 1}),
+            ("p", address, {"model": "m"}),
+        )
+    ]
+    named = [endpoint_of(client) for client in clients]
+    assert len(set(named)) == 4
+    assert named[0] == named[4]
+    assert named[0].startswith(f"p {address} ")
+
+
+COMPILED = ReplyForm(padded=True, lengths=False)
+UNKNOWN = ReplyForm(lengths=False, known=False)
+
+
+@pytest.mark.parametrize(
+    ("provider", "url", "form"),
+    [
+        ("openai", "https://api.openai.com/v1", COMPILED),
+        ("openai", "https://eu.api.openai.com/v1", UNKNOWN),
+        ("openai", "http://localhost:8000/v1", UNKNOWN),
+        ("openai", "https://mine.openai.azure.com/openai", COMPILED),
+        ("azure_openai", "https://gateway/openai", COMPILED),
+        ("anthropic", "https://api.anthropic.com", COMPILED._replace(counts=False)),
+        ("bedrock", "", COMPILED._replace(counts=False)),
+        ("vllm", "http://localhost:8000/v1", EXACT),
+        ("vllm", "https://api.openai.com/v1", COMPILED),
+        ("ollama", "http://localhost:11434/v1", EXACT),
+        ("google", "", ReplyForm(lengths=False, choices=False)),
+        ("genai", "", ReplyForm(lengths=False, choices=False)),
+        ("vertexai", "", ReplyForm(lengths=False, choices=False)),
+        ("groq", "", UNKNOWN),
+    ],
+)
+def test_a_schema_has_what_its_host_takes(provider: str, url: str, form: ReplyForm) -> None:
+    """The host is known by its address first, and then by its provider."""
+    client = SimpleNamespace(client=SimpleNamespace(base_url=url))
+    assert _reply_form(provider, client) == form
+
+
+@pytest.mark.parametrize(
+    ("spec", "strict", "mode"),
+    [
+        ("openai/m@https://api.openai.com/v1", True, "JSON_SCHEMA"),
+        ("openai/m@https://elsewhere/v1", False, "JSON_SCHEMA"),
+        ("together/m@https://api.openai.com/v1", False, "TOOLS"),
+    ],
+)
+def test_a_strict_schema_is_for_openai_alone(spec: str, strict: bool, mode: str) -> None:
+    """Other hosts may refuse it, and a tool has none."""
+
+    async def made() -> Any:
+        return await async_judge_for(spec)
+
+    judge = asyncio.run(made())
+    settings = judge._settings
+    assert (settings.strict, settings.default_model, settings.model) == (strict, "m", None)
+    assert settings.address_name == "the address in the judge"
+    assert judge._client.mode.name == mode
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt"),
+    [
+        ("m", 1.0),
+        ("x/m", 1.0),
+        ("m-2024-01-01", 1.0),
+        ("m-2024-05-13", 2.0),
+        ("m-2024-05-13-2025", 2.0),
+        ("m-mini", 3.0),
+        ("m-mini-2024", 3.0),
+        ("m-mini-20b", None),
+        ("mini", None),
+        ("gpt-4o-mini", 9.0),
+        ("gpt-4o-mini-2024-07-18", 9.0),
+    ],
+)
+def test_the_longest_name_that_fits_has_the_price(
+    monkeypatch: pytest.MonkeyPatch, model: str, prompt: float | None
+) -> None:
+    """A version with a price of its own is not its family; a user's family comes before ours."""
+    names = {"m": 1.0, "m-2024-05-13": 2.0, "m-mini": 3.0, "gpt-4o-mini": 9.0}
+    models = {name: {"prompt": price, "completion": 8.0} for name, price in names.items()}
+    models["m-mini"] |= {"cached": 0.5, "as_of": "2026-01"}  # type: ignore[dict-item]  # a word
+    Path("own.json").write_text(json.dumps({"as_of": "2026-11", "models": models}))
+    monkeypatch.setenv("RAG_EVALS_PRICES", str(Path("own.json").absolute()))
+    is_mini = model.startswith("m-mini")
+    cached, as_of = (0.5, "2026-01") if is_mini else (prompt, "2026-11")
+
+    found = price_of(model)
+    if prompt is None or cached is None:
+        assert found is None
+    else:
+        assert found == Price(prompt, 8.0, cached, as_of)

@@ -8,9 +8,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from rag_evals import errors
-from rag_evals.core import Usage
+from rag_evals.core import JudgeCall, Meter, Usage
 from rag_evals.judge.pace.retry import read_fault
 from rag_evals.judge.wire.exchange import (
+    Exchange,
+    answering_model,
     complete_text,
     complete_tool_call,
     early_stop,
@@ -52,6 +54,253 @@ def test_tokens_are_read_from_every_reply(name: str) -> None:
 def test_unknown_tokens_are_unknown() -> None:
     """A reply without counts is one whose cost nobody knows, not one of no tokens."""
     assert usage_of(Made()) == Usage(calls=1, uncounted=1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sent", "received", "cached"),
+    [
+        ({"prompt_tokens": 10, "completion_tokens": 2}, 10, 2, 0),
+        (
+            {
+                "prompt_tokens": 10,
+                "completion_tokens": 2,
+                "prompt_tokens_details": {"cached_tokens": 4},
+                "completion_tokens_details": {"reasoning_tokens": 1},
+            },
+            *(10, 2, 4),
+        ),
+        (
+            {
+                "input_tokens": 10,
+                "output_tokens": 2,
+                "input_tokens_details": {"cached_tokens": 4},
+            },
+            *(10, 2, 4),
+        ),
+        (
+            {
+                "input_tokens": 3,
+                "output_tokens": 2,
+                "cache_read_input_tokens": 5,
+                "cache_creation_input_tokens": 4,
+            },
+            *(12, 2, 5),
+        ),
+        (
+            {
+                "prompt_token_count": 10,
+                "candidates_token_count": 2,
+                "thoughts_token_count": 3,
+                "cached_content_token_count": 4,
+            },
+            *(10, 5, 4),
+        ),
+        (
+            {
+                "inputTokens": 3,
+                "outputTokens": 2,
+                "cacheReadInputTokens": 5,
+                "cacheWriteInputTokens": 4,
+            },
+            *(12, 2, 5),
+        ),
+        (
+            {
+                "prompt_tokens": 12,
+                "completion_tokens": 2,
+                "input_tokens": 3,
+                "cache_read_input_tokens": 5,
+                "cache_creation_input_tokens": 4,
+            },
+            *(12, 2, 5),
+        ),
+        ({"tokens": {"input_tokens": 10.0, "output_tokens": 2.0}}, 10, 2, 0),
+        ({"prompt_tokens": None, "input_tokens": 10, "output_tokens": 2}, 10, 2, 0),
+        ({"prompt_tokens": -1, "input_tokens": 10}, 10, 0, 0),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, 0, 0, 0),
+        ({"prompt_tokens": 10}, 10, 0, 0),
+        ({"completion_tokens": 2}, 0, 2, 0),
+        ({"prompt_tokens": 2**53 - 1, "completion_tokens": 2**53}, 2**53 - 1, 0, 0),
+    ],
+)
+def test_each_kind_of_tokens_is_counted_once(
+    counts: dict[str, Any], sent: int, received: int, cached: int
+) -> None:
+    """Cached tokens are among those sent, thoughts among those received; one count is enough."""
+    expected = Usage(calls=1, prompt_tokens=sent, completion_tokens=received, cached_tokens=cached)
+    assert usage_of({"usage": counts}) == expected
+    assert usage_of({"usage": {}, "usage_metadata": counts}) == expected
+    assert usage_of({"usage": counts, "usage_metadata": {"prompt_tokens": 99}}) == expected
+
+
+@pytest.mark.parametrize("count", [True, "10", -1, float("nan"), float("inf"), 2**53, [10], None])
+def test_a_count_that_is_none_is_unknown(count: Any) -> None:
+    """Then nobody knows what the reply cost."""
+    counts = {"prompt_tokens": count, "completion_tokens": count}
+    assert usage_of({"usage": counts}) == Usage(calls=1, uncounted=1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "named"),
+    [
+        ({"model": "m-1", "system_fingerprint": "fp"}, "m-1 fp"),
+        ({"model": " ", "model_version": "g-2", "system_fingerprint": None}, "g-2"),
+        (Made(model="m-1", model_version="g-2", system_fingerprint="fp"), "m-1 g-2 fp"),
+        ({"model": 7}, None),
+        ({}, None),
+        ({"model": "m" * 300}, "m" * 199 + "…"),
+    ],
+)
+def test_who_replied_is_said_by_model_and_fingerprint(reply: Any, named: str | None) -> None:
+    """In this order, and no longer than anybody reads."""
+    assert answering_model(reply) == named
+
+
+def _reply(tokens: int = 1, model: str = "m", **message: Any) -> dict[str, Any]:
+    message = {"content": "{}"} | message
+    counts = {"prompt_tokens": tokens, "completion_tokens": tokens}
+    choice = {"message": message, "finish_reason": "stop"}
+    return {"model": model, "choices": [choice], "usage": counts}
+
+
+def _exchange(mode: str = "JSON_SCHEMA", **more: Any) -> Exchange:
+    return Exchange(JudgeCall((), BaseModel), Meter(), mode, 2, **more)
+
+
+@pytest.mark.parametrize(("mode", "first"), [("TOOLS", 0), ("JSON_SCHEMA", 0), ("json_object", 1)])
+def test_replies_after_the_first_are_asked_again(mode: str, first: int) -> None:
+    """In another form than the client's own the first is one too; all are added up."""
+    exchange = _exchange(mode)
+    seen = []
+    for number, model in enumerate("bab", 1):
+        exchange.take_response(_reply(number, model))
+        seen.append((exchange.usage.reasks, exchange.is_last_attempt))
+
+    again = range(first, first + 3)
+    assert seen == [(reasks, reasks >= 2) for reasks in again]
+    assert exchange.usage == Usage(calls=3, prompt_tokens=6, completion_tokens=6, reasks=first + 2)
+    assert list(exchange.answered_by) == ["b", "a"]
+
+
+def test_requests_beyond_one_for_each_reply_are_retries() -> None:
+    """Whichever of several replies they were sent for."""
+    exchange = _exchange()
+    seen = [exchange.count_request(), exchange.count_request(), exchange.count_request()]
+    exchange.take_response(_reply())
+    seen += [exchange.count_request(), exchange.count_request()]
+    exchange.take_response(_reply())
+    seen += [exchange.count_request()]
+
+    assert seen == [False, True, True, False, True, False]
+    assert (exchange.usage.calls, exchange.usage.retries, exchange.requests) == (2, 3, 6)
+
+
+class _Odd(BaseModel):
+    """A reply of one number."""
+
+    number: int
+
+
+def _wrong(text: str) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        _Odd.model_validate_json(text)
+    return caught.value
+
+
+def _refused(text: str) -> ValidationError:
+    line: Any = {"type": "value_error", "input": text, "ctx": {"error": ValueError(text)}}
+    return ValidationError.from_exception_data("m", [line])
+
+
+NO_INT, NOTHING = _wrong('{"number": "x"}'), _wrong("{}")
+
+
+@pytest.mark.parametrize(
+    ("fault", "has_other_form", "reply", "again", "missed"),
+    [
+        (NO_INT, False, _reply(), True, False),
+        (NO_INT, True, _reply(), False, True),
+        (ValueError("no tool call"), True, _reply(), False, True),
+        (_refused("odd"), True, _reply(), True, False),
+        (NO_INT, True, {"choices": []}, False, False),
+        (NO_INT, True, {"stop_reason": "end_turn"}, True, False),
+        (NO_INT, True, _reply(refusal="No."), False, False),
+        (NO_INT, False, _reply(refusal="No."), False, False),
+    ],
+)
+def test_what_a_wrong_reply_leads_to(
+    fault: Exception, has_other_form: bool, reply: Any, again: bool, missed: bool
+) -> None:
+    """A re-ask, or another form if the host ignored the schema, or an end."""
+    exchange = _exchange(has_other_form=has_other_form)
+    exchange.take_response(reply)
+
+    assert exchange.may_ask_again(fault) is again
+    assert (exchange.missed_schema, exchange.is_repeated) == (missed, False)
+    assert exchange.last_fault == str(fault)
+
+
+def test_the_same_fault_in_a_row_ends_the_attempts() -> None:
+    """Twice, but not with another in between."""
+    exchange = _exchange()
+    seen = []
+    for fault in (NO_INT, NOTHING, NO_INT, NO_INT):
+        exchange.take_response(_reply())
+        seen.append((exchange.may_ask_again(fault), exchange.is_repeated))
+
+    assert seen == [(True, False)] * 3 + [(False, True)]
+
+
+def test_a_body_that_no_client_could_read_is_no_reply() -> None:
+    """Unless a reply has arrived since the last fault: then it is the judge's own JSON."""
+    unreadable = json.JSONDecodeError("Expecting value", "<html>", 0)
+    exchange = _exchange()
+    exchange.take_response(_reply())
+    assert exchange.may_ask_again(unreadable)
+    assert not exchange.may_ask_again(unreadable)
+    assert isinstance(exchange.fault, errors.JudgeUnavailableError)
+    assert "an HTML page" in str(exchange.fault)
+
+
+@pytest.mark.parametrize(
+    ("choice", "kind", "said"),
+    [
+        ({"message": {"content": "{}"}, "error": {"message": "sank"}}, "Output", "sank"),
+        ({"message": {"content": "{}"}, "error": {"code": 7}}, "Output", "reply: 7"),
+        ({"message": {"content": "{}", "refusal": "No."}}, "Refused", "refused: No."),
+        (
+            {"message": {"content": "{}", "provider_specific_fields": {"refusal": "No."}}},
+            *("Refused", "refused: No."),
+        ),
+        ({"message": {"content": [{"refusal": "No."}]}}, "Refused", "refused: No."),
+        (
+            {"message": {"content": "{}"}, "finish_reason": "content_filter"},
+            *("Refused", "content filter stopped"),
+        ),
+        ({"message": {"content": "{}"}, "finish_reason": "length"}, "Output", "cut off"),
+        ({"message": {"content": ""}}, "Output", "the reply is empty"),
+        ({"message": {"content": " "}}, "Output", "the reply is empty"),
+        ({"message": {"content": "", "reasoning": "Hm."}}, "Output", "only its reasoning"),
+        ({"message": {"content": "", "reasoning_content": "Hm."}}, "Output", "only its reasoning"),
+        ({"message": {"content": [{"text": ""}]}}, "Output", "the reply is empty"),
+        ({"message": {"content": [{"text": "I'm sorry"}, {"text": "."}]}}, "Refused", "sorry."),
+    ],
+)
+def test_a_choice_that_is_no_reply_is_told(choice: Any, kind: str, said: str) -> None:
+    """An error of a router, a refusal in any place, or nothing."""
+    found = fault_of({"choices": [{"finish_reason": "stop", **choice}]})
+
+    assert type(found) is getattr(errors, f"Judge{kind}Error")
+    assert said in str(found)
+
+
+def test_parts_of_a_message_are_joined() -> None:
+    """Only those of text; a message that is whole is left as it is."""
+    message: dict[str, Any] = {
+        "content": [{"text": '{"a":'}, {"type": "image"}, "x", {"text": " 1}"}]
+    }
+    assert fault_of({"choices": [{"message": message}]}) is None
+    assert message["content"] == '{"a": 1}'
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -216,7 +216,9 @@ def test_calls_that_graders_share_are_made_once() -> None:
     """Whatever changes a reply makes another call; the order of settings does not."""
     message: Message = {"role": "user", "content": "Judge."}
     settings = {"seed": 1, "temperature": 0.5}
-    call = JudgeCall((message,), FaithfulnessResult, settings=settings, is_shared=True)
+    call: JudgeCall[Any] = JudgeCall(
+        (message,), FaithfulnessResult, settings=settings, is_shared=True
+    )
     turned = replace(call, settings=dict(reversed(settings.items())))
     others = [
         replace(call, settings={"seed": 2, "temperature": 0.5}),
@@ -386,6 +388,29 @@ def test_a_reply_of_ones_own_client_is_reported_to_the_limiter(
     assert (limiter.answered, limiter.allowed) == (answered, allowed)
 
 
+@pytest.mark.parametrize(("status", "asked"), [(200, 2), (500, 1), (429, 1), (None, 1)])
+def test_a_run_asks_again_where_a_client_took_no_reply_for_one(
+    status: int | None, asked: int
+) -> None:
+    """Whatever else there is to try again its SDK has tried."""
+
+    class Empty(Counting):
+        async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+            if not self.asked:
+                self.asked = 1
+                error = errors.JudgeUnavailableError("no choices")
+                error.status = status
+                raise error
+            return await super().ask(call, meter)
+
+    judge, own = Empty(), SimpleNamespace(client=SimpleNamespace(max_retries=2), provider=None)
+    pipeline = JudgePipeline(judge, limiter=RequestLimiter(8), own_client=own)
+    fails = pytest.raises(errors.JudgeUnavailableError) if asked == 1 else nullcontext()
+    with fails:
+        asyncio.run(pipeline.ask(JudgeCall((), FaithfulnessResult), Meter()))
+    assert judge.asked == asked
+
+
 class SleptError(Exception):
     """A limiter would have slept."""
 
@@ -401,7 +426,7 @@ class SleptError(Exception):
     ],
 )
 def test_the_limits_of_a_run_reach_its_limiter(
-    limits: dict[str, float], seconds: float, own: bool, monkeypatch: pytest.MonkeyPatch
+    limits: dict[str, Any], seconds: float, own: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second call of 100 tokens waits for what the first has used, whichever the client."""
     slept = [0.0]
