@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationInfo, field_validator
 from rag_evals import base, evaluate
 from rag_evals.cache.calls import CallCache
 from rag_evals.cache.database import Database
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
 from rag_evals.core.result import is_last_attempt
 from rag_evals.judge.session import JudgePipeline
 from rag_evals.response_models.statements import FaithfulnessResult
@@ -236,6 +236,37 @@ def test_the_last_reply_is_kept_and_may_hold_what_a_last_attempt_may() -> None:
 
     found = store.find(asked)
     assert found is not None
-    assert found.parsed.number == 7
+    assert found.parsed.model_dump() == {"number": 7}
     assert store.database.read("SELECT count(*) FROM answers") == [(1,)]
     store.database.close()
+
+
+class Citing(BaseModel):
+    """A reply that names chunks."""
+
+    supporting_chunk_ids: list[int]
+
+
+def test_a_reply_that_names_a_chunk_that_is_not_there_is_a_miss() -> None:
+    """A call that looks the same may have fewer of them."""
+    store = CallCache(Database(None), **ONE)
+    asked = replace(drawing(), reply_model=Citing, facts={"chunk_count": 2})
+    store.keep(asked, JudgeReply(Citing(supporting_chunk_ids=[1]), Usage(calls=1)))
+
+    assert store.find(asked) is not None
+    assert store.find(replace(asked, facts={"chunk_count": 1})) is None
+    store.database.close()
+
+
+def test_replies_that_were_kept_before_are_found() -> None:
+    """The key is the same in every version of the package that reads replies alike."""
+    store, asked = CallCache(Database(None), **ONE), drawing()
+    schema = fingerprint(Drawn.model_json_schema())
+    key = fingerprint(1, "e", "m", asked.messages, schema, {"temperature": 0}, 0)
+    row = (key, '{"number": 4}', 1.0)
+    store.database.write("INSERT INTO answers (key, reply, created) VALUES (?, ?, ?)", [row])
+    found = store.find(asked)
+    store.database.close()
+
+    assert found is not None
+    assert found.parsed.model_dump() == {"number": 4}

@@ -211,6 +211,17 @@ def test_as_much_is_forgotten_as_it_takes() -> None:
     assert 17 < len(answers) < 25
 
 
+@pytest.mark.parametrize("emptied", ["answers", "statements"])
+def test_a_table_without_entries_ends_nothing(emptied: str) -> None:
+    """As long as the other one has some."""
+    with numbered([*range(50)]) as connection:
+        connection.execute(f"DELETE FROM {emptied}")
+        before = _bytes_used(connection)
+        _forget_oldest(connection, before / 4)
+        assert 0 < sum(map(len, left(connection))) < 15
+        assert _bytes_used(connection) <= before / 4
+
+
 def test_a_megabyte_is_a_million_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """As everywhere in the package."""
     monkeypatch.setenv("RAG_EVALS_CACHE_MAX_MB", "2.5")
@@ -238,3 +249,12 @@ def test_without_variables_the_place_is_in_the_home_folder(monkeypatch: pytest.M
         monkeypatch.setenv(name, "")
 
     assert default_path() == Path("/home/someone/.cache/rag_evals/cache.sqlite3")
+
+
+def test_text_that_is_no_text_is_read_all_the_same() -> None:
+    """Whoever asked for it then finds that it is no reply."""
+    database = Database(None)
+    database.write("INSERT INTO answers VALUES ('a', CAST(? AS TEXT), 1.0)", [(b"\xff",)])
+
+    assert database.read(SELECT, ["a"]) == [("\udcff",)]
+    database.close()

@@ -581,7 +581,7 @@ def test_a_statement_as_similar_as_the_threshold_is_similar_enough(
     def turned(texts: Sequence[str]) -> list[list[float]]:
         return [other if "finished" in text else [1.0, 0.0] for text in texts]
 
-    given = {} if threshold is None else {"threshold": threshold}
+    given: dict[str, Any] = {} if threshold is None else {"threshold": threshold}
     cache = SemanticCache(embed=turned, equivalence=YES, **given)
     cache.store("g", {key("The tower was completed in 1889."): VERDICT})
     (found,) = cache.look_up("g", [key("The tower was finished in 1889.")])

@@ -12,10 +12,10 @@ import pytest
 from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from rag_evals import Faithfulness, FaithfulnessResult, errors, evaluate
-from rag_evals.core import JudgeCall, Meter
+from rag_evals.core import JudgeCall, Meter, Usage
 from rag_evals.core.result import is_last_attempt
 from rag_evals.judge import judge_for
-from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskSettings, InstructorJudge
+from rag_evals.judge.wire.ask import DEFAULT_OPTIONS, AskOptions, AskSettings, InstructorJudge
 from rag_evals.judge.wire.exchange import strict_response_format
 from rag_evals.testing import (
     HttpError,
@@ -435,3 +435,135 @@ def test_a_host_that_is_known_or_keeps_to_the_schema_is_asked_in_its_form(
         assert "schema" not in str(run.summary())
     assert all("json_object" not in str(request.body) for request in judge.requests)
     assert "chunk id 9 does not exist" in str(judge.requests[-1].messages[-1]["content"])
+
+
+@pytest.mark.parametrize("way", ["string", *MODES])
+@pytest.mark.parametrize("reasks", [0, 1, 2])
+def test_as_many_attempts_are_made_as_were_asked_for(
+    scripted: Start, client_of: ClientOf, way: Any, reasks: int
+) -> None:
+    """What the last one may hold is taken from it, however many there are."""
+    judge = scripted([{"number": number} for number in (1, 3, 5, 7)])
+    client = "openai/m" if way == "string" else client_of(judge, way)
+    meter = Meter()
+    reply = judge_for(client, "m", AskOptions.of(None, reasks)).ask(call(Drawn), meter)
+
+    assert reply.parsed.model_dump() == {"number": (1, 3, 5)[reasks]}
+    assert (len(judge.requests), meter.total.calls) == (reasks + 1, reasks + 1)
+    assert meter.total.reasks == reasks
+
+
+@pytest.mark.parametrize("way", ["string", *MODES])
+def test_a_call_is_charged_to_its_judge_by_endpoint_and_model(
+    scripted: Start, client_of: ClientOf, way: Any
+) -> None:
+    """Also one that fails, whose error is the last fault that the row has seen."""
+    reply = Reply({"number": 2}, prompt_tokens=7, completion_tokens=3)
+    judge = scripted([reply, HttpError(400, "strange")])
+    asker = judge_for("openai/m" if way == "string" else client_of(judge, way), "m")
+    meter = Meter()
+    for model, endpoint in (("m", "openai/m"), (None, None)):
+        asked: JudgeCall[Any] = JudgeCall(
+            ({"role": "user", "content": "Judge."},),
+            Drawn,
+            {"chunk_count": 0},
+            model=model,
+            endpoint=endpoint,
+        )
+        if endpoint is None:
+            with pytest.raises(errors.JudgeRequestError) as caught:
+                asker.ask(asked, meter)
+            assert meter.last_fault == str(caught.value)
+        else:
+            asker.ask(asked, meter)
+            assert meter.last_fault == ""
+
+    assert meter.by_judge == {
+        ("openai/m", "m"): Usage(calls=1, prompt_tokens=7, completion_tokens=3),
+        (None, None): Usage(),
+    }
+    assert list(meter.answered_by) == ["m"]
+
+
+def test_a_wait_is_added_to_what_the_row_has_waited(scripted: Start, client_of: ClientOf) -> None:
+    """For replies and between tries."""
+    judge = scripted([HttpError(503, "busy", {"retry-after-ms": "5"}), {"number": 2}])
+    meter = Meter(row_seconds=60.0)
+    meter.waited_seconds = 50.0
+    judge_for(client_of(judge, retries=0), "m").ask(call(Drawn), meter)
+
+    assert len(judge.requests) == 2
+    assert 50.005 <= meter.waited_seconds < 59.0
+
+
+def _told(window: int) -> HttpError:
+    message = f"This model's maximum context length is {window} tokens."
+    return HttpError(400, message, code="context_length_exceeded")
+
+
+@pytest.mark.parametrize("way", ["string", *MODES])
+def test_what_cannot_fit_into_a_known_window_is_not_sent(
+    scripted: Start, client_of: ClientOf, way: Any
+) -> None:
+    """A token has eight characters at most, and spaces in a row are one; for each model alone."""
+    told = {0: _told(200), 3: _told(150)}
+    judge = scripted(lambda request: told.get(request.number, {"number": 2}))
+    asker = judge_for("openai/m" if way == "string" else client_of(judge, way))
+
+    def ask(characters: int, model: str = "a") -> int:
+        text = "  ".join("x" * (characters // 2) for _ in range(2)) + " " * 50
+        asked: JudgeCall[Any] = JudgeCall(
+            ({"role": "user", "content": text},), Drawn, {"chunk_count": 0}, model=model
+        )
+        try:
+            asker.ask(asked, Meter())
+        except errors.JudgeRequestError as error:
+            return error.window_tokens or 0
+        return -1
+
+    assert ask(9000) == 200
+    assert [ask(1608), ask(1606), ask(9000, "b")] == [200, -1, -1]
+    assert ask(1000) == 150
+    assert [ask(1208), ask(1206), ask(9000, "b")] == [150, -1, -1]
+    assert len(judge.requests) == 6
+
+
+WORDS = "Sure! The answer is supported by chunk 0."
+
+
+@pytest.mark.parametrize(
+    ("client", "second"),
+    [
+        ("vllm/m", "json_schema"),
+        ("openai/m", "json_object"),
+        ("together/m", "json_object"),
+        (instructor.Mode.JSON_SCHEMA, "json_object"),
+        (instructor.Mode.TOOLS, "tools"),
+    ],
+)
+def test_who_is_asked_in_json_mode_after_words(
+    scripted: Start, client_of: ClientOf, client: Any, second: str
+) -> None:
+    """No host that is known to keep to schemas, and no client of one's own that has tools."""
+    judge = scripted(lambda request: KEYED if request.number else WORDS)
+    asked = f"{client}@{judge.base_url}" if isinstance(client, str) else client_of(judge, client)
+    sample: dict[str, Any] = {name: ROW[name] for name in ("answer", "context")}
+    assert Faithfulness.grade(**sample, client=asked, model="m").score == 1.0
+
+    first, then = (request.body for request in judge.requests)
+    forms = [body.get("response_format", {"type": "tools"})["type"] for body in (first, then)]
+    own = "tools" if client in ("together/m", instructor.Mode.TOOLS) else "json_schema"
+    assert forms == [own, second]
+    assert then["messages"][: len(first["messages"])] == first["messages"]
+    again = str(then["messages"][-1]["content"])
+    assert again.startswith("Your reply was wrong:") is (second == "json_object")
+
+
+def test_a_schema_has_the_form_of_its_host(scripted: Start) -> None:
+    """Bounds of lengths where the host takes them."""
+    judge = scripted(KEYED)
+    sample: dict[str, Any] = {name: ROW[name] for name in ("answer", "context")}
+    for provider in ("vllm", "openai"):
+        Faithfulness.grade(**sample, client=f"{provider}/m@{judge.base_url}")
+
+    assert ["maxLength" in str(request.schema) for request in judge.requests] == [True, False]

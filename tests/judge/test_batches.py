@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
+from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage, fingerprint
 from rag_evals.errors import (
     ConfigurationError,
     JudgeOutputError,
@@ -378,6 +378,11 @@ def test_a_request_is_known_by_all_that_can_change_its_reply(
         assert error.body is not None
         assert error.body["model"] == call.model
         assert meter.total == Usage()
+
+        if call is CALL and spec == "openai/m":
+            # A run that was begun by an earlier version is gone on with.
+            host = "openai https://api.openai.com/v1"
+            assert error.key == fingerprint(1, host, error.body, 0)
 
     assert arrived.keys[0] == arrived.keys[1]
     assert len(set(arrived.keys)) == len(others) - 1

@@ -17,7 +17,7 @@ from rag_evals.errors import (
     JudgeUnreachableError,
 )
 from rag_evals.judge import AskOptions, DecisionCall, judge_for, model_of
-from rag_evals.judge.clients.decisions import Question
+from rag_evals.judge.clients.decisions import DecisionAnswer, Question, _read_answer
 from rag_evals.judge.clients.strings import price_of, read_endpoint
 from tests.scripted import Answer, HttpError, Raw, Reset, Script, ScriptedJudge, Stall
 
@@ -360,3 +360,102 @@ def test_prices_have_no_output() -> None:
     assert price is not None
     assert price.cost_usd(Usage(1, prompt_tokens=1_000_000, completion_tokens=1000)) == 0.1
     assert price.as_of == "2026-10"
+
+
+STANDS, WHICH = QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "answer"),
+    [
+        (STANDS, {"probability": 0}, {"probability": 0.0}),
+        (STANDS, {"probability": 1}, {"probability": 1.0}),
+        (STANDS, {"type": "predicate", "probability": 0.5}, {"probability": 0.5}),
+        (STANDS, {"type": "new", "probability": 0.5, "choice": "none"}, {"probability": 0.5}),
+        (WHICH, {"choice": "none"}, {"choice": "none"}),
+        (WHICH, {"choice": "none", "confidence": None}, {"choice": "none"}),
+        (WHICH, {"choice": "none", "confidence": 0}, {"choice": "none", "probability": 0.0}),
+        (
+            WHICH,
+            {"type": "choice", "choice": "chunk_0", "confidence": 1.0, "probability": 0.5},
+            {"choice": "chunk_0", "probability": 1.0},
+        ),
+        (WHICH, {"type": "refusal", "refusal": "a", "message": "b"}, {"refusal": "a"}),
+        (STANDS, {"type": "refusal", "message": "b", "probability": 1}, {"refusal": "b"}),
+        (STANDS, {"type": "refusal"}, {"refusal": "no reason given"}),
+    ],
+)
+def test_an_answer_is_read_as_its_question_asks(
+    question: Question, given: Mapping[str, Any], answer: dict[str, Any]
+) -> None:
+    """Limits are among the probabilities, and a choice may come without one."""
+    assert _read_answer(question, [given], None) == DecisionAnswer(**answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "said"),
+    [
+        (STANDS, [], "is missing"),
+        (STANDS, [{"probability": 1}, {"probability": 1}], "was given 2 times"),
+        (STANDS, [{"type": "choice", "probability": 1}], "is of type 'choice'; expected a predi"),
+        (STANDS, [{"type": "score", "probability": 1}], "is of type 'score'; expected a predi"),
+        (
+            WHICH,
+            [{"type": "predicate", "choice": "none"}],
+            "of type 'predicate'; expected a ch",
+        ),
+        (STANDS, [{}], "has the probability None"),
+        (STANDS, [{"probability": False}], "has the probability False"),
+        (STANDS, [{"probability": float("nan")}], "has the probability nan"),
+        (WHICH, [{"choice": "none", "confidence": 1.01}], "has the probability 1.01"),
+        (WHICH, [{"choice": None}], "chooses None, which is not an option"),
+    ],
+)
+def test_what_is_no_answer_to_its_question_is_told(
+    question: Question, given: list[Mapping[str, Any]], said: str
+) -> None:
+    """One answer of the right type, with a number from 0 to 1 or one of the options."""
+    with pytest.raises(ValueError, match=said):
+        _read_answer(question, given, None)
+
+
+def test_the_runs_model_is_asked_before_that_of_the_string(scripted: Start) -> None:
+    """Of the same host."""
+    judge = scripted(GOOD)
+    spec = f"decisions:m@{judge.base_url}"
+    call = DecisionCall.of(STATE, QUESTIONS, spec)
+    for model in ("other", None):
+        judge_for(spec, model).ask(call, Meter(20))
+
+    assert [request.body["model"] for request in judge.requests] == ["other", "m"]
+
+
+def test_a_call_differs_by_its_text_and_by_all_of_each_question() -> None:
+    """Its messages are what caches and batches know it by; they hold no more than it asks."""
+    calls = [
+        DecisionCall.of(state, (Question(*question),), "decisions:m")
+        for state, question in (
+            ("a", ("n", "i", ("x", "y"))),
+            ("b", ("n", "i", ("x", "y"))),
+            ("a", ("o", "i", ("x", "y"))),
+            ("a", ("n", "j", ("x", "y"))),
+            ("a", ("n", "i", ("x", "z"))),
+            ("a", ("n", "i")),
+        )
+    ]
+
+    assert len({str(call.messages) for call in calls}) == len(calls)
+    assert [call.state for call in calls] == ["a", "b", "a", "a", "a", "a"]
+    assert calls[0].facts == {"chunk_count": 0}
+    assert calls[0].endpoint == "decisions:m"
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(400, [400]), (401, [400, 1]), (801, [400, 400, 1])])
+def test_a_request_holds_four_hundred_questions(count: int, sizes: list[int]) -> None:
+    """The limit of OpenAI; each is asked once and in order."""
+    questions = [Question(f"q{number}", "Is it?") for number in range(count)]
+    parts = list(DecisionCall.of(STATE, questions, "decisions:m").in_requests())
+
+    assert [len(part.questions) for part in parts] == sizes
+    assert [one for part in parts for one in part.questions] == questions
+    assert {(part.state, part.endpoint) for part in parts} == {(STATE, "decisions:m")}

@@ -18,9 +18,10 @@ from rag_evals.judge.pace.retry import (
     parse_duration,
     retry_after_seconds,
 )
+from rag_evals.judge.pace.row_time import RowTime
 from rag_evals.judge.session import JudgePipeline
 from rag_evals.judge.wire.exchange import Exchange, current_exchange
-from rag_evals.judge.wire.sending import repeating
+from rag_evals.judge.wire.sending import ClientUse, limit_headers, repeating
 from rag_evals.response_models import FaithfulnessResult
 
 NOTHING = FaithfulnessResult(statements=[])
@@ -486,3 +487,38 @@ def test_a_budget_is_never_overspent(rate: float, spendings: list[tuple[float, f
         spent += units
         largest = max(largest, units)
     assert spent <= rate * clock.now + max(1.0, rate) + largest + 1e-6
+
+
+def test_only_the_headers_that_a_limiter_reads_are_decoded() -> None:
+    """Their names in small letters, whatever the host writes."""
+    raw = [
+        (b"X-RateLimit-Limit-Requests", b"60"),
+        (b"x-ratelimit-reset-tokens", b"1s"),
+        (b"Retry-After", b"7"),
+        (b"retry-after-ms", b"70"),
+        (b"Date", b"\xff"),
+        (b"x-rate", b"1"),
+    ]
+
+    assert limit_headers(raw) == {
+        "x-ratelimit-limit-requests": "60",
+        "x-ratelimit-reset-tokens": "1s",
+        "retry-after": "7",
+        "retry-after-ms": "70",
+    }
+
+
+def test_a_try_ends_after_its_row() -> None:
+    """By a second, for the row's own message says more; without a row it has its own time."""
+    use = ClientUse(60.0)
+
+    async def tries() -> list[float]:
+        found = [use.one_try()]
+        for seconds in (7.0, 100.0, -3.0):
+            row = RowTime(Meter(), 1000.0)
+            async with row:
+                row._allowed = seconds
+                found.append(use.one_try())
+        return found
+
+    assert asyncio.run(tries()) == [60.0, *(pytest.approx(n, abs=0.5) for n in (8, 101, 1))]

@@ -1,6 +1,7 @@
 """What a reply says in another form counts; what it does not say is asked again."""
 
 import datetime
+import json
 from collections.abc import Callable
 from typing import Any, ClassVar, get_args, get_origin
 
@@ -186,6 +187,81 @@ def test_what_may_be_no_wrapper_is_a_fault(text: str) -> None:
     """Something else that the judge said would be lost, or nobody knows what it said."""
     with pytest.raises(ValidationError):
         validated(Listed, text, {"strict": True})
+
+
+class Loose(BaseModel):
+    """A reply that may leave everything out."""
+
+    numbers: list[int] = []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("{}", []),
+        ('{"remark": "or so"}', []),
+        ('{"Loose": {"numbers": [3]}}', [3]),
+        ('{"loose": {}}', []),
+        ("[3]", [3]),
+    ],
+)
+def test_a_wrapper_is_taken_off_where_no_field_is_required(text: str, numbers: list[int]) -> None:
+    """Else it would be read as a reply that says nothing."""
+    assert validated(Loose, text, {"strict": True}).numbers == numbers
+
+
+class Item(BaseModel):
+    """One of several."""
+
+    note: str
+
+
+class Noted(BaseModel):
+    """A reply whose own note is called as that of its items."""
+
+    items: list[Item]
+    note: str | None = None
+
+
+class Aliased(BaseModel):
+    """A reply whose field has another name in JSON."""
+
+    number: int = Field(alias="n")
+
+
+def test_a_list_is_read_by_the_names_in_json() -> None:
+    """An object in it is the reply only if it has all that the reply needs."""
+    (item,) = validated(Noted, '[{"note": "x"}]', {"strict": True}).items
+    assert item.note == "x"
+    whole = validated(Noted, '[{"items": [], "note": "x"}]', {"strict": True})
+    assert (whole.items, whole.note) == ([], "x")
+    for text in ('[{"n": 7}]', '{"Aliased": {"n": 7}}', '{"n": "7"}'):
+        assert validated(Aliased, text, {"strict": True}).number == 7
+
+
+def test_of_a_calls_arguments_and_parameters_the_arguments_are_read() -> None:
+    """The parameters may be the schema."""
+    call = '{"name": "Listed", "parameters": {"numbers": [4]}, "arguments": {"numbers": [3]}}'
+    assert validated(Listed, call, {"strict": True}).numbers == [3]
+
+
+@pytest.mark.parametrize(
+    ("field", "longest"),
+    [("pages", "9" * 15), ("mark", "-12345678.1234567"), ("mark", "0.1234567")],
+)
+def test_a_number_in_quotes_has_no_more_digits_than_can_be_kept(field: str, longest: str) -> None:
+    """15 whole ones, or eight before and seven after the point."""
+
+    def read(number: str) -> Any:
+        given = {"day": "2026-01-02", "pages": [3], "mark": 1}
+        given[field] = [number] if field == "pages" else number
+        return getattr(validated(Dated, json.dumps(given), {"strict": True}), field)
+
+    assert read(longest) == ((int(longest),) if field == "pages" else float(longest))
+    for longer in (f"{longest}9", longest.replace("12345678.", "912345678.")):
+        if longer != longest:
+            with pytest.raises(ValidationError, match=field):
+                read(longer)
 
 
 def test_two_values_under_one_name_are_a_fault() -> None:

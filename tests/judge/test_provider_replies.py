@@ -18,6 +18,8 @@ from rag_evals.judge.wire.exchange import (
     early_stop,
     fault_of,
     follow,
+    json_in,
+    packed,
     usage_of,
 )
 from rag_evals.judge.wire.sending import refuse_redirect, translate
@@ -265,7 +267,8 @@ def test_a_body_that_no_client_could_read_is_no_reply() -> None:
 @pytest.mark.parametrize(
     ("choice", "kind", "said"),
     [
-        ({"message": {"content": "{}"}, "error": {"message": "sank"}}, "Output", "sank"),
+        ({"error": {"code": 7, "message": "sank"}}, "Output", "reply: sank"),
+        ({"message": {"content": "{}"}, "error": {"message": "sank"}}, "Output", "reply: sank"),
         ({"message": {"content": "{}"}, "error": {"code": 7}}, "Output", "reply: 7"),
         ({"message": {"content": "{}", "refusal": "No."}}, "Refused", "refused: No."),
         (
@@ -292,6 +295,42 @@ def test_a_choice_that_is_no_reply_is_told(choice: Any, kind: str, said: str) ->
 
     assert type(found) is getattr(errors, f"Judge{kind}Error")
     assert said in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"a": 1}', '{"a": 1}'),
+        (b'So: {"a": {"b": 1}}.', '{"a": {"b": 1}}'),
+        ('```json\n{"a": 1}\n```', '{"a": 1}'),
+        ('<think>{"b": 2}</think>{"a": 1}', '{"a": 1}'),
+        ('<think>{"b": 2}</think>none', None),
+        ('<think>{"b": 2}', '{"b": 2}'),
+        ('{"a": 1} {"b": 2}', None),
+        ('{"a": 1} }', None),
+        ('"b": 1} {"a": 1}', None),
+        ('[1] {"a": 1}', None),
+        ('{"a": 1', None),
+        ('{"a": 1} [2]', '{"a": 1}'),
+        ('[{"a": 1}, {"a": 2}]', '[{"a": 1}, {"a": 2}]'),
+        ("```json\n[1]\n```", "[1]"),
+        ("See [1].", None),
+        ("7", None),
+        ("", None),
+    ],
+)
+def test_only_one_object_or_list_is_found_in_a_text(text: str | bytes, found: str | None) -> None:
+    """After the reasoning; what could mean two things is not read."""
+    assert json_in(text) == found
+
+
+def test_what_a_body_is_given_beside_its_fields() -> None:
+    """Its extra fields come before its own, and its own model before that of the judge."""
+    body = {"model": "own", "seed": 1, "extra_body": {"seed": 2, "top_k": 3}}
+    assert json.loads(packed(body, "usual")) == {"model": "own", "seed": 2, "top_k": 3}
+    assert json.loads(packed({"seed": 1}, "usual")) == {"model": "usual", "seed": 1}
+    extra = {"extra_body": {"model": "extra"}}
+    assert json.loads(packed(extra, "usual")) == {"model": "extra"}
 
 
 def test_parts_of_a_message_are_joined() -> None:

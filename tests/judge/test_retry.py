@@ -18,6 +18,7 @@ from rag_evals.judge.pace.retry import (
     RequestLimiter,
     Tries,
     Waits,
+    beneath_litellm,
     never_repeats,
     seconds_before_poll,
 )
@@ -84,6 +85,9 @@ def test_what_the_endpoint_asks_for_is_waited() -> None:
     assert (longer.value.status, longer.value.retry_after_seconds) == (429, 7.0)
     with pytest.raises(JudgeUnavailableError, match=r"remaining time \(timeout\) is 0 s"):
         Tries(None, seconds_left=lambda: -5.0).after_request(refused("7"))
+    assert waits_of(Tries(None), refused("600"), 1) == [600.0]
+    with pytest.raises(JudgeUnavailableError, match="asks for a wait of 601 s .* is 600 s"):
+        Tries(None).after_request(refused("601"))
 
 
 @pytest.mark.usefixtures("real_waits")
@@ -253,6 +257,84 @@ def test_only_what_may_pass_is_tried_again(error: Exception, is_tried_again: boo
     else:
         with pytest.raises(type(error)):
             Tries(None).after_request(error)
+
+
+@pytest.mark.usefixtures("real_waits")
+@pytest.mark.parametrize(
+    ("asked", "left", "most", "ends"),
+    [
+        ("7", 3.0, 9.0, "0.0, paused 7.0"),
+        ("9", None, 9.0, "0.0, paused 9.0"),
+        ("9.5", None, 9.0, "the limit (max_wait) is 9 s"),
+        ("9.5", 99.0, 9.0, "the limit (max_wait) is 9 s"),
+    ],
+)
+def test_a_run_waits_as_long_as_it_is_told_to(
+    asked: str, left: float | None, most: float, ends: str
+) -> None:
+    """Whatever time the row has left: the pause is the run's."""
+
+    async def end() -> str:
+        limiter = RequestLimiter(4, max_wait_seconds=most, clock=lambda: 100.0)
+        limiter.after_response(429, {"retry-after": asked})
+        try:
+            seconds = Tries(limiter, seconds_left=lambda: left).after_request(refused(asked))
+        except JudgeUnavailableError as error:
+            told = (error.status, error.retry_after_seconds, limiter.waiting_seconds)
+            return str(error).partition("but ")[2] * (told == (429, float(asked), 0.0))
+        return f"{seconds}, paused {limiter.waiting_seconds}"
+
+    assert asyncio.run(end()) == ends
+
+
+def asked_to_wait(seconds: float | None) -> JudgeUnavailableError:
+    """Make the error of a client's call."""
+    error = JudgeUnavailableError("busy")
+    error.status, error.retry_after_seconds = 503, seconds
+    return error
+
+
+@pytest.mark.usefixtures("real_waits")
+def test_a_call_waits_only_if_time_is_left_after_the_wait() -> None:
+    """As long as the row has, or longer, is too long."""
+    never = client_with(0)
+    assert Tries(None, seconds_left=lambda: 7.5).after_call(asked_to_wait(7), never) == 7.0
+    assert Tries(None).after_call(asked_to_wait(7), never) == 7.0
+    for error, tries in (
+        (asked_to_wait(7), Tries(None, seconds_left=lambda: 7.0)),
+        (asked_to_wait(None), Tries(None, seconds_left=lambda: 0.1)),
+    ):
+        with pytest.raises(JudgeUnavailableError, match="busy"):
+            tries.after_call(error, never)
+
+
+def test_no_reply_to_a_client_that_retries_is_asked_for_again_by_a_run_alone() -> None:
+    """Its SDK takes status 200 for a reply; a single grading leaves that to its user."""
+    error = JudgeUnavailableError("no choices")
+    error.status = 200
+    with pytest.raises(JudgeUnavailableError):
+        Tries(None).after_call(error, client_with(2))
+
+    async def seconds() -> float:
+        return Tries(RequestLimiter(4)).after_call(error, client_with(2))
+
+    assert asyncio.run(seconds()) > 0
+
+
+def test_what_was_raised_while_another_was_handled_is_looked_at_too() -> None:
+    """Libraries do not always say what an error came from."""
+    distrusted, lost = _raised("APIConnectionError"), _raised("APIConnectionError")
+    distrusted.__context__ = _NO_TRUST
+    with pytest.raises(OSError, match="as text"):
+        Tries(None).after_request(distrusted)
+
+    beneath: Any = type("APIError", (Exception,), {"__module__": "litellm.exceptions"})("500")
+    beneath.__context__ = lost
+    assert beneath_litellm(beneath) is lost
+    assert beneath.__cause__ is lost
+    other: Any = type("APIError", (Exception,), {"__module__": "litellm.exceptions"})("500")
+    other.__context__ = ValueError("no connection")
+    assert beneath_litellm(other) is other
 
 
 def test_a_spent_quota_is_not_waited_for() -> None:

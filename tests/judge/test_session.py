@@ -411,6 +411,44 @@ def test_a_run_asks_again_where_a_client_took_no_reply_for_one(
     assert judge.asked == asked
 
 
+def test_a_call_has_the_rows_time_and_not_the_usual_one() -> None:
+    """What it took is taken from the row's later calls."""
+    left: list[float | None] = []
+
+    class Timed(Counting):
+        async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
+            left.append(seconds_left())
+            return await super().ask(call, meter)
+
+    pipeline = JudgePipeline(Timed(), limiter=RequestLimiter(8), row_seconds=7.0)
+    meter = Meter()
+    for waited in (0.0, 4.0):
+        meter.waited_seconds = waited
+        asyncio.run(pipeline.ask(JudgeCall((), FaithfulnessResult), meter))
+
+    assert left == [pytest.approx(7.0, abs=0.5), pytest.approx(3.0, abs=0.5)]
+    assert 4.0 <= meter.waited_seconds < 4.5
+
+
+def test_what_sends_requests_reports_to_the_limiter_of_its_run(scripted: Start) -> None:
+    """Both how many were answered, and what the headers say."""
+    limits = {"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "7s"}
+    message = {"role": "assistant", "content": json.dumps(GOOD)}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    scripted(Raw(json.dumps({"choices": [choice]}), 200, headers=limits))
+    call = JudgeCall((), FaithfulnessResult, {"chunk_count": 1})
+
+    async def ask() -> tuple[int, float]:
+        async with judge_session("openai/m", None, SessionSettings()) as pipeline:
+            assert pipeline.limiter is not None
+            await pipeline.ask(call, Meter())
+            return pipeline.limiter.answered, pipeline.waiting_seconds
+
+    answered, waits = asyncio.run(ask())
+    assert answered == 1
+    assert waits == pytest.approx(7.0, abs=0.5)
+
+
 class SleptError(Exception):
     """A limiter would have slept."""
 
