@@ -21,7 +21,7 @@ from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.judge.clients.sdks import embed_texts
-from rag_evals.testing import HttpError, Script, ScriptedJudge
+from rag_evals.testing import HttpError, Raw, Script, ScriptedJudge
 from rag_evals.text import plain_form
 from rag_evals.verify import CascadeVerifier, LLMVerifier
 from tests.conftest import PlainVerifier
@@ -258,6 +258,32 @@ def test_what_leans_on_its_question_is_never_shared_by_meaning() -> None:
     assert [one is not None for one in found] == [True, False]
 
 
+def test_a_verdict_that_leans_on_its_answer_is_no_candidate() -> None:
+    """Not even for a statement that stands nowhere."""
+    cache = SemanticCache(embed=alike, equivalence=YES)
+    leaning = Claim("It was completed in 1889.", before="A tower stands.")
+    cache.store("g", {StatementKey.of(leaning): VERDICT})
+
+    assert cache.look_up("g", [key("It was finished in 1889.")]) == [None]
+    cache.store("g", {key("It was completed in 1889."): VERDICT})
+    assert cache.look_up("g", [key("It was finished in 1889.")]) != [None]
+
+
+def test_what_the_verifier_would_refuse_anyway_is_not_embedded() -> None:
+    """The embedded one takes only contractions."""
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[list[float]]:
+        asked.extend(texts)
+        return alike(texts)
+
+    cache = SemanticCache(embed)
+    cache.store("g", {key("The tower was completed early."): VERDICT})
+
+    assert cache.look_up("g", [key("The tower was finished early.")]) == [None]
+    assert asked == []
+
+
 def test_vectors_have_to_agree_too() -> None:
     """What the verifier allows is still a miss below the threshold."""
     cache = SemanticCache(embed=apart, threshold=0.5, equivalence=YES)
@@ -423,6 +449,30 @@ def test_many_texts_are_sent_in_batches(scripted: Start) -> None:
     assert [len(request.body["input"]) for request in judge.requests] == [256, 44]
     assert len(vectors) == 300
     assert vectors[0] == vectors[7] != vectors[1]
+
+
+def test_vectors_are_put_in_the_order_of_their_texts(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their numbers, however a server sends them; one in trouble is asked five times."""
+    judge = scripted(None)
+    asked: list[Any] = []
+
+    def answer(path: str, headers: Any, body: Any) -> Any:
+        asked.append((path, body))
+        if len(asked) < 5:
+            return HttpError(500, headers={"retry-after-ms": "1"})
+        vectors = [
+            {"index": place, "object": "embedding", "embedding": [float(len(text))]}
+            for place, text in enumerate(body["input"])
+        ]
+        return Raw({"object": "list", "model": "m", "data": vectors[::-1]})
+
+    monkeypatch.setattr(judge, "answer", answer)
+    assert embed_texts("openai/m", ["a", "bb", "ccc"]) == [[1.0], [2.0], [3.0]]
+    body = {"model": "m", "input": ["a", "bb", "ccc"], "encoding_format": "float"}
+    assert asked == [("/v1/embeddings", body)] * 5
+    assert embed_texts("openai/m", []) == []
 
 
 def test_an_endpoint_that_refuses_fails_the_row(

@@ -615,3 +615,16 @@ def test_the_longest_name_that_fits_has_the_price(
         assert found is None
     else:
         assert found == Price(prompt, 8.0, cached, as_of)
+
+
+def test_a_key_that_changes_is_sent_from_then_on(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client of before has the old one."""
+    judge = scripted(GOOD)
+    for key in ("key-1", "key-2", "key-1"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        Faithfulness.grade(**EIFFEL, client="openai/m")
+
+    sent = [request.headers["authorization"] for request in judge.requests]
+    assert sent == ["Bearer key-1", "Bearer key-2", "Bearer key-1"]

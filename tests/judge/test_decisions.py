@@ -459,3 +459,15 @@ def test_a_request_holds_four_hundred_questions(count: int, sizes: list[int]) ->
     assert [len(part.questions) for part in parts] == sizes
     assert [one for part in parts for one in part.questions] == questions
     assert {(part.state, part.endpoint) for part in parts} == {(STATE, "decisions:m")}
+
+
+def test_the_word_for_no_key_is_no_secret(scripted: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that needs no key may say why it refuses in this word."""
+    refusals = [
+        {"type": "refusal", "name": question.name, "refusal": "none of it"}
+        for question in QUESTIONS
+    ]
+    judge = scripted(Raw(json.dumps({"answers": refusals})))
+    monkeypatch.delenv("OPENAI_API_KEY")
+
+    assert {answer.refusal for answer in ask(judge).values()} == {"none of it"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag_evals.core import JudgeCall, JudgeReply, Meter, Usage
-from rag_evals.errors import JudgeUnavailableError
+from rag_evals.errors import JudgeOutputError, JudgeUnavailableError
 from rag_evals.judge.pace.retry import (
     RateBudget,
     RequestLimiter,
@@ -20,8 +20,9 @@ from rag_evals.judge.pace.retry import (
 )
 from rag_evals.judge.pace.row_time import RowTime
 from rag_evals.judge.session import JudgePipeline
-from rag_evals.judge.wire.exchange import Exchange, current_exchange
-from rag_evals.judge.wire.sending import ClientUse, limit_headers, repeating
+from rag_evals.judge.wire.direct import StatusError
+from rag_evals.judge.wire.exchange import Exchange, current_exchange, no_reply
+from rag_evals.judge.wire.sending import ClientUse, extend, limit_headers, repeating
 from rag_evals.response_models import FaithfulnessResult
 
 NOTHING = FaithfulnessResult(statements=[])
@@ -77,6 +78,37 @@ def test_requests_keep_to_the_minute(clock: Clock, rpm: float, calls: int, secon
     asyncio.run(pass_through(RequestLimiter(8, requests_per_minute=rpm, clock=clock), calls))
 
     assert clock.now == pytest.approx(seconds, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("limits", "tokens", "times"),
+    [
+        ({"requests_per_minute": 60}, 0, [100, 101, 102]),
+        ({"requests_per_minute": 6}, 0, [100, 110, 120]),
+        ({"requests_per_minute": 120}, 0, [100, 100, 100.5]),
+        ({"tokens_per_minute": 6000}, 50, [100, 100, 100.5]),
+        ({"tokens_per_minute": 6000}, 100, [100, 101, 102]),
+        ({"tokens_per_minute": 6000}, 300, [100, 103, 106]),
+        ({"requests_per_minute": 60, "tokens_per_minute": 6000}, 300, [100, 103, 106]),
+        ({"requests_per_minute": 6, "tokens_per_minute": 6000}, 300, [100, 110, 120]),
+        ({}, 300, [100, 100, 100]),
+    ],
+)
+def test_idle_time_saves_up_no_more_than_a_second(
+    clock: Clock, limits: dict[str, float], tokens: int, times: list[float]
+) -> None:
+    """After a hundred seconds without a call, calls keep to the minute as at the start."""
+    limiter = RequestLimiter(8, clock=clock, **limits)
+    clock.now = 100.0
+    begun = []
+
+    async def call_three() -> None:
+        for _ in range(3):
+            async with slot(limiter, tokens):
+                begun.append(clock.now)
+
+    asyncio.run(call_three())
+    assert begun == pytest.approx(times)
 
 
 def test_tokens_keep_to_the_minute_and_are_corrected(clock: Clock) -> None:
@@ -255,6 +287,12 @@ def test_calls_in_flight_are_halved_once_a_burst_and_raised_again(clock: Clock) 
         clock.now += 10
         limiter.after_response(429, {})
     assert limiter.allowed == 1
+    # However often it was halved, it grows from one again.
+    seen = []
+    for _ in range(5):
+        limiter.after_response(200, {})
+        seen.append(limiter.allowed)
+    assert seen == [2, 2, 2, 3, 3]
 
 
 def test_no_more_are_in_flight_than_allowed() -> None:
@@ -522,3 +560,85 @@ def test_a_try_ends_after_its_row() -> None:
         return found
 
     assert asyncio.run(tries()) == [60.0, *(pytest.approx(n, abs=0.5) for n in (8, 101, 1))]
+
+
+def test_a_reply_may_have_sixteen_megabytes() -> None:
+    """To the byte; what is longer is not kept, and that is no matter of trying again."""
+    body = bytearray(16_000_000 - 2)
+    extend(body, b"xx")
+    assert len(body) == 16_000_000
+    with pytest.raises(JudgeOutputError, match="longer than 16 MB and was not read completely"):
+        extend(body, b"x")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (no_reply(b""), "the endpoint answered with status 200 and an empty body"),
+        (StatusError(503, b'{"error": {"message": "busy k-123456789"}}'), "HTTP 503: busy [key]"),
+        (StatusError(500, b""), "HTTP 500: Error code: 500"),
+        (ConnectionResetError("gone"), "gone"),
+    ],
+)
+def test_what_went_wrong_last_is_noted_for_the_row(
+    clock: Clock, error: Exception, told: str
+) -> None:
+    """With its status if it is one of HTTP, without the key, and only while there is a call."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(body: dict[str, Any]) -> dict[str, Any]:
+        sent.append(body)
+        if len(sent) % 2:
+            raise error
+        return body
+
+    meter = Meter()
+    exchange = Exchange(JudgeCall((), FaithfulnessResult), meter, "JSON_SCHEMA", 0)
+    exchange.key = "k-123456789"
+
+    async def send_both() -> None:
+        create = repeating(send, None)
+        assert await create(model="a") == {"model": "a"}
+        token = current_exchange.set(exchange)
+        assert await create(model="b") == {"model": "b"}
+        current_exchange.reset(token)
+
+    asyncio.run(send_both())
+    assert [body["model"] for body in sent] == ["a", "a", "b", "b"]
+    assert meter.last_fault.startswith(told)
+    assert (exchange.requests, exchange.usage.retries) == (2, 1)
+
+
+def test_no_request_waits_longer_than_its_row_has() -> None:
+    """A single grading says so at once."""
+    send, sent = failing_once("7", 503, Clock())
+
+    async def send_once() -> None:
+        async with RowTime(Meter(), 5.0):
+            await repeating(send, None)()
+
+    with pytest.raises(JudgeUnavailableError, match="asks for a wait of 7 s .* is 5 s"):
+        asyncio.run(send_once())
+    assert len(sent) == 1
+
+
+def test_only_an_error_with_a_status_is_reported_to_the_limiter(clock: Clock) -> None:
+    """With its headers: a 429 slows the run down, a lost connection does not."""
+
+    async def allowed(error: Exception) -> tuple[int, float]:
+        limiter = RequestLimiter(8, clock=clock)
+
+        async def send(body: dict[str, Any]) -> Any:
+            raise error
+
+        with pytest.raises(type(error)):
+            await repeating(send, limiter)()
+        return limiter.allowed, limiter.waiting_seconds
+
+    lost, refused = ValueError("gone"), StatusError(400, b"", {"retry-after": "7"})
+    failing = StatusError(501, b"", {"retry-after": "7"})
+    assert asyncio.run(allowed(lost)) == (8, 0.0)
+    assert asyncio.run(allowed(refused)) == (8, 0.0)
+    assert asyncio.run(allowed(failing)) == (8, 7.0)
+    spent = StatusError(429, b'{"code": "insufficient_quota"}', {"retry-after": "7"})
+    assert asyncio.run(allowed(spent)) == (4, 7.0)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -406,6 +407,31 @@ def test_which_settings_a_provider_does_not_accept(provider: str, mode: str) -> 
             check_taken(client, {name: given[name]}, "m")
     taken = {name: value for name, value in given.items() if name not in refused}
     check_taken(client, {**taken, "top_p": 0.5}, "m")
+
+
+def test_what_litellm_would_leave_out_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a model of a provider that it knows; the window is never sent."""
+
+    def provider(model: str) -> tuple[str, str, None]:
+        if "/" not in model:
+            raise KeyError(model)
+        return model.partition("/")[2], model.partition("/")[0], None
+
+    def taken(model: str, provider: str) -> list[str]:
+        return ["temperature", *(["seed"] if (model, provider) == ("m", "takes") else [])]
+
+    stand_in = SimpleNamespace(
+        BadRequestError=KeyError, get_llm_provider=provider, get_supported_openai_params=taken
+    )
+    monkeypatch.setitem(sys.modules, "litellm", stand_in)
+    client, own = _Client(), _Client()
+    client.client = None
+    given = {"seed": 1, "temperature": 0, "window": 9}
+    for asked, model in ((client, "takes/m"), (client, "m"), (client, None), (own, "other/m")):
+        check_taken(asked, given, model)
+    check_taken(client, {"temperature": 0, "window": 9}, "other/m")
+    with pytest.raises(errors.ConfigurationError, match="not pass the setting 'seed' to 'other/m'"):
+        check_taken(client, given, "other/m")
 
 
 def _exchange(*, other_form: bool = False) -> Exchange:
