@@ -152,3 +152,185 @@ def test_statements_are_filled_by_words() -> None:
     assert isinstance(filled, dict)
     assert [s["is_supported"] for s in filled["statements"]] == [True, False]
     assert filled["statements"][0]["supporting_chunk_ids"] == [0]
+
+
+def filled(text: str, properties: dict[str, Any], system: str = "") -> dict[str, Any]:
+    """Fill a schema with these properties from a prompt."""
+    body = by_schema({"type": "object", "properties": properties}, text)
+    body["messages"].insert(0, {"role": "system", "content": system})
+    found = fill_by_words(JudgeRequest(0, "/", {}, body))
+    assert isinstance(found, dict)
+    return dict(found)
+
+
+LISTED = {"type": "array"}
+DATA = """<question>
+Where is the tower?
+</question>
+<chunk id="0">
+Bananas are yellow. Apples are red.
+</chunk>
+<chunk id="1">
+The old tower stands in Paris. It is tall.
+</chunk>
+<answer>
+<s0>The tower stands in Paris.</s0>
+<s1>Cows fly to the Moon.</s1>
+<s2>Is it so?</s2>
+</answer>"""
+
+
+def test_each_sentence_has_a_verdict_of_its_own() -> None:
+    """By the words of one chunk, more than half of them; a question claims nothing."""
+    one = {"type": "object"}
+    found = filled(DATA, {"s0": one, "s1": one, "s2": one})
+
+    assert found == {
+        "s0": {
+            "reasoning": "100% of the words are in one chunk",
+            "verdict": {"supported_by": [1]},
+        },
+        "s1": {
+            "reasoning": "20% of the words are in one chunk",
+            "verdict": {"not_supported_because": "not_in_context"},
+        },
+        "s2": {"claims_nothing": "It is a question."},
+    }
+
+
+def test_lists_are_filled_with_what_the_data_has() -> None:
+    """Statements of the sentences, chunks by their share of the answer, the closest sentence."""
+    names = ("statements", "graded_chunks", "labels", "chunks", "no_claim_sentences", "checks")
+    found = filled(DATA, dict.fromkeys(names, LISTED), "Rules:\n- clear: say so\n- short: be so\n")
+
+    assert [one["statement"] for one in found["statements"]] == [
+        *("The tower stands in Paris.", "Cows fly to the Moon.", "Is it so?")
+    ]
+    assert [one["sentence_ids"] for one in found["statements"]] == [[0], [1], [2]]
+    assert [one["supporting_chunk_ids"] for one in found["statements"]] == [[1], [], [1]]
+    assert found["statements"][0]["evidence"] == [
+        {"chunk_id": 1, "quote": "The old tower stands in Paris."}
+    ]
+    assert [one["verdict"] for one in found["statements"]] == [
+        *("supported", "not_in_context", "supported")
+    ]
+    assert found["graded_chunks"] == [{"id_chunk": 0}, {"id_chunk": 1}]
+    assert found["labels"] == [{"chunk_id": 0}, {"chunk_id": 1}]
+    assert found["chunks"] == [
+        {"chunk_id": 0, "is_used": False},
+        {"chunk_id": 1, "is_used": True},
+    ]
+    assert found["no_claim_sentences"] == []
+    assert found["checks"] == [{"criterion": "clear"}, {"criterion": "short"}]
+
+
+def test_statements_and_citations_are_decided_by_their_chunks() -> None:
+    """A citation by its one chunk, a statement by the best of all."""
+    statements = """<statement id="0">
+The tower stands in Paris.
+</statement>
+<statement id="1">
+sentence 0, chunk 0
+</statement>
+<statement id="2">
+sentence 0, chunk 1
+</statement>"""
+    found = filled(f"{DATA}\n{statements}", {"verdicts": LISTED, "citations": LISTED})
+
+    assert [(one["statement_id"], one["is_supported"]) for one in found["verdicts"]] == [
+        *((0, True), (1, False), (2, False))
+    ]
+    assert [(one["citation_id"], one["is_supported"]) for one in found["citations"]] == [
+        *((1, False), (2, True))
+    ]
+    assert found["citations"][1]["reasoning"] == "100% of the words are in the chunk"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "answerable", "abstained"),
+    [
+        ("Where is the tower?", "In Paris.", "yes", "no"),
+        ("Why do cows sing songs?", "I don't know.", "no", "yes"),
+        ("Where?", "Этого я не знаю.", "no", "yes"),
+        ("Where?", "Not sure at all", "no", "yes"),
+    ],
+)
+def test_an_answer_may_be_missing(
+    question: str, answer: str, answerable: str, abstained: str
+) -> None:
+    """A question has an answer if more than 0.3 of its words are in one chunk."""
+    text = f"<question>\n{question}\n</question>\n<chunk>\nThe tower is old.\n</chunk>\n"
+    text += f"<answer>\n{answer}\n</answer>"
+    found = filled(text, {"answerable": {"type": "object"}, "abstained": {"type": "object"}})
+
+    assert (found["answerable"]["label"], found["abstained"]["label"]) == (answerable, abstained)
+
+
+def test_items_have_only_the_fields_that_the_schema_has() -> None:
+    """Others are left out, further ones have the first value that is allowed."""
+    item = {"type": "object", "properties": {"statement": {"type": "string"}, "n": {"const": 3}}}
+    found = filled(DATA, {"statements": {"type": "array", "items": item}})
+
+    assert found["statements"][0] == {"statement": "The tower stands in Paris.", "n": 3}
+    whole = filled("<answer>\nOne is so. Two: 3.5 is it! Да…\n</answer>", {"statements": LISTED})
+    assert [one["statement"] for one in whole["statements"]] == [
+        *("One is so.", "Two: 3.5 is it!", "Да…")
+    ]
+
+
+def test_a_reply_counts_its_tokens_and_names_its_model() -> None:
+    """100 and 20 unless the script says others; a refusal has no content."""
+    with ScriptedJudge([
+        {"a": 1},
+        Reply("x", "length", None, 7, 3, "other", "fp"),
+        Reply("x", refusal="no"),
+    ]) as judge:  # fmt: skip
+        plain, other, refused = (ask(judge, by_schema(SCHEMA)) for _ in range(3))
+
+    assert plain["usage"] == {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    assert (plain["model"], "system_fingerprint" in plain) == ("m", False)
+    assert other["usage"] == {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    assert (other["model"], other["system_fingerprint"]) == ("other", "fp")
+    assert [one["choices"][0]["finish_reason"] for one in (plain, other)] == ["stop", "length"]
+    message = refused["choices"][0]["message"]
+    assert (message["content"], message["refusal"]) == (None, "no")
+    assert plain["id"] != other["id"]
+
+
+def test_a_list_is_used_up_for_each_path_by_itself() -> None:
+    """Requests are numbered in the order in which they came."""
+    with ScriptedJudge(["one", "two"]) as judge:
+        found = [ask(judge, by_schema(SCHEMA), path) for path in ("/a", "/b", "/a")]
+
+    said = [one["choices"][0]["message"]["content"] for one in found]
+    assert said == ["one", "one", "two"]
+    assert [one.number for one in judge.requests] == [0, 1, 2]
+    assert judge.max_in_flight == 1
+    assert judge.connections == 3
+
+
+def test_a_request_is_split_into_its_parts() -> None:
+    """The first user message is the data; a reply in the messages makes it a re-ask."""
+    messages = [
+        {"role": "system", "content": "Be strict."},
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": DATA},
+        {"role": "user", "content": "<answer>\nother\n</answer>"},
+    ]
+    request = JudgeRequest(0, "/", {}, {"messages": messages})
+
+    assert request.instructions == "Be strict.\nBe brief."
+    assert request.data == DATA
+    assert request.sentences == ["The tower stands in Paris.", "Cows fly to the Moon.", "Is it so?"]
+    assert request.answer == "The tower stands in Paris.\nCows fly to the Moon.\nIs it so?"
+    assert (request.reference, request.schema, request.is_reask) == (None, {}, False)
+    for role in ("assistant", "tool"):
+        again = {"messages": [*messages, {"role": role, "content": "x"}]}
+        assert JudgeRequest(0, "/", {}, again).is_reask
+    tool = {"function": {"name": "f", "parameters": {"type": "object"}}}
+    assert JudgeRequest(0, "/", {}, {"tools": [tool]}).schema == {"type": "object"}
+    in_words = {"role": "user", "content": 'Reply as\n{"properties": {"a": 1}}'}
+    assert JudgeRequest(0, "/", {}, {"messages": [in_words]}).schema == {"properties": {"a": 1}}
+    assert (
+        JudgeRequest(0, "/", {}, {"messages": [{"role": "user", "content": "\n{}"}]}).schema == {}
+    )

@@ -47,7 +47,7 @@ from rag_evals.errors import (
 )
 from rag_evals.report.tables import View
 from rag_evals.run import Run
-from tests.analysis.runs import scores_run, statements_run
+from tests.analysis.runs import record, scores_run, statements_run
 
 SAY = phrases("en")
 GOOD = scores_run([1.0] * 40)
@@ -95,6 +95,34 @@ def test_a_gate_ends_with_its_code_and_lines() -> None:
     assert (none.code, len(none.lines)) == (3, 1)
     counted = Gates(count=[("empty_context", 0.0)]).result(scores_run([None, None]), SAY)
     assert ended(counted) == (0, ())
+
+
+def test_every_option_of_a_gate_changes_what_it_says() -> None:
+    """The chance of an error, the least share of rows with a score, and what is counted as one."""
+    perfect, half = scores_run([1.0] * 20), scores_run([1.0] * 40 + [None] * 40)
+    zero, one = [("empty_context", 0.0)], [("empty_context", 1.0)]
+
+    for error, code in ((None, 4), (0.05, 4), (0.2, 0), (0.4, 0)):
+        assert Gates(gate=0.8, error=error).result(perfect, SAY).code == code
+    for least, code in ((None, 1), (0.6, 1), (0.5, 0), (0.0, 0)):
+        assert Gates(gate=0.5, min_scored=least).result(half, SAY).code == code
+    for count, code in ((None, 0), (zero, 4), (one, 0)):
+        assert Gates(gate=0.5, min_scored=0.1, count=count).result(half, SAY).code == code
+        rules = Gates(fail_under=0.6, at="mean", min_scored=0.5, count=count)
+        assert rules.result(half, SAY).code == (1 if count is zero else 0)
+    assert Gates(fail_under=0.9, at="lower").result(perfect, SAY).code == 1
+    assert Gates(fail_under=0.9, at="mean").result(perfect, SAY).code == 0
+
+
+def test_a_run_without_scores_says_why() -> None:
+    """Rows that cannot be scored and those that failed, with their reasons."""
+    error = {"type": "JudgeError", "message": "m"}
+    failed = {**record(1, "b", None), "status": "failed", "reason": None, "error": error}
+    (line,) = Gates().result(Run([record(0, "a", None), failed]), SAY).lines
+
+    assert "faithfulness scored none of its 2 rows" in line
+    assert "1 empty_context" in line
+    assert "1 JudgeError" in line
 
 
 def test_rows_that_are_pending_leave_a_gate_undecided() -> None:

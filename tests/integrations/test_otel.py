@@ -1,6 +1,7 @@
 """Runs are seen in a trace: real spans and events of OpenTelemetry's SDK, kept in memory."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -15,8 +16,16 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from rag_evals import Faithfulness, evaluate, open_session
-from rag_evals.integrations.otel import CONTENT_VARIABLE, RagEvalsInstrumentor, instrument
+from rag_evals.integrations.otel import (
+    CONTENT_VARIABLE,
+    RagEvalsInstrumentor,
+    _number,
+    evaluation_attributes,
+    instrument,
+)
+from rag_evals.run import Outcome, findings_in
 from rag_evals.testing import HttpError, ScriptedJudge
+from tests.analysis.runs import record
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 ROWS = [
@@ -194,3 +203,56 @@ def test_auto_instrumentation_finds_it() -> None:
     evaluate(ROWS[:1], client="embedded")
 
     assert len(here.events) == 1
+
+
+FINDINGS = [
+    {"text": "It is old.", "verdict": True, "label": "supported", "about": "statement"},
+    {"text": "It opened in 1923.", "verdict": False, "label": "no", "about": "statement"},
+]
+
+
+def outcome(score: float | None, **more: Any) -> Outcome[Any]:
+    """Return an outcome as a run has it."""
+    return Outcome.from_record(record(0, "a", score) | more)
+
+
+def test_an_outcome_has_its_score_or_says_why_it_has_none() -> None:
+    """A label stands only where there is no score; an error has its type."""
+    name = {"gen_ai.evaluation.name": "faithfulness"}
+    value, label = "gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label"
+    failed = {"status": "failed", "reason": None, "error": {"type": "E", "message": "m"}}
+
+    def attributes(one: Outcome[Any]) -> dict[str, str | float]:
+        return evaluation_attributes(one, explained=False)
+
+    assert attributes(outcome(0.0)) == name | {value: 0.0}
+    assert attributes(outcome(0.25)) == name | {value: 0.25}
+    assert attributes(outcome(None)) == name | {label: "empty_context"}
+    assert attributes(outcome(None, **failed)) == name | {label: "failed", "error.type": "E"}
+
+
+def test_an_explanation_has_each_finding_and_the_passages_of_faults() -> None:
+    """Without findings it has the words of the outcome."""
+    key = "gen_ai.evaluation.explanation"
+    found = outcome(0.5)
+    record_of = record(0, "a", 0.5)
+    assert evaluation_attributes(Outcome.from_record(record_of), explained=True)[key] == (
+        "scored 0.50"
+    )
+    found = replace(found, findings=findings_in(record(0, "a", 0.5, findings=FINDINGS)))
+    told = str(evaluation_attributes(found, explained=True, chunks=["It opened in 1889."])[key])
+    assert told.splitlines() == [
+        "+  It is old.  [supported]",
+        "-  It opened in 1923.  [no]",
+        "nearest chunk 0: It opened in 1889.",
+        "differs: '1923' is not in any chunk; chunk 0 says '1889'",
+    ]
+    assert len(str(evaluation_attributes(found, explained=True)[key]).splitlines()) == 2
+
+
+def test_an_id_of_a_trace_is_a_number_or_hexadecimal() -> None:
+    """Anything else is no id."""
+    ids: list[Any] = [7, "ff", "0xFF", TRACE]
+    wrong: list[Any] = [None, "", "xyz", 1.5, []]
+    assert [_number(one) for one in ids] == [7, 255, 255, int(TRACE, 16)]
+    assert [_number(one) for one in wrong] == [0] * 5

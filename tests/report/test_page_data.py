@@ -514,6 +514,20 @@ def test_the_passages_to_check_come_before_the_quotes() -> None:
     ]
 
 
+def test_the_passages_to_check_are_those_of_all_chunks() -> None:
+    """Also of chunks that the judge did not cite, and whatever its verdict was."""
+    finding = {"text": "The mill is tall.", "label": "l", "about": "statement", "chunk_ids": [1]}
+    for verdict in (True, False):
+        run = Run(
+            [record(0, "a", 0.5, findings=[finding | {"verdict": verdict}])],
+            samples={
+                "a": StoredSample("a", chunks=("The mill is tall.", "The mill."), metadata=({}, {}))
+            },
+        )
+        ((*_, places, _, _),) = labelling(run, rows_to_label(run, 9))[0]["decisions"]
+        assert places == [[0, 0, 17]]
+
+
 def test_the_question_of_a_turn_belongs_to_what_follows_it() -> None:
     """Until the next turn; without one the row's own question stands there."""
 

@@ -179,6 +179,7 @@ def test_rows_are_drawn_in_steps_of_equal_share(
 
     assert list(found) == list(drawn)
     assert found == pytest.approx(drawn, abs=2e-5)
+    assert min(found.values()) >= 1.0
 
 
 def test_graders_and_scores_are_drawn_in_their_shares() -> None:
@@ -233,6 +234,7 @@ def test_no_more_is_asked_than_was_wanted() -> None:
             drawn = rows_to_label(run, most, seed=seed)
             asked = sum(one.decisions for one in drawn)
             assert asked <= most or len(drawn) == 1
+            assert len(drawn) <= max(1, round(most * 30 / 78))
             assert [one.decisions for one in drawn] == [len(rows[one.sample_id]) for one in drawn]
     assert len(rows_to_label(run, 77)) < len(rows_to_label(run, 78)) == 30
 
