@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from rag_evals.report.tables import (
 )
 from rag_evals.report.terminal import row_json, show_json, show_row, show_run
 from rag_evals.run import Outcome, Run, StoredSample
+from rag_evals.stats import Band
 from tests.analysis.runs import record, scores_run, statements_run
 from tests.report.pages import stored
 
@@ -177,7 +179,9 @@ def test_the_first_two_hundred_failures_have_their_passages() -> None:
     rows |= {f"f{number:03}": [("It stands in Rome.", False)] for number in range(202)}
     chunks = ("It stands in Paris.",)
     samples = {name: StoredSample(name, chunks=chunks, metadata=({},)) for name in rows}
-    run = Run(statements_run(rows).records, samples=samples)
+    graded = map(dict, statements_run(rows).records)
+    skipped = [record(number, f"s{number}", None) for number in range(9)]
+    run = Run([*skipped, *({**one, "index": one["index"] + 9} for one in graded)], samples=samples)
     text = "\n".join(junit_xml(run))
 
     assert text.count("nearest chunk 0: It stands in Paris.") == 200
@@ -259,6 +263,13 @@ def test_a_group_has_the_rows_of_its_own() -> None:
     assert numbers.unscored == {"empty_context": 2}
     assert numbers_words(numbers, View()) == []
     assert grader_numbers(run, View())[0].groups == ()
+    halves = View(by="t", bands=[Band("upper", 0.5), Band("lower", 0.0)])
+    (halved,) = grader_numbers(run, halves)
+    assert dict(halved.bands) == {"upper": 2, "lower": 1}
+    assert [dict(one.bands) for one in halved.groups] == [
+        {"upper": 2, "lower": 0},
+        {"upper": 0, "lower": 1},
+    ]
     bands = {"high": 1, "good": 0, "medium": 1, "low": 1}
     assert dict(numbers.bands) == bands
     assert [dict(group.bands) for group in numbers.groups] == [
@@ -281,7 +292,8 @@ def test_the_rows_on_a_terminal_are_the_lowest_and_the_rest_is_counted(capsys: C
     assert re.findall(r"^(r\d+) +(\w+)", text, re.MULTILINE) == [
         *(("r0", "faithfulness"), ("r0", "other"), ("r1", "faithfulness"))
     ]
-    assert "faithfulness  0" not in shown(capsys, lambda: show_run(run))
+    heads = [shown(capsys, partial(show_run, run)).split("\n")[0] for run in (run, both)]
+    assert ["grader" in head for head in heads] == [False, True]
 
 
 def test_a_reason_may_be_counted_as_a_score(capsys: Capsys) -> None:

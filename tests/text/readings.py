@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from rag_evals.embedded.claims import no_claim_reason, pair_of
-from rag_evals.embedded.setting import leading_subject, plain_question, read_question
+from rag_evals.embedded.claims import no_claim_reason, pair_of, prepare_answer
+from rag_evals.embedded.setting import (
+    claims_in_setting,
+    leading_subject,
+    plain_question,
+    read_question,
+)
 from rag_evals.embedded.sources import (
     absence_of,
     reads_as_sentence,
@@ -14,8 +19,23 @@ from rag_evals.embedded.sources import (
 from rag_evals.text import language_of, leaning_of, one_line, script_of
 from rag_evals.text.citations import citing_sentences, without_final_citations
 from rag_evals.text.markup import plain_form, traced, without_markup
+from rag_evals.text.quotes import Quotable
 from rag_evals.text.sentences import finite_verb, stands_alone
 from rag_evals.text.word_forms import numbers_of
+
+
+def _claims(answer: str) -> list[Any]:
+    claims = claims_in_setting(prepare_answer(answer), "When was the tower built?")
+    return [one and [one.text, one.before, one.question, one.leaning] for one in claims]
+
+
+def _quote(text: str) -> list[Any]:
+    source, _, quote = text.partition(" <- ")
+    found = Quotable(source)
+    spans = found.find(quote)
+    denial = found.denial_left_out(quote)
+    return [spans and [[one.start, one.end] for one in spans], denial, found.is_long_enough(quote)]
+
 
 READ: dict[str, Callable[[str], Any]] = {
     "read_question": lambda text: (asked := read_question(text)) and [*asked],
@@ -39,6 +59,9 @@ READ: dict[str, Callable[[str], Any]] = {
     "without_final_citations": without_final_citations,
     "one_line": one_line,
     "finite_verb": lambda text: finite_verb(text.split()),
+    "prepare_answer": lambda text: [[*one[:2], *one[3:]] for one in prepare_answer(text)],
+    "claims_in_setting": _claims,
+    "quote": _quote,
     "numbers_of": lambda text: sorted(numbers_of(text)),
 }
 """Each step by its name."""
