@@ -363,6 +363,31 @@ def test_a_summary_of_a_build_has_at_most_a_million_bytes(
     assert ("The rest does not fit here" in written) is (before == 999_000)
     assert written == "" or written.endswith("\n")
     assert before or written.startswith("### rag-evals: Scores: not decided\n\n- one\n\n")
+    if before == 999_000:
+        assert written.endswith("|\n\n*The rest does not fit here; it is in the run folder.*\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "head"),
+    [
+        (("one", "two"), 0, "Scores: passed\n\n- one\n- two\n"),
+        (("one",), 1, "Scores: failed\n\n- one\n"),
+        (("one",), 3, "Scores: failed\n\n- one\n"),
+        (("one",), 4, "Scores: not decided\n\n- one\n"),
+        ((), 0, "Scores\n\n| grader"),
+    ],
+)
+def test_a_summary_of_a_build_begins_with_its_verdict(
+    lines: tuple[str, ...], code: int, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a gate there is none; outside of a build nothing is written."""
+    append_step_summary(GOOD, View(), GateResult(lines, code))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "s.md")
+    append_step_summary(GOOD, View(), GateResult(lines, code))
+
+    text = Path("s.md").read_text(encoding="utf-8")
+    assert text.startswith(f"### rag-evals: {head}")
+    assert text.count("### ") == 1
 
 
 def test_the_config_file_next_to_the_work_counts() -> None:

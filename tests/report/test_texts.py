@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pydantic_core import to_jsonable_python
 
+from rag_evals.core import phrases
 from rag_evals.core.finding import Quote
 from rag_evals.errors import ConfigurationError
 from rag_evals.report.failures import (
@@ -31,8 +32,8 @@ from rag_evals.report.tables import (
     numbers_words,
     report_markdown,
 )
-from rag_evals.report.terminal import row_json, show_json, show_row, show_run
-from rag_evals.run import Outcome, Run, StoredSample
+from rag_evals.report.terminal import _answer, _score, row_json, show_json, show_row, show_run
+from rag_evals.run import Outcome, Run, StoredSample, findings_in
 from rag_evals.stats import Band
 from tests.analysis.runs import record, scores_run, statements_run
 from tests.report.pages import stored
@@ -320,6 +321,26 @@ def test_clusters_are_told_in_json(capsys: Capsys) -> None:
     told = json.loads(capsys.readouterr().out)["graders"]["faithfulness"]
 
     assert told["clusters"] == {"by": "d", "units": 4}
+    columns = {name: {"d": int(name[1:]) // 2} for name in [*scores, "r8", "r9"]}
+    more = scores_run({**scores, "r8": None, "r9": None}, columns=columns)
+    show_json(more, view=View(cluster="d"), count={"empty_context": 0.0})
+    counted = json.loads(capsys.readouterr().out)["graders"]["faithfulness"]
+    assert counted["clusters"] == {"by": "d", "units": 5}
+
+
+def test_only_a_full_score_is_green() -> None:
+    """A row that cannot be scored is yellow, a failed one red."""
+    error = {"type": "E", "message": "m"}
+    failed = {"status": "failed", "reason": None, "error": error}
+    for score, more, style in (
+        (1.0, {}, "green"),
+        (0.99, {}, ""),
+        (0.0, {}, ""),
+        (None, {}, "yellow"),
+        (None, failed, "red"),
+    ):
+        one = Outcome.from_record(record(0, "a", score) | more)
+        assert _score(one, phrases("en")).style == style
 
 
 def test_the_chunks_of_a_row_are_those_that_support_it(capsys: Capsys) -> None:
@@ -337,10 +358,6 @@ def test_the_chunks_of_a_row_are_those_that_support_it(capsys: Capsys) -> None:
 
 def test_an_answer_on_a_terminal_has_its_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """Red goes over green; a statement stands where its offsets say, else where its words do."""
-    from rag_evals.core import phrases
-    from rag_evals.report.terminal import _answer
-    from rag_evals.run import findings_in
-
     answer = "One is so. Two is not. Three."
     found = findings_in(
         outcome(
