@@ -1,18 +1,22 @@
 """`rag-evals view`: pages from loopback, for who has the token, of the runs of one folder."""
 
 import json
+import os
+import re
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from rag_evals import agreement, evaluate, load_run
 from rag_evals.errors import ConfigurationError
-from rag_evals.report.server import ViewServer
+from rag_evals.report.server import ViewServer, list_run
 from rag_evals.run.record.index import RunIndex
 from tests.labelled import labelled_rows
 from tests.report.browser import Browser
@@ -183,3 +187,120 @@ def test_a_folder_without_runs_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="contains no run; expected a run folder"):
         ViewServer(tmp_path)
     assert urlsplit("http://127.0.0.1/").hostname == "127.0.0.1"
+
+
+def entry(name: str = "row-0", *, place: int = 0, **more: Any) -> dict[str, Any]:
+    """Return a label as the page sends it."""
+    base = {"sample_id": name, "grader": "faithfulness", "statement": place, "text": "t"}
+    return base | {"label": True, "answer": "yes", "note": ""} | more
+
+
+def test_the_last_word_on_each_finding_is_kept(folder: Path, tmp_path: Path) -> None:
+    """A label without an answer and a note is withdrawn; the person's name is that of the file."""
+    copytree(folder / "first", tmp_path / "first")
+    with ViewServer(tmp_path) as server:
+
+        def save(*entries: dict[str, Any], name: str = "Anna") -> list[tuple[Any, ...]]:
+            server.save("first", {"annotator": f" {name} ", "entries": list(entries)})
+            lines = map(json.loads, server.labels("first", name).splitlines())
+            return [(one["sample_id"], one["statement"], one["answer"]) for one in lines]
+
+        one, two = entry(), entry(place=1)
+        assert save(one, two) == [("row-0", 0, "yes"), ("row-0", 1, "yes")]
+        assert save(entry(answer="no")) == [("row-0", 0, "no"), ("row-0", 1, "yes")]
+        assert save(entry("row-1"), entry(text="u"))[2:] == [
+            ("row-1", 0, "yes"),
+            ("row-0", 0, "yes"),
+        ]
+        assert len(save(entry(grader="other"))) == 5
+        assert save(entry(place=1, answer=None, note="why"))[1] == ("row-0", 1, None)
+        assert len(save(entry(place=1, answer=None))) == 4
+        assert save(entry(annotator="Boris"), name="Clara") == [("row-0", 0, "yes")]
+        assert json.loads(server.labels("first", "Clara"))["annotator"] == "Clara"
+        assert server.labels("first", "nobody") == ""
+        names = sorted(path.name for path in (tmp_path / "first").glob("labels*"))
+        assert names == ["labels-Anna.jsonl", "labels-Clara.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("Anna", "labels-Anna.jsonl"),
+        ("a.b/../c%", "labels-a_2Eb_2F_2E_2E_2Fc_25.jsonl"),
+        ("Я", "labels-_D0_AF.jsonl"),
+        ("x" * 60, f"labels-{'x' * 60}.jsonl"),
+        ("", None),
+        ("x" * 61, None),
+    ],
+)
+def test_a_name_is_a_part_of_a_file_name(folder: Path, name: str, file: str | None) -> None:
+    """Whatever signs it has; of 1 to 60 characters."""
+    with ViewServer(folder) as server:
+        if file is not None:
+            assert server._labels_file("first", name) == folder / "first" / file
+            return
+        with pytest.raises(ConfigurationError, match="a name must have 1 to 60 characters"):
+            server._labels_file("first", name)
+
+
+def test_a_part_of_a_run_links_to_its_neighbours(folder: Path) -> None:
+    """The first has no worse one, the last no better one."""
+    with ViewServer(folder) as server:
+        server.whole_page, server.on_a_page = 29, 10
+        for begin, said, starts in (
+            (0, "Outcomes 1 to 10 of 30", ["10"]),
+            (5, "Outcomes 6 to 15 of 30", ["0", "15"]),
+            (20, "Outcomes 21 to 30 of 30", ["10"]),
+            (25, "Outcomes 26 to 30 of 30", ["15"]),
+        ):
+            page = server.run_page("first", begin)
+            assert said in page
+            assert re.findall(r"run\?run=first&amp;from=(\d+)", page) == starts
+    with ViewServer(folder) as server:
+        server.whole_page = 30
+        assert "from=" not in server.run_page("first", 0)
+
+
+def test_a_page_is_kept_until_its_run_or_its_labels_change(folder: Path, tmp_path: Path) -> None:
+    """The log and each file of labels count."""
+    copytree(folder / "first", tmp_path / "first")
+    copytree(folder / "first", tmp_path / "other")
+    with ViewServer(tmp_path) as server:
+        misses: list[int] = []
+        for change in (None, "results.jsonl", "labels-A.jsonl", "labels-A.jsonl", "notes.txt"):
+            if change is not None:
+                path = tmp_path / "first" / change
+                path.touch()
+                os.utime(path, ns=(10**18, 10**18 + len(misses)))
+            server.run_page("first", 0)
+            misses.append(server.page.cache_info().misses)
+
+        assert misses == [1, 2, 3, 4, 4]
+        server.run_page("other", 0)
+        server.run_page("first", 5)
+        assert server.page.cache_info().misses == 6
+
+
+def test_a_run_is_listed_with_its_means_and_rows(folder: Path) -> None:
+    """And its judge, and when it was made."""
+    found = list_run("x", folder / "first")
+    run = load_run(folder / "first")
+
+    assert found == {
+        "name": "x",
+        "created": run.manifest["created"],
+        "judge": "embedded",
+        "means": {"faithfulness": run.mean()},
+        "rows": 30,
+    }
+
+
+def test_a_run_that_came_later_is_found(folder: Path, tmp_path: Path) -> None:
+    """One that is not there is named in the message, as far as its name goes."""
+    copytree(folder / "first", tmp_path / "a")
+    with ViewServer(tmp_path) as server:
+        copytree(folder / "first", tmp_path / "b")
+        assert server.run_folder("b") == tmp_path / "b"
+        with pytest.raises(ConfigurationError) as caught:
+            server.run_folder("x" * 99)
+        assert f"no run named {'x' * 60!r} in" in str(caught.value)
