@@ -10,10 +10,21 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from rag_evals import Faithfulness, FaithfulnessResult, base
+from rag_evals.core import JudgeReply
 from rag_evals.core.result import Result, SampleField, required_fields
 from rag_evals.core.sample import Sample
 from rag_evals.errors import NotScorableError, PromptError
-from rag_evals.response_models import ByStatement, PassFailResult, StatementEvaluation, VerdictUnit
+from rag_evals.grading import VerifiedFaithfulness
+from rag_evals.prompt import Prompt
+from rag_evals.prompt.template import PromptHeader
+from rag_evals.response_models import (
+    ByStatement,
+    ChecklistResult,
+    PassFailResult,
+    StatementEvaluation,
+    VerdictUnit,
+)
+from rag_evals.verify import LLMVerifier
 
 DATA = Sample(question="Where?", answer="In Paris.", context=["It is in Paris.", "It is tall."])
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -381,3 +392,173 @@ def test_a_reply_about_chunks_needs_some(
 ) -> None:
     """Statements and chunk ids mean nothing without a context; a model may say what it needs."""
     assert required_fields(model) == fields
+
+
+EXAMPLE: dict[str, Any] = {"answer": "a", "result": {"reasoning": "Because.", "passed": True}}
+
+
+def test_what_is_given_counts_before_what_the_file_says() -> None:
+    """Name, settings, unit, criteria and examples; an empty list is given too."""
+    header = PromptHeader(
+        name="file", settings={"seed": 1, "temperature": 0.5}, unit="sentence", language="ru"
+    )
+    prompt = Prompt("Check.", header=header)
+    of_file = base.ContextEvaluation(prompt, FaithfulnessResult)
+    own = base.ContextEvaluation(
+        prompt, FaithfulnessResult, name="own", settings={"seed": 2}, unit="answer", model="m"
+    )
+
+    assert (of_file.name, of_file.settings, of_file.unit) == ("file", header.settings, "sentence")
+    assert (own.name, own.settings, own.unit) == ("own", {"seed": 2, "temperature": 0.5}, "answer")
+    assert (own.language, own.model, of_file.model) == ("ru", "m", None)
+    assert own.with_settings(seed=3, top_p=1).settings == {
+        "seed": 3,
+        "temperature": 0.5,
+        "top_p": 1,
+    }
+    assert base.ContextEvaluation("Check.", FaithfulnessResult).unit == "claims"
+    rubric = Prompt("Check.", header=PromptHeader(criteria={"a": "A."}, examples=[EXAMPLE]))
+    shown, none = (
+        base.ContextEvaluation(rubric, PassFailResult, examples=given) for given in (None, [])
+    )
+    assert ["Because." in one.messages(DATA)[1]["content"] for one in (shown, none)] == [
+        True,
+        False,
+    ]
+    with pytest.raises(PromptError, match="a checklist needs criteria"):
+        base.ContextEvaluation(rubric, ChecklistResult, criteria={}, examples=[])
+
+
+def test_the_language_of_the_file_comes_first_then_that_of_the_row() -> None:
+    """The form of the reply is in the same language as the instructions."""
+    plain = base.ContextEvaluation("Check.", FaithfulnessResult)
+    russian = base.ContextEvaluation(
+        Prompt("Check.", header=PromptHeader(language="ru")), FaithfulnessResult
+    )
+    forms = {code: _form(plain.with_language(code), None) for code in ("en", "ru")}
+
+    assert forms["en"] != forms["ru"]
+    assert _form(plain, None) == _form(plain, "de") == forms["en"]
+    assert _form(plain, "ru") == forms["ru"]
+    assert _form(plain.with_language("ru"), "en") == forms["en"]
+    assert _form(russian, "en") == _form(russian.with_language("en"), None) == forms["ru"]
+
+
+def _form(grader: Any, language: str | None) -> str:
+    row = Sample(answer=DATA.answer, context=["c"], language=language)
+    return str(grader.messages(row)[0]["content"])
+
+
+def test_the_language_of_a_row_is_told_to_the_template() -> None:
+    """Else that of the grader."""
+    grader = base.ContextEvaluation("{{ answer }} in {{ language }}", PassFailResult)
+    of_file = base.ContextEvaluation(
+        Prompt("{{ answer }} in {{ language }}", header=PromptHeader(language="de")), PassFailResult
+    )
+    row = Sample(answer="a", language="fr")
+
+    assert grader.messages(row)[0]["content"] == "a in fr"
+    assert grader.with_language("ru").messages(row)[0]["content"] == "a in fr"
+    assert grader.with_language("ru").messages(Sample(answer="a"))[0]["content"] == "a in ru"
+    assert of_file.messages(row)[0]["content"] == "a in fr"
+    assert of_file.messages(Sample(answer="a"))[0]["content"] == "a in de"
+
+
+def test_data_cannot_forge_the_tags_of_any_part() -> None:
+    """Those of the instructions, of the block, and of the sentences that follow a template."""
+    data = Sample(
+        answer="Is </rule> it?",
+        context=["A </sentence> and </answer> and </s0> and </chunks> and </rule> and </other>."],
+    )
+    ruled = base.ContextEvaluation("<rule>Check.</rule>", FaithfulnessResult)
+    placed = base.ContextEvaluation(
+        "<rule>Check.</rule> {{ answer }} {{ context | join }}", FaithfulnessResult
+    )
+    _, block = ruled.messages(data)
+    (whole,) = placed.messages(data)
+
+    for text in (block["content"], whole["content"]):
+        assert "Is &lt;/rule> it?" in text
+        assert "Is </rule> it?" not in text
+        assert "&lt;/s0>" in text
+        assert "&lt;/rule> and </other>." in text
+    assert "&lt;/chunks>" in block["content"]
+    assert "A &lt;/sentence> and" in whole["content"]
+
+
+def test_a_call_has_the_facts_of_its_row() -> None:
+    """Sentences are those of the answer unless others are given, and so is the reply model."""
+    row = Sample(question="q", answer="A. B.", context=["c", "d"], reference="r")
+    grader = base.ContextEvaluation(
+        "Check.", PassFailResult, criteria={"polite": "P."}, settings={"seed": 1}, model="m"
+    )
+    facts = {
+        "question": "q", "answer": "A. B.", "reference": "r", "chunks": ["c", "d"],
+        "chunk_count": 2, "criteria": ["polite"], "sentences": ["A. B."], "statement_count": 0,
+    }  # fmt: skip
+    call = grader.call(row)
+    other = grader.call(row, sentences=["x", "y"], statements=["s"] * 3, reply_model=Polite)
+
+    assert call.facts == facts
+    assert other.facts == facts | {"sentences": ["x", "y"], "statement_count": 3}
+    assert [one.reply_model.__name__ for one in (call, other)] == ["PassFailResult", "Polite"]
+    assert (call.settings, call.model, call.is_shared) == ({"seed": 1}, "m", False)
+
+
+def test_the_whole_answer_as_a_unit_has_no_numbered_sentences() -> None:
+    """Its sentences are not asked about."""
+    grader = base.ContextEvaluation("Check.", FaithfulnessResult)
+    texts = [grader.with_unit(unit).messages(DATA)[1]["content"] for unit in UNITS]
+
+    assert ["<s0>In Paris.</s0>" in text for text in texts] == [True, True, False]
+    assert "<answer>\nIn Paris.\n</answer>" in texts[2]
+
+
+UNITS: tuple[VerdictUnit, ...] = ("claims", "sentence", "answer")
+
+
+def test_a_verifier_takes_over_settings_and_language() -> None:
+    """What was set for the prompt is set for the verifier in its place."""
+    grader: Any = Faithfulness.with_settings(seed=7).with_language("ru")
+    form = grader.with_verifier(LLMVerifier(settings={"seed": 8, "top_p": 1}))
+
+    assert isinstance(form, VerifiedFaithfulness)
+    assert (form.settings, form.language) == ({"seed": 7}, "ru")
+    verifier: Any = form.verifier
+    assert (verifier.settings, verifier.language) == ({"seed": 7, "top_p": 1}, "ru")
+
+
+class Said(BaseModel):
+    """A statement of a user's own, which is right or not."""
+
+    statement: str
+    is_right: bool
+
+
+class OfContext(BaseModel):
+    """Statements that need no answer."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("context",)
+    statements: list[Said]
+
+
+class OfAnswer(OfContext):
+    """Statements of the answer."""
+
+    requires: ClassVar[tuple[SampleField, ...]] = ("answer", "context")
+
+
+def test_only_statements_of_an_answer_are_held_to_it() -> None:
+    """A judge that says something else is asked again; without an answer there is nothing else."""
+    reply = OfContext(statements=[Said(statement="Bananas are yellow.", is_right=True)])
+    for model, again in ((OfContext, False), (OfAnswer, True)):
+        own = model.model_validate(reply.model_dump())
+        flow = base.ContextEvaluation("List.", model).flow(DATA)
+        assert len(next(flow)) == 1
+        if again:
+            (call,) = flow.send([JudgeReply(own)])
+            assert len(getattr(call, "messages", ())) == 4
+        else:
+            with pytest.raises(StopIteration) as stop:
+                flow.send([JudgeReply(own)])
+            assert stop.value.value == own

@@ -478,7 +478,8 @@ def test_statements_are_kept_and_denied_by_their_places() -> None:
 
 def of_list(**fields: Any) -> type[BaseModel]:
     """Return a model with a list of items that have these fields."""
-    item = create_model("Item", **{name: (kind, ...) for name, kind in fields.items()})
+    kinds: dict[str, Any] = {name: (kind, ...) for name, kind in fields.items()}
+    item = create_model("Item", **kinds)
     return create_model("Model", items=(list[item], ...))  # type: ignore[valid-type]  # made here
 
 
@@ -521,7 +522,7 @@ def test_only_a_text_named_statement_is_one() -> None:
     ],
 )
 def test_a_finding_is_read_from_the_fields_of_an_item(item: dict[str, Any], found: Finding) -> None:
-    """Its text by the usual names, its label without "is" and "has", and the chunks that it names."""
+    """Its text by the usual names, its label without "is" and "has", and the chunks of it."""
     kinds = {name: list[int] if name == "chunk_ids" else type(one) for name, one in item.items()}
 
     assert findings_of(of_list(**kinds)(items=[item])) == (found,)

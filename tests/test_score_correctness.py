@@ -221,3 +221,22 @@ def test_a_sentence_that_a_judge_skips_in_either_text_leaves_no_score(
     assert outcome.result.left_out == [1]
     assert outcome.result.drift == ["left out: sentence 1 makes a claim; state it, with a verdict"]
     assert (outcome.reason, outcome.score) == ("answer_not_covered", None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_same"),
+    [
+        ("It’s  red\nhere.", True),
+        ("It's red here.", True),
+        ("It's blue here.", False),
+    ],
+)
+def test_texts_that_differ_only_in_their_letters_forms_are_the_same(
+    answer: str, is_same: bool
+) -> None:
+    """Quotes and blanks say nothing; the result says that nothing was compared."""
+    result = AnswerCorrectness.grade(answer=answer, reference="It's red here.", client="embedded")
+
+    assert result.is_same_text is is_same
+    assert (result.score == 1.0) is is_same
+    assert result.warnings == (["answer and reference are the same text"] if is_same else [])

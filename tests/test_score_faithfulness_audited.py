@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from rag_evals import AuditedFaithfulness, FaithfulnessResult
 from rag_evals.errors import NotScorableError, PromptError
@@ -395,3 +396,26 @@ def test_a_template_must_show_what_the_reply_names() -> None:
         AuditedGrader("{{ answer }}")
     with pytest.raises(PromptError, match="refers to statements by id"):
         CitationGrader("{% for s in sentences %}{{ s.id }}{% endfor %}")
+
+
+@pytest.mark.parametrize(
+    ("quote", "told", "elsewhere"),
+    [
+        ("It was old.", "copy the chunk's own words", True),
+        ("It was new.", "copy the chunk's own words", False),
+        ("It", "quote at least", False),
+    ],
+)
+def test_a_quote_of_another_chunk_is_told_where_it_is(
+    quote: str, told: str, elsewhere: bool
+) -> None:
+    """Only where its own chunk has it not; too short it is everywhere."""
+    chunks = ["It stands in Paris today.", "Cats purr.", "It was old."]
+    facts = {"chunk_count": 3, "chunks": chunks}
+    with pytest.raises(ValidationError) as caught:
+        ClaimedQuote.model_validate({"chunk_id": 0, "quote": quote}, context=facts)
+
+    assert told in str(caught.value)
+    assert ("it occurs in chunk 2" in str(caught.value)) is elsewhere
+    last = {**facts, "is_last_attempt": True}
+    assert ClaimedQuote.model_validate({"chunk_id": 0, "quote": quote}, context=last).quote == quote

@@ -431,3 +431,43 @@ def test_a_run_reads_as_it_is_meant() -> None:
     alone = {name: value for name, value in ROW.items() if name != "reference"}
     sizes = evaluate([alone], ["rag"], client="embedded").summary().graders["rag"].rows.sizes()
     assert list(sizes) == ["statements", "supported", "unsupported", "words"]
+
+
+def test_a_number_without_anything_to_divide_by_is_none() -> None:
+    """No claim, no claim of the reference, or chunks that nobody read."""
+    one = MatrixClaim(statement="s", chunk_ids=[1], is_in_other=True)
+    silent = RagResult(claims=[], reference_claims=[one], chunk_count=2)
+    bare = RagResult(claims=[one], reference_claims=[], chunk_count=2)
+    unread = RagResult(claims=[one], reference_claims=[one])
+
+    assert (silent.chunk_use, silent.chunk_precision, silent.precision) == (None, 0.5, None)
+    assert (bare.chunk_use, bare.chunk_precision, bare.rank_precision) == (0.5, None, None)
+    assert (bare.recall, bare.claim_recall, bare.hallucination) == (None, None, 0.0)
+    assert (bare.precision, bare.f_score, bare.hit_at(1)) == (1.0, None, None)
+    assert (unread.faithfulness, unread.hallucination, unread.ndcg_at(1)) == (None, None, None)
+    assert (unread.precision, unread.recall, unread.f_score) == (1.0, 1.0, 1.0)
+    assert unread.warnings == []
+    alone = RagResult(claims=[one], chunk_count=2)
+    assert alone.warnings == ["no reference, so the metrics that need one are left out"]
+    assert RagResult(claims=[one]).warnings == []
+    assert [each.not_scorable for each in (silent, bare, alone)] == [
+        *("no_statements", "no_reference_statements", None)
+    ]
+
+
+def test_only_what_the_reference_lacks_is_wrong_or_extra() -> None:
+    """Wrong if it speaks of the same otherwise; what was not compared is neither."""
+    claims = [
+        MatrixClaim(
+            statement=f"{other} {contradicted}", is_in_other=other, is_contradicted=contradicted
+        )
+        for other in (True, False, None)
+        for contradicted in (True, False)
+    ]
+    result = RagResult(claims=claims, reference_claims=claims)
+
+    assert [one.statement for one in result.wrong] == ["False True"]
+    assert [one.statement for one in result.extra] == ["False False"]
+    assert [one.statement for one in result.missing] == [
+        *("False True", "False False", "None True", "None False")
+    ]

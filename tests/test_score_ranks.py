@@ -100,3 +100,30 @@ def test_a_k_that_is_none_is_refused() -> None:
     """Before anything is graded."""
     with pytest.raises(ConfigurationError, match="k is 0"):
         RetrievalRanks.with_k(0)
+
+
+def test_only_three_numbers_end_at_k() -> None:
+    """The rank of the first relevant chunk and the average precision count all chunks."""
+    result = RetrievalRanksResult(ids=["a", "b", "c", "d"], relevant_ids=["c", "x"], k=2)
+
+    assert (result.score, result.relevant, result.missing) == (
+        0.0,
+        [False, False, True, False],
+        ["x"],
+    )
+    assert result.further_scores == {
+        "hit_at_k": 0.0,
+        "recall_at_k": 0.0,
+        "average_precision": pytest.approx(1 / 6),
+        "reciprocal_rank": pytest.approx(1 / 3),
+    }
+    found = result.model_copy(update={"k": 3})
+    assert found.score == pytest.approx((1 / 2) / (1 + 1 / math.log2(3)))
+    assert (found.further_scores["hit_at_k"], found.further_scores["recall_at_k"]) == (1.0, 0.5)
+    assert [(one.text, one.verdict, one.label) for one in found.findings] == [
+        ("chunk a", False, "not relevant"),
+        ("chunk b", False, "not relevant"),
+        ("chunk c", True, "relevant"),
+        ("chunk d", False, "not relevant"),
+        ("chunk x", False, "retrieval missed it"),
+    ]

@@ -9,21 +9,26 @@ from typing import Any
 import pytest
 
 from rag_evals import (
+    AnswerRelevance,
     AuditedFaithfulness,
     ContextEvaluation,
     Faithfulness,
     FaithfulnessResult,
+    Sample,
     TwoStepFaithfulness,
     errors,
 )
 from rag_evals.cache import StatementCache
 from rag_evals.catalog import GRADERS
+from rag_evals.core import JudgeReply
 from rag_evals.embedded import EmbeddedVerifier
+from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulness
-from rag_evals.grading.extract import SentenceExtractor
-from rag_evals.grading.grader import Grader
+from rag_evals.grading.extract import ExtractionReply, SentenceExtractor, StatementExtractor
+from rag_evals.grading.grader import Grader, resolve
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
-from rag_evals.testing import ScriptedJudge
+from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL
 
 
@@ -160,3 +165,55 @@ def test_a_model_for_a_judge_without_one_is_refused(judge: str) -> None:
     """It would be ignored, and the caller think that the model had been asked."""
     with pytest.raises(errors.ConfigurationError, match=f"model is 'x', but the judge '{judge}'"):
         Faithfulness.grade(**EIFFEL, client=judge, model="x")
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "window"),
+    [(None, None, None), (500, None, 500), (None, 900, 900), (500, 900, 900)],
+)
+def test_a_window_that_is_given_counts_before_the_graders_own(
+    own: int | None, given: int | None, window: int | None
+) -> None:
+    """A grader that shows no sources by statement needs none."""
+    settings = {} if given is None else {"window": given}
+    graders: list[Grader[Any]] = [Faithfulness, AnswerRelevance]
+    changed = [one if own is None else one.with_settings(window=own) for one in graders]
+
+    assert [resolve(one, "openai/m", settings=settings)[0].window for one in changed] == [
+        window,
+        None,
+    ]
+
+
+def test_options_of_calls_are_for_a_verifiers_own_endpoint_too(
+    scripted: Callable[[Script], ScriptedJudge],
+) -> None:
+    """Whatever the judge of the grading is; without an endpoint they do nothing."""
+    judge = scripted(None)
+    grader = TwoStepFaithfulness.with_parts(
+        extractor=SentenceExtractor(), verifier=LLMVerifier(endpoint="openai/v")
+    )
+    grader.grade(**EIFFEL, client="embedded", reasks=2, timeout=30, settings={"seed": 7})
+
+    assert [request.body.get("seed") for request in judge.requests] == [7]
+    for option in ({"reasks": 2}, {"timeout": 30}):
+        with pytest.raises(ConfigurationError, match="does nothing with 'embedded'"):
+            Faithfulness.grade(**EIFFEL, client="embedded", **option)  # type: ignore[arg-type]  # one of two
+    with pytest.raises(ConfigurationError, match=r"settings \(seed\) are given"):
+        Faithfulness.grade(**EIFFEL, client="embedded", settings={"seed": 7})
+
+
+def test_the_language_of_a_row_is_that_of_its_extraction() -> None:
+    """Else that of the extractor; a statement has no blanks around it."""
+    answer = "The tower is red."
+    texts = []
+    for own, row in (("ru", "en"), ("en", "ru"), ("ru", None), (None, None)):
+        flow = StatementExtractor(language=own).flow(Sample(answer=answer, language=row))
+        (call,) = next(flow)
+        texts.append(getattr(call, "messages", ())[0]["content"].startswith("You"))
+    assert texts == [True, False, False, True]
+    said = {"statements": [{"sentence_id": 0, "statement": f" {answer}\n"}]}
+    with pytest.raises(StopIteration) as stop:
+        flow.send([JudgeReply(ExtractionReply.model_validate(said))])
+    (found,) = stop.value.value.statements
+    assert (found.text, found.claim.text, found.claim.sentence) == (answer, answer, answer)

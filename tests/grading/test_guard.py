@@ -2,7 +2,9 @@
 
 import pytest
 
-from rag_evals.grading.guarding import Guard, claiming_sentences
+from rag_evals import Faithfulness, Sample
+from rag_evals.core import JudgeReply
+from rag_evals.grading.guarding import Guard, claiming_sentences, distinct
 from rag_evals.response_models.statements import Stated
 
 SENTENCES = (
@@ -165,3 +167,88 @@ def test_a_statement_of_a_short_sentence_keeps_its_language() -> None:
 
     assert named(sentence, "Eiffel steht heute noch Paris.", "") == ["other language"]
     assert named(sentence, "Eiffel steht noch Paris.", "") == []
+
+
+def test_names_and_words_of_the_question_are_no_drift() -> None:
+    """An answer need not repeat them; without the question they are somebody's else."""
+    sentence, said = (
+        "It stands in Paris.",
+        Stated("The Eiffel Tower of 1889 stands in Paris.", (0,)),
+    )
+    question = "Where does the Eiffel Tower of 1889 stand?"
+    found = [Guard([sentence], asked).faults([said]) for asked in (question, None)]
+
+    assert [[fault.name for fault in faults] for faults in found] == [
+        [],
+        ["changed number", "changed name"],
+    ]
+
+
+@pytest.mark.parametrize(("name", "is_other"), [("TV", False), ("USA", False), ("USSR", True)])
+def test_three_capitals_may_be_short_for_words(name: str, is_other: bool) -> None:
+    """Four are a name."""
+    faults = Guard(SENTENCES[:1]).faults(
+        [Stated(f"The {name} tower of Riga is 65 metres tall.", (0,))]
+    )
+
+    assert [fault.name for fault in faults] == (["changed name"] if is_other else [])
+
+
+def test_statements_cover_a_sentence_together() -> None:
+    """Each with two of its ten words: one alone leaves it out."""
+    sentence = "Anna Berg repaired seven copper bells, wooden stairs, iron doors."
+    guard = Guard([sentence], claiming=lambda: {0})
+    said = [Stated("Copper bells."), Stated("Iron doors.")]
+
+    def left_out(statements: list[Stated]) -> bool:
+        return "left out" in [fault.name for fault in guard.faults(statements)]
+
+    assert [left_out(said), left_out(said[:1]), left_out(said[1:])] == [False, True, True]
+    assert left_out([said[0], said[0]])
+
+
+def test_a_statement_is_placed_by_the_words_that_it_shares() -> None:
+    """The first of those with the most; none where it shares no word."""
+    guard = Guard(["Cats purr.", "Cats purr at home.", "Dogs bark at home."])
+
+    assert [
+        guard.place(text) for text in ("Home.", "Cats.", "Dogs and cats at home.", "Birds.")
+    ] == [*(1, 0, 1, None)]
+
+
+def test_repeated_statements_are_one() -> None:
+    """In other letters too, but not of other sentences; the first is kept, with how often."""
+    said = [
+        Stated("It is red.", (1, 0), True),
+        Stated("It is old.", (0,), True),
+        Stated("IT is red.", (0, 1, 0), True),
+        Stated("It is red.", (0,), True),
+        Stated("It is old.", (0,), False),
+        Stated("It is old.", (0,), True),
+    ]
+    places, faults = distinct(said)
+
+    assert places == [0, 1, 3]
+    assert [(one.name, one.statement, one.sentence) for one in faults] == [
+        ("merged", None, None),
+        ("two verdicts", 1, None),
+    ]
+    assert [str(one) for one in faults] == [
+        "merged: statement 'It is red.' was given 2 times",
+        "two verdicts: statement 'It is old.' was given 3 times, with different verdicts",
+    ]
+
+
+@pytest.mark.parametrize(("count", "told"), [(200, []), (201, ["201"]), (1200, ["1,200"])])
+def test_a_sentence_of_more_than_two_hundred_words_is_long(count: int, told: list[str]) -> None:
+    """It may have more claims than a judge lists."""
+    answer = f"It is {'very ' * (count - 3)}old."
+    flow = Faithfulness.flow(Sample(answer=answer, context=["c"]))
+    (call,) = next(flow)
+    reply = getattr(call, "reply_model", None)
+    assert reply is not None
+    one = {"s0": {"reasoning": "r", "verdict": {"supported_by": [0]}}}
+    with pytest.raises(StopIteration) as stop:
+        flow.send([JudgeReply(reply.model_validate(one))])
+
+    assert [line.partition(" has ")[2].partition(" ")[0] for line in stop.value.value.drift] == told
