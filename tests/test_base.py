@@ -418,9 +418,8 @@ def test_what_is_given_counts_before_what_the_file_says() -> None:
     }
     assert base.ContextEvaluation("Check.", FaithfulnessResult).unit == "claims"
     rubric = Prompt("Check.", header=PromptHeader(criteria={"a": "A."}, examples=[EXAMPLE]))
-    shown, none = (
-        base.ContextEvaluation(rubric, PassFailResult, examples=given) for given in (None, [])
-    )
+    shown = base.ContextEvaluation(rubric, PassFailResult)
+    none = base.ContextEvaluation(rubric, PassFailResult, examples=[])
     assert ["Because." in one.messages(DATA)[1]["content"] for one in (shown, none)] == [
         True,
         False,

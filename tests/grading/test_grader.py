@@ -210,7 +210,8 @@ def test_the_language_of_a_row_is_that_of_its_extraction() -> None:
     for own, row in (("ru", "en"), ("en", "ru"), ("ru", None), (None, None)):
         flow = StatementExtractor(language=own).flow(Sample(answer=answer, language=row))
         (call,) = next(flow)
-        texts.append(getattr(call, "messages", ())[0]["content"].startswith("You"))
+        messages: Any = getattr(call, "messages", None)
+        texts.append(messages[0]["content"].startswith("You"))
     assert texts == [True, False, False, True]
     said = {"statements": [{"sentence_id": 0, "statement": f" {answer}\n"}]}
     with pytest.raises(StopIteration) as stop:
