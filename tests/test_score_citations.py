@@ -159,3 +159,28 @@ def test_an_answer_without_citations_is_not_scorable(scripted: Start) -> None:
     assert [o.reason for o in run.outcomes] == ["no_citations", None]
     assert run.outcomes[1].score == 0.0
     assert judge.requests == []
+
+
+def test_a_sentence_that_cites_no_chunk_there_is_cites_all_the_same(scripted: Start) -> None:
+    """Its citation is wrong, and it is not counted among those without one."""
+    judge = scripted(None)
+    answer = "It is red [7]. It is old. It is big [1][2]."
+    result = CitationFaithfulness.grade(answer=answer, context=["It is big."], client="openai/m")
+
+    assert [(one.sentence_id, one.number, one.chunk_id) for one in result.citations] == [
+        (0, 7, None),
+        (2, 1, 0),
+        (2, 2, None),
+    ]
+    assert (result.uncited_sentence_ids, result.sentence_count) == ([1], 3)
+    assert result.tallies == {"sentences with citations": (2, 3)}
+    assert result.warnings == [
+        "citation [7] in sentence 0 does not match any chunk",
+        "citation [2] in sentence 2 does not match any chunk",
+    ]
+    assert [one.label for one in result.findings][::2] == ["no such chunk"] * 2
+    assert result.score == sum(one.is_supported for one in result.citations) / 3
+    assert len(judge.requests) == 1
+    assert CitationFaithfulness.with_first_number(0).fingerprint() != (
+        CitationFaithfulness.fingerprint()
+    )

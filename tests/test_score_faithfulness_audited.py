@@ -13,13 +13,16 @@ from rag_evals.errors import NotScorableError, PromptError
 from rag_evals.run import evaluate
 from rag_evals.score_citations import CitationGrader
 from rag_evals.score_faithfulness_audited import (
+    AuditedClaim,
     AuditedFaithfulnessResult,
     AuditedGrader,
     AuditedStatement,
     ClaimedQuote,
     NoClaimSentence,
+    _statement,
 )
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.text import split_sentences
 from tests.audited import GOOD, PARIS, changed, claim, grade
 from tests.conftest import EIFFEL
 
@@ -419,3 +422,35 @@ def test_a_quote_of_another_chunk_is_told_where_it_is(
     assert ("it occurs in chunk 2" in str(caught.value)) is elsewhere
     last = {**facts, "is_last_attempt": True}
     assert ClaimedQuote.model_validate({"chunk_id": 0, "quote": quote}, context=last).quote == quote
+
+
+def test_a_statement_of_several_sentences_spans_them_all() -> None:
+    """From the first to the last, whatever the order in which the judge named them."""
+    sentences = ["It is in Paris.", "It is old.", "It is tall."]
+    spans = split_sentences(" ".join(sentences))
+    given = AuditedClaim(
+        sentence_ids=[2, 1, 2],
+        statement="It is old and tall.",
+        evidence=[
+            ClaimedQuote(chunk_id=1, quote="very old and tall"),
+            ClaimedQuote(chunk_id=1, quote="old and tall"),
+        ],
+        verdict="supported",
+    )
+    chunks = ["No.", "It is very old and tall."]
+    found = _statement(given, None, chunks, spans)
+    denied = _statement(given.model_copy(update={"verdict": "contradicted"}), None, chunks, spans)
+    faulty = _statement(given, "It is odd", chunks, spans)
+
+    assert (found.sentence_ids, found.sentence_id) == ([2, 1], 1)
+    assert (found.start, found.end) == (spans[1].start, spans[2].end)
+    assert (found.supporting_chunk_ids, found.is_supported, found.verdict) == (
+        [1],
+        True,
+        "supported",
+    )
+    assert [quote.text for quote in found.evidence] == ["very old and tall", "old and tall"]
+    assert (denied.supporting_chunk_ids, denied.is_supported) == ([], False)
+    assert (denied.verdict, len(denied.evidence)) == ("contradicted", 2)
+    assert (faulty.verdict, faulty.fault, faulty.is_supported) == ("unverified", "It is odd", False)
+    assert faulty.supporting_chunk_ids == []

@@ -13,7 +13,7 @@ from rag_evals import Faithfulness, evaluate, load_run
 from rag_evals.core import Claim, Verdict
 from rag_evals.errors import UnknownNameError
 from rag_evals.grading.extract import ExtractedStatement
-from rag_evals.matrix import _REFERENCE, MatrixClaim, _verified
+from rag_evals.matrix import _REFERENCE, MatrixClaim, _find_contradicted, _verified
 from rag_evals.score_rag import Rag, RagGrader, RagResult
 from rag_evals.testing import JudgeRequest, Script, ScriptedJudge
 from rag_evals.text import Span
@@ -471,3 +471,75 @@ def test_only_what_the_reference_lacks_is_wrong_or_extra() -> None:
     assert [one.statement for one in result.missing] == [
         *("False True", "False False", "None True", "None False")
     ]
+
+
+def test_a_table_of_the_reference_alone_still_has_the_answers_faults() -> None:
+    """A reference without claims supports none of them, and each that no chunk has is made up."""
+    claims = [MatrixClaim(statement="a", chunk_ids=[0]), MatrixClaim(statement="b")]
+    result = RagResult(claims=claims, reference_claims=[], chunk_count=1)
+
+    assert (result.hallucination, result.self_knowledge) == (0.5, 0.0)
+    assert (result.noise_sensitivity_relevant, result.noise_sensitivity_irrelevant) == (0.0, 0.5)
+    without = RagResult(claims=claims, chunk_count=1)
+    assert (without.hallucination, without.self_knowledge, without.faithfulness) == (
+        None,
+        None,
+        0.5,
+    )
+    assert [one.is_in_other for one in without.claims] == [None, None]
+
+
+def test_a_grader_of_tables_is_another_one_with_another_weight_metric_or_chunks() -> None:
+    """Any of these is another result."""
+    graders = [Rag, Rag.only("recall"), Rag.only("precision"), Rag.with_beta(2), Rag.with_beta(0.5)]
+    graders += [Rag._copy_with(reads_chunks=False), Rag._copy_with(_alone=None)]
+
+    assert len({one.fingerprint() for one in graders}) == 7
+    assert Rag.with_beta(1).fingerprint() == Rag.fingerprint()
+    assert [one.name for one in graders[:4]] == ["rag", "recall", "precision", "rag"]
+
+
+def test_claims_of_one_subject_contradict_each_other_on_both_sides() -> None:
+    """Only those that the other text does not support; half of the shorter one's words will do."""
+
+    def side_of(*claims: tuple[str, bool | None]) -> list[MatrixClaim]:
+        return [MatrixClaim(statement=text, is_in_other=other) for text, other in claims]
+
+    ours = side_of(("Red towers stand.", False), ("Cats purr loudly.", True), ("Dogs bark.", None))
+    theirs = side_of(
+        ("Red towers fall.", False), ("Cats purr softly.", False), ("Dogs howl.", False)
+    )
+    _find_contradicted([ours, theirs])
+
+    assert [one.is_contradicted for one in ours] == [True, False, True]
+    assert [one.is_contradicted for one in theirs] == [True, False, True]
+    alone = side_of(("Red towers stand.", False))
+    _find_contradicted([alone])
+    assert not alone[0].is_contradicted
+    far = [
+        side_of(("Red towers stand here.", False)),
+        side_of(("Red doors open wide today.", False)),
+    ]
+    _find_contradicted(far)
+    assert [one.is_contradicted for each in far for one in each] == [False, False]
+
+
+def test_a_table_has_the_faults_of_both_its_texts(scripted: Start) -> None:
+    """What either call drifts is told, and what either leaves out gives no score."""
+    supported = {"reasoning": "r", "verdict": {"supported_by": [0]}}
+
+    def script(request: JudgeRequest) -> dict[str, Any]:
+        claims = [{"statement": f"{text[:-1]} of 1777.", **supported} for text in request.sentences]
+        return {"s0": {"claims": claims[:1]}}
+
+    scripted(script)
+    row: dict[str, Any] = {"answer": "The tower is red.", "context": ["The tower is red."]}
+    result = Rag.grade(**row, reference="The door is blue today.", client="openai/m")
+    alone = Rag.grade(**row, client="openai/m")
+
+    assert [line.partition(":")[0] for line in result.drift] == ["changed number"] * 2
+    assert ["tower" in result.drift[0], "door" in result.drift[1]] == [True, True]
+    assert [one.is_in_other for one in (*result.claims, *(result.reference_claims or ()))] == [
+        *(False, False)
+    ]
+    assert [one.is_in_other for one in alone.claims] == [None]

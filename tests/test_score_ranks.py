@@ -7,7 +7,7 @@ import pytest
 
 from rag_evals import Sample, evaluate
 from rag_evals.errors import ConfigurationError, DataError
-from rag_evals.score_ranks import RetrievalRanks, RetrievalRanksResult
+from rag_evals.score_ranks import RanksGrader, RetrievalRanks, RetrievalRanksResult
 
 
 def grade(ids: list[Any], relevant: Any, k: int = 10) -> RetrievalRanksResult:
@@ -127,3 +127,12 @@ def test_only_three_numbers_end_at_k() -> None:
         ("chunk d", False, "not relevant"),
         ("chunk x", False, "retrieval missed it"),
     ]
+
+
+def test_another_k_is_another_grader() -> None:
+    """Another name is not."""
+    assert RanksGrader(5).fingerprint() != RanksGrader(6).fingerprint()
+    assert RanksGrader(10, name="n").fingerprint() == RetrievalRanks.fingerprint()
+    assert (RetrievalRanks.k, RetrievalRanks.with_k(3).k, RetrievalRanks.name) == (
+        *(10, 3, "retrieval_ranks"),
+    )

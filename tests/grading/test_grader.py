@@ -25,7 +25,7 @@ from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.grading import VerifiedFaithfulness
 from rag_evals.grading.extract import ExtractionReply, SentenceExtractor, StatementExtractor
-from rag_evals.grading.grader import Grader, resolve
+from rag_evals.grading.grader import Grader, judge_name, resolve
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
 from rag_evals.verify import LLMVerifier
@@ -218,3 +218,57 @@ def test_the_language_of_a_row_is_that_of_its_extraction() -> None:
         flow.send([JudgeReply(ExtractionReply.model_validate(said))])
     (found,) = stop.value.value.statements
     assert (found.text, found.claim.text, found.claim.sentence) == (answer, answer, answer)
+
+
+def test_an_extraction_is_in_the_order_of_the_answer() -> None:
+    """Statements and what claims nothing, however the judge gave them; settings are sent."""
+    answer = "The tower is red. So there. It is old. Oh well."
+    sample = Sample(answer=answer, question="What is it?")
+    extractor = StatementExtractor(settings={"seed": 7}, model="m")
+    flow = extractor.flow(sample)
+    (call,) = next(flow)
+    reply = {
+        "statements": [
+            {"sentence_id": 2, "statement": "The tower is old."},
+            {"sentence_id": 0, "statement": "The tower is red."},
+        ],
+        "no_claim_sentences": [
+            {"sentence_id": 3, "reason": "a sigh"},
+            {"sentence_id": 1, "reason": "an aside"},
+        ],
+    }
+    with pytest.raises(StopIteration) as stop:
+        flow.send([JudgeReply(ExtractionReply.model_validate(reply))])
+    found = stop.value.value
+
+    assert [(one.sentence_id, one.text) for one in found.statements] == [
+        (0, "The tower is red."),
+        (2, "The tower is old."),
+    ]
+    assert [(one.sentence_id, one.text) for one in found.passed_over] == [
+        (1, "So there."),
+        (3, "Oh well."),
+    ]
+    last = found.statements[1]
+    assert (last.claim.sentence, last.claim.before) == ("It is old.", "The tower is red.")
+    assert (last.claim.question, answer[last.span.start : last.span.end]) == (
+        "What is it?",
+        "It is old.",
+    )
+    assert getattr(call, "settings", None) == {"seed": 7}
+    assert getattr(call, "model", None) == "m"
+
+
+@pytest.mark.parametrize(
+    ("client", "model", "name"),
+    [
+        ("openai/m", None, "openai/m"),
+        ("openai/m", "n", "openai/m (n)"),
+        ("embedded", None, "embedded"),
+    ],
+)
+def test_a_judge_is_named_with_the_model_that_is_asked(
+    client: Any, model: str | None, name: str
+) -> None:
+    """The one that is given, beside the judge."""
+    assert judge_name(client, model) == name

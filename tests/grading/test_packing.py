@@ -22,6 +22,7 @@ from rag_evals.grading.packing import (
     _best_by_sentence,
     _filled,
     _other_tokens,
+    _packs,
     _Passage,
     _passages,
     _tokens,
@@ -182,6 +183,30 @@ def test_verdicts_of_packs_stand_in_the_order_of_the_sentences() -> None:
     assert best["left_out"] == [9, 16]
     assert best["no_claim_sentences"] == [{"sentence_id": 4}, {"sentence_id": 32}]
     assert best["calls"] == 2
+
+
+def test_what_claims_nothing_in_one_pack_is_told_by_the_first() -> None:
+    """The longest pack says in how many calls it was graded, whichever it is."""
+
+    def pack(calls: int, reason: str) -> Any:
+        silent = {"sentence_id": 3, "reason": reason}
+        return {"statements": [], "left_out": [], "no_claim_sentences": [silent], "calls": calls}
+
+    best = _best_by_sentence([pack(1, "first"), pack(3, "then"), pack(2, "last")], "is_supported")
+    assert best["calls"] == 3
+    assert [one["reason"] for one in best["no_claim_sentences"]] == ["first"]
+    assert _best_by_sentence([pack(2, "only")], "is_supported")["calls"] == 2
+
+
+def test_sentences_share_a_pack_while_their_passages_fit() -> None:
+    """To the last token; each pack has what its sentences need before anything else."""
+    texts = ["Alder logs are wet.", "Birch logs are dry.", "Cats purr at home."]
+    passages = [_Passage(n, text, 10) for n, text in enumerate(texts)]
+
+    assert _packs(texts[:2], passages, 40) == [{0, 1, 2}]
+    assert _packs(texts[:2], passages, 20) == [{0, 1}]
+    small = [passage._replace(tokens=5) for passage in passages]
+    assert _packs(texts, small, 15) == [{0, 1, 2}]
 
 
 def test_one_chunk_that_is_too_long_is_read_in_passages(scripted: Start) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from rag_evals import (
+    ContextEvaluation,
     Faithfulness,
     FaithfulnessResult,
     Outcome,
+    TwoStepFaithfulness,
     astream,
     evaluate,
     load_run,
@@ -20,11 +22,16 @@ from rag_evals import (
     tune,
 )
 from rag_evals.core import JudgeCall, LocalCall
+from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
+from rag_evals.grading.extract import SentenceExtractor
 from rag_evals.grading.repeat import Repeated, RepeatedResult, _apart
+from rag_evals.response_models import RatingResult
 from rag_evals.run.record.summary import RepeatNumbers
+from rag_evals.score_citations import Citation, CitationFaithfulnessResult
 from rag_evals.stats import majority
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.verify import LLMVerifier
 from tests.conftest import EIFFEL, Command
 from tests.labelled import labelled_rows
 
@@ -295,3 +302,58 @@ def test_a_grader_is_repeated_at_least_twice(times: Any) -> None:
     with pytest.raises(ConfigurationError, match="repeat is .*; expected .*at least 2"):
         Repeated(Faithfulness, times)
     assert Repeated(Faithfulness, 2).fingerprint() != Repeated(Faithfulness, 3).fingerprint()
+
+
+def test_a_repeated_grader_is_known_as_the_grader_itself() -> None:
+    """Whatever is changed is changed in what is repeated, as many times."""
+    inner = TwoStepFaithfulness.with_parts(verifier=LLMVerifier(endpoint="openai/v"), name="own")
+    inner = inner.with_settings(seed=7).with_source("hash")
+    changes: list[tuple[Repeated, Any]] = [
+        (Repeated(inner, 3), inner),
+        (Repeated(inner, 3).with_language("ru"), inner.with_language("ru")),
+        (Repeated(inner, 3).with_settings(seed=8), inner.with_settings(seed=8)),
+        (Repeated(Faithfulness, 3).with_verifier(LLMVerifier()), None),
+    ]
+    for one, same in changes:
+        known = one.grader if same is None else same
+        assert one.grader.fingerprint() == known.fingerprint()
+        for name in ("name", "description", "requires", "model", "settings", "source", "endpoints"):
+            assert getattr(one, name) == getattr(known, name)
+        assert (one.times, one.judge_rounds) == (3, known.judge_rounds)
+    assert (changes[0][0].source, list(changes[0][0].endpoints)) == ("hash", ["openai/v"])
+    assert changes[3][0].grader.fingerprint() != Faithfulness.fingerprint()
+    rated = ContextEvaluation("Rate.", RatingResult, model="m", settings={"seed": 1})
+    assert (Repeated(rated, 2).model, Repeated(rated, 2).settings) == ("m", {"seed": 1})
+    assert Repeated(rated, 2).requires == ("answer",)
+    assert Repeated(rated, 2).fingerprint() != Repeated(inner, 2).fingerprint()
+
+
+def test_a_repeated_grader_takes_tuned_files_for_its_verifier() -> None:
+    """One for another stage is refused, as without repeats."""
+    labelled = list(labelled_rows())
+    tuned = tune(evaluate(labelled, client="embedded"))
+    stages = Repeated(
+        TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=EmbeddedVerifier()),
+        2,
+    )
+    used: Any = stages.with_tunings([*(tuned if isinstance(tuned, tuple | list) else [tuned])])
+
+    assert used.times == 2
+    assert used.grader.stages[0]["tuned"] is not None
+    assert stages.grader.stages[0]["tuned"] is None
+
+
+def test_what_a_repeat_counts_is_that_of_the_one_that_is_shown() -> None:
+    """Of the majority, like its findings."""
+    cites = [
+        CitationFaithfulnessResult(
+            citations=[
+                Citation(sentence_id=0, sentence="s", number=1, chunk_id=0, is_supported=yes)
+            ],
+            sentence_count=count,
+        )
+        for yes, count in ((True, 1), (False, 2), (False, 3))
+    ]
+
+    assert RepeatedResult.of(cites).tallies == {"sentences with citations": (2, 2)}
+    assert RepeatedResult.of(cites[:1]).tallies == {"sentences with citations": (1, 1)}
