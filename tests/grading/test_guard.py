@@ -64,7 +64,7 @@ def test_a_name_in_another_form_is_no_other_name() -> None:
         faults = guard.faults([Stated(f"It stands in {name} suburbs.", (0,))])
         return "changed name" in [fault.name for fault in faults]
 
-    assert list(map(is_changed, ["Paris", "Parisienne", "Parish", "Paros", "Parma"])) == [
+    assert list(map(is_changed, ["Paris", "Parisienne", "Parish", "Paros", "Parikot"])) == [
         False, False, False, True, True
     ]  # fmt: skip
 
@@ -252,3 +252,29 @@ def test_a_sentence_of_more_than_two_hundred_words_is_long(count: int, told: lis
         flow.send([JudgeReply(reply.model_validate(one))])
 
     assert [line.partition(" has ")[2].partition(" ")[0] for line in stop.value.value.drift] == told
+
+
+def test_what_any_statement_without_an_id_says_is_not_lost() -> None:
+    """Words may have put it in another sentence; where ids are given, each sentence is held."""
+    sentences = ["Anna Berg built the tower in 1889.", "It is an old red brick house."]
+    said = ["The tower was built.", "An old red brick house, says Anna Berg in 1889."]
+    guard = Guard(sentences)
+    by_words = guard.faults([Stated(text) for text in said])
+    by_ids = guard.faults([Stated(text, (n,)) for n, text in enumerate(said)])
+
+    assert [fault.name for fault in by_words] == []
+    names = [fault.name for fault in by_ids if fault.sentence == 0]
+    assert names == ["lost number", "lost name"]
+
+
+def test_one_statement_without_an_id_puts_all_of_them_by_their_words() -> None:
+    """What the judge passed over may be covered by it."""
+    guard = Guard(SENTENCES, claiming=lambda: {0, 1})
+    clock = "Anna Berg built its old clock in 1889."
+    mixed = [Stated(SENTENCES[0], (0,)), Stated(clock)]
+
+    assert guard.faults(mixed, [1]) == []
+    assert [str(one) for one in guard.faults(mixed[:1], [1])] == [
+        "left out: sentence 1 makes a claim; state it, with a verdict"
+    ]
+    assert guard.faults([mixed[0], Stated(clock, (1,))]) == []

@@ -10,16 +10,33 @@ import pytest
 from rag_evals import Faithfulness, Sample, TwoStepFaithfulness, evaluate
 from rag_evals.cache import StatementCache
 from rag_evals.catalog import grader_from_file, grader_named
-from rag_evals.core import Claim, Flow, JudgeReply, Verdict, VerifierTraits, VerifyCall
+from rag_evals.core import (
+    Claim,
+    Flow,
+    JudgeCall,
+    JudgeReply,
+    LocalCall,
+    Verdict,
+    VerifierTraits,
+    VerifyCall,
+)
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError, VerifierError
 from rag_evals.grading import VerifiedFaithfulness
-from rag_evals.grading.extract import SentenceExtractor, StatementExtractor
+from rag_evals.grading.extract import (
+    ExtractedStatement,
+    Extraction,
+    Extractor,
+    SentenceExtractor,
+    StatementExtractor,
+)
 from rag_evals.grading.two_step import VerifiedFaithfulnessResult, VerifiedStatement
 from rag_evals.prompt import Prompt
 from rag_evals.prompt.template import PromptHeader
+from rag_evals.response_models import PassedOverSentence
 from rag_evals.score_faithfulness_two_step import HHEMFaithfulness
 from rag_evals.testing import Script, ScriptedJudge
+from rag_evals.text import Span
 from rag_evals.verify import LLMVerifier
 from rag_evals.verify.llm import StatementVerdict, VerifierReply
 from tests.conftest import EIFFEL, PlainVerifier
@@ -485,3 +502,117 @@ def test_a_call_has_the_facts_of_its_own_statements() -> None:
         Verdict(0.0, False, (), "", decided_by="n"),
         Verdict(1.0, True, (1,), "", decided_by="n"),
     ]
+
+
+class Given(Extractor):
+    """Five statements, of which one differs from the answer."""
+
+    def fingerprint(self) -> str:
+        return "given"
+
+    def flow(self, sample: Sample) -> Flow[Extraction]:
+        yield from ()
+        made = [
+            ExtractedStatement(
+                f"s{n}", Claim(f"s{n}"), n, Span(n, n + 1, f"t{n}"), "odd" if not n else None
+            )
+            for n in range(5)
+        ]
+        silent = [PassedOverSentence(sentence_id=n, reason="r", text="t") for n in (6, 5)]
+        return Extraction(tuple(made), tuple(silent), ("merged: x",), (7,))
+
+
+class Batched(PlainVerifier):
+    """Asks in batches of two and of three; its fifth verdict is somebody else's."""
+
+    name = "own"
+
+    def __init__(self, calls: int, languages: frozenset[str | None] | None = None) -> None:
+        self.calls = calls
+        self.traits = VerifierTraits(
+            batches=(("a", 2), ("b", 3)), languages=languages, answer_support=sum
+        )
+
+    def fingerprint(self) -> str:
+        return "batched"
+
+    def flow(self, claims: Sequence[Claim], chunks: Sequence[str]) -> Flow[list[Verdict]]:
+        call = JudgeCall(({"role": "user", "content": "a"},), VerifierReply)
+        local = LocalCall(lambda _: 1, 1)
+        yield [*[call] * self.calls, local]
+        doubts: list[Any] = [None, None, "yes_no", "pronoun", None]
+        return [
+            Verdict(2**-n, n != 1, (n % 2,), f"r{n}", doubt=doubts[n], windows=n,
+                    decided_by="other" if n == 4 else None)
+            for n in range(5)
+        ]  # fmt: skip
+
+
+def flowed(grader: VerifiedFaithfulness, row: Sample) -> VerifiedFaithfulnessResult:
+    """Run a grading whose calls have no replies."""
+    flow = grader.flow(row)
+    steps = next(flow)
+    with pytest.raises(StopIteration) as stop:
+        flow.send([None] * len(steps))
+    result: VerifiedFaithfulnessResult = stop.value.value
+    return result
+
+
+@pytest.mark.parametrize(("calls", "saved"), [(0, 5), (1, 4), (5, 0), (7, 0)])
+def test_a_result_is_what_was_extracted_and_decided(calls: int, saved: int) -> None:
+    """Calls are saved out of those that each batch would have taken, and other steps are none."""
+    grader = VerifiedFaithfulness(extractor=Given(), verifier=Batched(calls))
+    found = flowed(grader, Sample(answer="It is so.", context=["c", "d"]))
+
+    assert [
+        (one.statement, one.is_supported, one.supporting_chunk_ids, one.decided_by, one.fault)
+        for one in found.statements
+    ] == [
+        ("s0", False, [], "own", "odd"),
+        ("s1", False, [1], "own", None),
+        ("s3", True, [1], "own", None),
+        ("s4", True, [0], "other", None),
+    ]
+    assert [(one.support, one.windows, one.reasoning) for one in found.statements] == [
+        (1.0, 0, "r0"),
+        (0.5, 1, "r1"),
+        (0.125, 3, "r3"),
+        (0.0625, 4, "r4"),
+    ]
+    assert [(one.sentence_id, one.start, one.end) for one in found.statements] == [
+        *((0, 0, 1), (1, 1, 2), (3, 3, 4), (4, 4, 5))
+    ]
+    assert [(one.sentence_id, one.reason, one.text) for one in found.no_claim_sentences] == [
+        *((2, "unclear_yes_no", "t2"), (5, "r", "t"), (6, "r", "t"))
+    ]
+    assert (found.drift, found.left_out, found.verifier) == (["merged: x"], [7], "own")
+    assert found.answer_support == 1.6875
+    assert (found.verification_calls, found.calls_saved) == (calls, saved)
+    assert (found.cache, found.deciders) == (None, [])
+
+
+RUSSIAN = "Башня стоит в Париже, и она очень старая."
+
+
+@pytest.mark.parametrize(
+    ("of_row", "of_grader", "answer", "language", "is_unread"),
+    [
+        ("de", "fr", RUSSIAN, "de", True),
+        (None, "fr", RUSSIAN, "fr", True),
+        (None, "en", RUSSIAN, "ru", False),
+        (None, None, RUSSIAN, "ru", False),
+        ("en", None, RUSSIAN, "en", True),
+        (None, None, "Riga.", None, True),
+    ],
+)
+def test_the_language_of_an_answer_is_told_or_read(
+    of_row: str | None, of_grader: str | None, answer: str, language: str | None, is_unread: bool
+) -> None:
+    """The row's, then the grader's unless that names only its prompts, then that of the text."""
+    verifier = Batched(1, frozenset({"ru"}))
+    grader = VerifiedFaithfulness(extractor=Given(), verifier=verifier, language=of_grader)
+    found = flowed(grader, Sample(answer=answer, context=["7"] * 2, language=of_row))
+
+    assert (found.language, found.is_unread) == (language, is_unread)
+    anywhere = VerifiedFaithfulness(extractor=Given(), verifier=Batched(1), language=of_grader)
+    assert not flowed(anywhere, Sample(answer=answer, context=["7"] * 2)).is_unread

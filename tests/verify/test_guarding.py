@@ -313,3 +313,20 @@ def test_a_limit_is_no_warning() -> None:
     assert limited.bound == "not decided: more than 2 sentences"
     assert [one.is_decided for one in german.sentences] == [False, False]
     assert (len(german.warnings), german.bound) == (1, None)
+
+
+def test_a_short_sentence_is_in_the_language_of_what_it_is_about() -> None:
+    """Its sources tell, or its question; alone nobody knows, and it is not decided."""
+    source, question = (
+        "The tower of Bauska is there and is very old.",
+        "Where does the tower stand?",
+    )
+    found = [
+        guard_sync("Riga.", [source]),
+        guard_sync("Riga.", ["Bauska."], question=f"{question} And how old is it?"),
+        guard_sync("Riga.", ["Bauska."]),
+    ]
+
+    assert [[one.is_decided for one in each.sentences] for each in found] == [
+        *([True], [True], [False])
+    ]

@@ -336,7 +336,7 @@ def test_a_repeated_grader_takes_tuned_files_for_its_verifier() -> None:
         TwoStepFaithfulness.with_parts(extractor=SentenceExtractor(), verifier=EmbeddedVerifier()),
         2,
     )
-    used: Any = stages.with_tunings([*(tuned if isinstance(tuned, tuple | list) else [tuned])])
+    used: Any = stages.with_tunings([tuned])
 
     assert used.times == 2
     assert used.grader.stages[0]["tuned"] is not None
