@@ -227,3 +227,63 @@ def test_whatever_stands_beside_a_text_is_metadata(given: Any, metadata: dict[st
 
     assert chunk.text == "t"
     assert chunk.metadata == metadata
+
+
+class Methodical:
+    """A message whose content is a method."""
+
+    text = "t"
+
+    def content(self) -> str:
+        return "no"
+
+
+def test_a_method_is_no_text_and_a_part_without_one_is_an_error() -> None:
+    """The next field that has one counts; parts are not left out of an answer."""
+    parts = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
+
+    assert Sample(answer=Methodical()).answer == "t"
+    assert Sample(answer=parts).answer == "ab"
+    with pytest.raises(DataError, match="answer is "):
+        Sample(answer=[*parts, {"type": "text"}])
+
+
+@pytest.mark.parametrize(
+    ("context", "texts"),
+    [
+        ("['a', 'b']", ["a", "b"]),
+        ('["a", "b"]', ["a", "b"]),
+        ('[{"text": "a"}]', ["a"]),
+        ("[('a', 0.5)]", ["a"]),
+        ("[]", []),
+        (" [] ", []),
+        ("[1, 'a']", ["[1, 'a']"]),
+        ("[2024, 2025]", ["[2024, 2025]"]),
+        ("['a'", ["['a'"]),
+        ("[a](b)", ["[a](b)"]),
+        ("", [""]),
+    ],
+)
+def test_a_list_that_was_written_as_text_is_a_list(context: str, texts: list[str]) -> None:
+    """Any other text in brackets is a text."""
+    assert [chunk.text for chunk in Sample(context=context).context] == texts
+
+
+def test_an_answer_beside_its_turns_is_the_last_reply() -> None:
+    """The question is not asked twice, and sources beside it are those of each turn."""
+    turns = [("user", "Who?"), ("assistant", "Ann."), ("user", "Where is the tower?")]
+    same, other = (
+        Sample(turns=turns, question=question, answer="In Paris.", context=["c"])
+        for question in ("Where is the tower?", "Why?")
+    )
+
+    assert [(turn.question, turn.answer) for turn in same.turns] == [
+        ("Who?", "Ann."),
+        ("Where is the tower?", "In Paris."),
+    ]
+    assert other.turns[1].question == "Where is the tower?\n\nWhy?"
+    assert [[chunk.text for chunk in turn.context] for turn in same.turns] == [["c"], ["c"]]
+    assert [(chunk.text, chunk.metadata) for chunk in same.context] == [("c", {"turn": "1, 2"})]
+    waiting = Sample(turns=turns[2:], context=["c"])
+    assert (waiting.turns, waiting.question, waiting.answer) == ((), "Where is the tower?", None)
+    assert [chunk.text for chunk in waiting.context] == ["c"]

@@ -1,5 +1,7 @@
 """What code finds between the sentences of an answer and a judge's statements of them."""
 
+from typing import Any
+
 import pytest
 
 from rag_evals import Faithfulness, Sample
@@ -147,6 +149,8 @@ def test_two_words_of_eight_that_only_a_chunk_has_are_copied() -> None:
 
     assert named(sentence, f"{sentence[:-1]}, visible nightly.", chunk) == ["of the context"]
     assert named(sentence, f"{sentence[:-1]}, visible.", chunk) == []
+    less = "Seven copper bells are visible nightly."
+    assert named(sentence, f"{sentence[:-1]}, visible nightly.", less) == []
 
 
 def test_a_long_statement_that_a_chunk_has_too_may_add_two_words() -> None:
@@ -278,3 +282,47 @@ def test_one_statement_without_an_id_puts_all_of_them_by_their_words() -> None:
         "left out: sentence 1 makes a claim; state it, with a verdict"
     ]
     assert guard.faults([mixed[0], Stated(clock, (1,))]) == []
+
+
+def test_a_statement_without_letters_is_in_any_script() -> None:
+    """A number is the same in all of them."""
+    for sentence in ("It was built in 1889.", "Её построили в 1889 году."):
+        faults = Guard([sentence]).faults([Stated("1889.", (0,))])
+        assert "other language" not in [fault.name for fault in faults]
+
+
+def test_calls_share_the_sentences_of_a_long_answer_evenly() -> None:
+    """Of 41 sentences 21 and 20; each has its own place in the answer, left out or not."""
+    answer = " ".join(f"The lion has {number} cubs." for number in range(41))
+    flow = Faithfulness.flow(Sample(answer=answer, context=["c"]))
+    steps: Any = next(flow)
+    shapes = [call.reply_model.shape for call in steps]
+    assert [(shape.sentences, shape.chunks) for shape in shapes] == [(21, 1), (20, 1)]
+    yes = {"reasoning": "r", "verdict": {"supported_by": [0]}}
+    replies: list[dict[str, Any]] = [
+        {f"s{n}": yes for n in range(21)},
+        {f"s{n}": yes for n in range(19)},
+    ]
+    replies[1]["s0"] = {"claims_nothing": "It is an aside."}
+    read = [
+        JudgeReply(call.reply_model.model_validate(reply))
+        for call, reply in zip(steps, replies, strict=True)
+    ]
+    again: Any = flow.send(read)
+    told = again[0].messages[-1]["content"]
+    assert len(again) == 1
+    assert ["sentence 0 makes" in told, "sentence 19 makes" in told] == [True, True]
+    with pytest.raises(StopIteration) as stop:
+        flow.send(read[1:])
+    result = stop.value.value
+
+    assert [one.sentence_id for one in result.statements] == [*range(21), *range(22, 40)]
+    assert [answer[one.start : one.end] for one in result.statements[20:22]] == [
+        "The lion has 20 cubs.",
+        "The lion has 22 cubs.",
+    ]
+    assert (result.left_out, result.calls, result.not_scorable) == (
+        [21, 40],
+        2,
+        "answer_not_covered",
+    )

@@ -388,8 +388,8 @@ def test_a_window_holds_instructions_the_schema_and_a_long_reply_as_well() -> No
     with pytest.raises(JudgeRequestError, match=f"need about {other}; nothing was sent"):
         Asking().graded(sample, other + 99)
     fits, packed = Asking(), Asking()
-    fits.graded(Sample(answer="z" * 70, context=["c" * 346]), other + 100)
-    assert (fits.seen[-1].context[0].text, len(fits.seen)) == ("c" * 346, 2)
+    fits.graded(Sample(answer="z" * 70, context=["c" * 349]), other + 100)
+    assert (fits.seen[-1].context[0].text, len(fits.seen)) == ("c" * 349, 2)
     packed.graded(Sample(answer="z" * 70, context=["c" * 350]), other + 100)
     assert all(len(chunk.text) < 100 for chunk in packed.seen[-1].context)
 
@@ -409,7 +409,11 @@ def test_a_pack_keeps_the_rest_of_its_row() -> None:
     pages = [chunk.metadata["page"] for chunk in shown.context]
     assert pages == sorted(pages)
     assert set(pages) == {1, 2}
-    assert [(one.read, one.chunk_ids) for one in result.unread] == [(len(pages), [0])]
+    every = len(list(_passages(sample.context, 25)))
+    assert every > len(pages)
+    assert [(one.read, one.passages, one.chunk_ids) for one in result.unread] == [
+        (len(pages), every, [0])
+    ]
 
 
 def test_passages_end_between_sentences_where_they_can() -> None:

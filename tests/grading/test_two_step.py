@@ -294,6 +294,8 @@ def test_a_changed_grader_keeps_everything_else() -> None:
         assert isinstance(one.extractor, SentenceExtractor)
         assert one.fingerprint() == grader.fingerprint()
     assert grader.fingerprint() != VerifiedFaithfulness(language="ru").fingerprint()
+    kept: Any = grader.with_tunings([]).verifier
+    assert isinstance(kept.verifier, LLMVerifier)
 
 
 @pytest.mark.parametrize(

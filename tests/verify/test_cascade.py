@@ -319,7 +319,13 @@ def test_a_judge_that_is_never_unsure_comes_first_only_with_the_whole_band(
 
 @pytest.mark.parametrize(
     ("unsure", "is_taken"),
-    [((0.5, 0.8), True), ((0.2, 0.5), True), ((0.51, 0.8), False), ((0.2, 0.49), False)],
+    [
+        ((0.5, 0.8), True),
+        ((0.2, 0.5), True),
+        ((0.5, 0.5), True),
+        ((0.51, 0.8), False),
+        ((0.2, 0.49), False),
+    ],
 )
 def test_a_band_ends_at_the_threshold_at_the_latest(
     unsure: tuple[float, float], is_taken: bool

@@ -366,6 +366,11 @@ def test_a_tuned_stage_has_its_promise_in_place_of_the_band() -> None:
     assert first["tuned"]["threshold"] == tuning().threshold_shown
     assert first["tuned"]["spread"] == [tuning().support_map(0.1), LEFT_OPEN]
     assert then["tuned"] is None
+    assert (first["has_support"], then["has_support"]) == (True, False)
+    judge = Given()
+    judge.traits = VerifierTraits()
+    (alone,) = described_stages(TunedVerifier(judge, tuning()))
+    assert not alone["has_support"]
     with pytest.raises(ConfigurationError, match="outside unsure"):
         CascadeVerifier(TunedVerifier(Given(), tuning()), LLMVerifier(), unsure=(0.9, 1.0))
 
