@@ -205,6 +205,11 @@ def test_sentences_share_a_pack_while_their_passages_fit() -> None:
 
     assert _packs(texts[:2], passages, 40) == [{0, 1, 2}]
     assert _packs(texts[:2], passages, 20) == [{0, 1}]
+    words = ["Alder", "Birch", "Cedar", "Dogwood", "Elder"]
+    many = [f"{word} logs were weighed on day {n + 40}." for n, word in enumerate(words)]
+    tens = [_Passage(n, text, 10) for n, text in enumerate(many)]
+    assert _packs(many[:4], tens[:4], 40) == [{0, 1, 2, 3}]
+    assert [4 in pack for pack in _packs(many, tens, 40)] == [False, True]
     small = [passage._replace(tokens=5) for passage in passages]
     assert _packs(texts, small, 15) == [{0, 1, 2}]
 

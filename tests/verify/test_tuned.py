@@ -79,6 +79,9 @@ def test_signals_count_for_the_side_of_the_verdict(verdict: bool, side: float) -
         ({"text": "The tower stands since 1889."}, "missing_number", 0.0),
         ({"text": "Purr 1889."}, "missing_number", 0.0),
         ({"text": "Cats purr 1889."}, "missing_number", 0.0),
+        ({"text": "Cats 1900.", "chunks": ["Cats.", "Born 1900."]}, "missing_number", 0.0),
+        ({"text": "Cats purr.", "chunks": ["Cats purr at night in a barn."]}, "coverage", -0.5),
+        ({"text": "Cats bark at dawn.", "chunks": ["Cats purr."]}, "coverage", 0.25),
         ({"text": "Cats purr 1890 or 1891."}, "missing_number", 1.0),
         ({"text": "The tower stands since 1889, 3.5 m wide."}, "missing_number", 1.0),
         ({"text": "..."}, "coverage", 0.5),
@@ -387,6 +390,7 @@ def test_a_file_that_is_not_a_tuned_file_is_told_by_its_first_fault(tmp_path: Pa
     path = tmp_path / "t.json"
     tuning().write(path)
     assert read_tunings(path) == (tuning(),)
+    assert "null" not in path.read_text()
     path.write_text("{}")
     with pytest.raises(DataError, match="judge tune`: stage: Field required$"):
         read_tunings([path])
@@ -412,6 +416,9 @@ def test_confidence_is_read_from_the_stages_of_a_run() -> None:
 
     assert stage_confidences(stages) == {"a": useful}
     assert useful.of(Finding(TEXT, True, "label"), CHUNKS) == pytest.approx(1 / (1 + math.exp(-1)))
+    sure = useful.model_copy(update={"intercept": 1.0, "weights": {"asked_again": -1.0}})
+    assert sure.of(Finding(TEXT, True, "label"), CHUNKS) == pytest.approx(1 / (1 + math.exp(-1)))
+    assert sure.of(Finding(TEXT, True, "label"), CHUNKS, 3) == pytest.approx(math.e / (math.e + 3))
     assert useful.of(Finding(TEXT, None, "label"), CHUNKS) is None
     assert useless.of(Finding(TEXT, True, "label"), CHUNKS) is None
 
