@@ -361,3 +361,16 @@ def test_without_a_shared_word_the_most_similar_sentence_is_shown() -> None:
         "nearest chunk 0: It opened i…",
         "differs: '1923' is not in any chunk; chunk 0 says '1889'",
     ]
+
+
+def test_all_sentences_that_show_a_statement_are_passages() -> None:
+    """Nothing is said to differ where the embedded judge finds the statement supported."""
+    chunks = ["In Paris opened the tower.", "In 1889 the tower opened."]
+    found = find_passages(said("The tower opened in 1889 in Paris."), chunks)
+    assert [one.text for one in found] == [chunks[1], chunks[0]]
+    assert [(one.is_nearest, one.differs) for one in found] == [(True, ""), (True, "")]
+
+    mill = ["The mill opened in 1989. The inn opened in 1998."]
+    found = find_passages(said("The mill opened in 1998."), mill)
+    assert [one.text for one in found] == ["The mill opened in 1989.", "The inn opened in 1998."]
+    assert [bool(one.differs) for one in found] == [True, False]
