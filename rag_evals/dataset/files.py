@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -200,10 +200,12 @@ def read_csv(file: Opened) -> Iterator[Row]:
 
 def _split_off_delimiter(lines: Iterator[str]) -> tuple[str, Iterator[str]]:
     """Return the delimiter that splits the header into the most columns, and the lines to read."""
-    first = next((line for line in lines if line.strip()), "")
+    blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
     if first.lower().startswith("sep=") and len(first.strip()) == len("sep=;"):
-        return first.strip()[-1], lines  # the line "sep=;" is meant for Excel
-    return max(_DELIMITERS, key=lambda sign: _columns(first, sign)), chain([first], lines)
+        # The line is meant for Excel. An empty one in its place keeps the numbers of the others.
+        return first.strip()[-1], chain(repeat("\n", blank + 1), lines)
+    split = max(_DELIMITERS, key=lambda sign: _columns(first, sign))
+    return split, chain(repeat("\n", blank), [first], lines)
 
 
 def _columns(header: str, delimiter: str) -> int:

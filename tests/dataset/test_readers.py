@@ -452,3 +452,27 @@ def test_a_pattern_may_name_all_folders_below() -> None:
 def test_the_kind_of_standard_input_is_seen_in_its_first_bytes(begin: bytes, kind: str) -> None:
     """There is no name to tell it."""
     assert _kind_of(begin) == kind
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("a,b\n1,\n", "line 2"),
+        ("\n \n\na,b\n1,\n", "line 5"),
+        ("sep=;\na;b\n1;\n", "line 3"),
+        ("\n\nsep=;\n\na;b\n1;\n", "line 6"),
+    ],
+)
+def test_a_line_is_counted_from_the_files_beginning(content: str, place: str) -> None:
+    """Blank lines above the header count, as does one that only names the delimiter."""
+    (row,) = read_rows(DataFile(write("a.csv", content)))
+    assert (row.place, row.values) == (place, {"a": "1", "b": ""})
+
+    with pytest.raises(DataError, match=rf"'a.csv', {place}: 1 cells, but the header has 2"):
+        [*read_rows(DataFile(write("a.csv", content.replace("1,", "1").replace("1;", "1"))))]
+
+
+@pytest.mark.parametrize("content", ["", "\n", " \n\n"])
+def test_a_table_of_blank_lines_has_no_rows(content: str) -> None:
+    """There is no header in it either."""
+    assert [*read_csv(opened(content.encode(), 1_000))] == []
