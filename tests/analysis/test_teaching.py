@@ -187,6 +187,8 @@ def test_errors_come_first_among_the_answers_to_one_question(scripted: Start) ->
     shown = yaml.safe_load(lesson.text.split("---")[1])["examples"]
     wrong = {row["answer"] for row in rows if "VAT" in row["context"][0]}
 
+    # What is shown for every row is not shown again for those of its question.
+    assert len({one["answer"] for one in shown}) == len(shown)
     assert lesson.receipt.peers == 5 * 4
     # Fourteen of 40 rows are without VAT; once taught, the judge gets them right.
     assert (lesson.receipt.before, lesson.receipt.after) == (26 / 40, 1)
@@ -365,6 +367,19 @@ def test_the_gain_is_that_on_questions_that_were_not_taught(sizes: Sequence[int]
     assert len(examples) == (8 if sizes == (8,) else 4)
     assert gain.estimate == pytest.approx(-3 / 4 if sizes == (8,) else 1 / 4)
     assert asked == count_calls(rows, sizes)
+
+
+@pytest.mark.parametrize("count", [2, 5, 10])
+def test_errors_are_spread_over_the_folds(count: int) -> None:
+    """Of 40 rows ten are judged wrongly: as many of them are tested in each fold."""
+    rows = _plain_rows()
+    folds = list(split_questions(rows, count))
+
+    assert len(folds) == count
+    for taught, tested in folds:
+        assert sum(row.judged != row.label for row in tested) == 10 / count
+        assert sum(row.judged != row.label for row in taught) == 10 - 10 / count
+        assert len(tested) == 40 / count
 
 
 def test_calls_counted_by_hand() -> None:
