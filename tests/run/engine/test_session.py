@@ -10,7 +10,7 @@ import pytest
 
 from rag_evals import Faithfulness, Outcome, Sample, evaluate, open_session
 from rag_evals.errors import ConfigurationError, EventLoopError, UnknownNameError
-from rag_evals.testing import HttpError, JudgeRequest, Script, ScriptedJudge, Stall
+from rag_evals.testing import HttpError, JudgeRequest, Reply, Script, ScriptedJudge, Stall
 from tests.conftest import EIFFEL, statement
 
 Start = Callable[[Script], ScriptedJudge]
@@ -209,3 +209,37 @@ def test_a_grader_that_is_no_name_is_refused() -> None:
         pytest.raises(UnknownNameError, match="available: faithfulness"),
     ):
         session.grade({"answer": "a", "context": ["c"]}, names)
+
+
+def test_a_session_adds_up_what_its_gradings_cost(scripted: Start) -> None:
+    """Each says who answered; a row that cannot be read took no time and cost nothing."""
+    scripted(lambda _: Reply(GOOD, model="m-1", prompt_tokens=1000))
+    with open_session(client="openai/gpt-4o-mini") as session:
+        outcomes = [session.grade(row) for row in ROWS[:3]]
+        unread = session.grade({"answer": 7, "context": ["c"]})
+        cost, usage = session.cost_usd, session.usage
+
+    costs = [outcome.cost_usd or 0.0 for outcome in outcomes]
+    assert min(costs) > 0
+    assert cost == pytest.approx(sum(costs))
+    assert (usage.calls, usage.prompt_tokens) == (3, 3000)
+    assert {outcome.answered_by for outcome in outcomes} == {("m-1",)}
+    assert (unread.status, unread.seconds, unread.cost_usd) == ("failed", 0.0, 0.0)
+    assert [outcome.index for outcome in (*outcomes, unread)] == [0, 1, 2, 3]
+    assert min(outcome.seconds for outcome in outcomes) > 0
+
+
+@pytest.mark.parametrize("name", ["settings", "model"])
+def test_a_cached_reply_is_that_of_the_same_model_and_settings(scripted: Start, name: str) -> None:
+    """Another seed or model is asked; what was asked once before is not."""
+    judge = scripted(GOOD)
+    values: list[Any] = [{"seed": 1}, {"seed": 2}, {"seed": 1}, {}]
+    values = values if name == "settings" else ["a", "b", "a", "c"]
+    asked = []
+    for value in values:
+        options: Any = {name: value}
+        with open_session(client="openai/m", cache="replies.db", **options) as session:
+            outcome = session.grade(ROWS[0])
+        asked.append((len(judge.requests), outcome.usage.cache_hits))
+
+    assert asked == [(1, 0), (2, 0), (2, 1), (3, 0)]
