@@ -310,6 +310,7 @@ USED = Usage(1, prompt_tokens=1_000_000, completion_tokens=100_000, cached_token
         ([(None, "gpt-4.1")], "gpt-4o", False, {"gpt-4o": 1.0}),
         ([(None, None), ("openai/gpt-4o", None)], None, False, {"gpt-4o-mini": 1, "gpt-4o": 1}),
         ([(None, None), ("openai/gpt-4o", None)], None, True, {"gpt-4o-mini": 0.5, "gpt-4o": 0.5}),
+        ([(None, None), ("vllm/gpt-4o", None)], None, True, {"gpt-4o-mini": 0.5, "gpt-4o": 1.0}),
         ([("openai/gpt-4o", "gpt-4.1")], "gpt-4.1", False, {"gpt-4o": 1.0}),
         ([(None, None), (None, "my-own")], None, False, None),
         ([(None, None), ("openai/my-own", None)], None, False, None),
