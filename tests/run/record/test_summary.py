@@ -536,6 +536,9 @@ def test_a_line_counts_each_reason_and_each_drift() -> None:
         "(4 not scorable: 2 empty_context, 1 empty_answer, 1 no_statements; 2 failed: E; "
         f"2 warnings: {drift}; "
     ) in g.line()
+    told = phrases()
+    named = told.named("drifts", drift)
+    assert f"; {told('summary.drift', count=2)}: {named}; " in g.line()
     assert (g.drift, g.tallies) == ({drift: 2}, {"wrong": (3, 7)})
     assert (summary.failures(), summary.failed, summary.first_failure) == ("4 E", 4, "m0")
     assert [line.split()[0] for line in g.lines()][-1] == "x:"
@@ -602,3 +605,37 @@ def test_foreign_data_are_said_with_a_p_value_that_is_not_zero(p_value: float, s
     assert "34%" in lines[0]
     assert said in lines[0]
     assert summary.shift_lines(phrases(), only_foreign=True) == lines[:1]
+
+
+def test_lines_have_the_numbers_of_rows_that_count() -> None:
+    """Mean, interval, clusters and spread with them; a reason that no row has is not named."""
+    summary, scores = Summary(), [0.5, 0.25, 1.0, 0.5, 0.75, 0.5]
+    for n, score in enumerate(scores):
+        facts = RowFacts(question=n // 2 + 1)
+        summary.add(replace(scored(score), sample_id=f"{n}", facts=facts))
+    for n in range(2):
+        facts = RowFacts(question=9)
+        summary.add(Outcome(n, f"n{n}", "g", "not_scorable", reason="no_statements", facts=facts))
+    count = {"no_statements": 0.0, "empty_context": 1.0}
+    keys = [1, 1, 2, 2, 3, 3, 9, 9]
+    interval = Clusters("question", keys).of_mean([*scores, 0.0, 0.0], 0.95)
+    first, second, third, *_ = summary.lines(count).splitlines()
+
+    assert first == (
+        "g: 0.44 over 6 scored of 8, no_statements as 0 (2 not scorable: no_statements)"
+    )
+    limits = f"95 % interval {interval.low:.2f} to {interval.high:.2f}"
+    assert second.strip().startswith(f"{limits}, clustered by question (4 clusters in 8 rows)")
+    assert third.strip().startswith("median 0.50, ")
+    assert third.endswith("lowest 0.00, highest 1.00")
+    assert "lowest 0.25" in summary.lines()
+    assert "(3 clusters in 6 rows)" in summary.lines()
+
+
+def test_the_most_frequent_warning_is_not_the_first() -> None:
+    """However the rows are ordered."""
+    summary = Summary()
+    for said in ("rare", "usual", "usual"):
+        summary.add(replace(scored(1.0), warnings=(said,)))
+
+    assert "(3 warnings, mostly: usual)" in str(summary)
