@@ -528,6 +528,22 @@ def test_what_cannot_fit_into_a_known_window_is_not_sent(
     assert len(judge.requests) == 6
 
 
+@pytest.mark.parametrize(("of_call", "of_run"), [(None, "run"), ("grader", "run"), (None, None)])
+def test_a_window_is_known_of_the_model_that_was_asked(
+    scripted: Start, of_call: str | None, of_run: str | None
+) -> None:
+    """The run's model if it has one, and else that of the string."""
+    judge = scripted([_told(200), {"number": 2}])
+    text: Any = {"role": "user", "content": "x" * 2000}
+    asked: JudgeCall[Any] = JudgeCall((text,), Drawn, {"chunk_count": 0}, model=of_call)
+    for _ in range(2):
+        with pytest.raises(errors.JudgeRequestError, match="longer than the judge's window"):
+            judge_for("openai/usual", of_run).ask(asked, Meter())
+    assert [request.body["model"] for request in judge.requests] == [of_run or "usual"]
+    judge_for("openai/usual", "other").ask(asked, Meter())
+    assert len(judge.requests) == 2
+
+
 WORDS = "Sure! The answer is supported by chunk 0."
 
 
