@@ -187,6 +187,32 @@ def test_the_word_after_a_number_counts_at_the_start_too() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("The dogs bark at 12", "The cats bark at 12", True),
+        ("The dogs bark at 12", "The dogs bark at 13", False),
+        ("They went to Paris", "They went to Rome", False),
+        ("They saw Paris beat Rome", "They saw Rome beat Paris", False),
+        ("It has seven legs", "It has nine legs", False),
+        ("A well-known tower", "A half-known tower", False),
+        ("It took 5kg flour", "It took 5kg sugar", False),
+        ("Then seven dogs bark", "Then seven cats bark", False),
+        ("Seven dogs bark", "Seven cats bark", False),
+        ("Seven dogs bark", "Seven dogs growl", True),
+        ("It (slowly) rose", "It slowly rose", False),
+        ("It (slowly) rose", "It (quickly) rose", True),
+        ("It isn't open", "It is not open", True),
+        ("It cannot open", "It can't open", True),
+        ("It won't open", "It will not open", True),
+        ("It is not open", "It is open", False),
+    ],
+)
+def test_what_a_frame_holds(one: str, other: str, is_same: bool) -> None:
+    """Numbers and the word after each, names, small words and signs, as written and in order."""
+    assert (frame_of(one) == frame_of(other)) is is_same
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("The tower was always open.", "The tower was mostly open."),
