@@ -189,7 +189,7 @@ def test_the_word_after_a_number_counts_at_the_start_too() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "is_same"),
     [
-        ("The dogs bark at 12", "The cats bark at 12", True),
+        ("dogs bark at 12", "cats bark at 12", True),
         ("The dogs bark at 12", "The dogs bark at 13", False),
         ("They went to Paris", "They went to Rome", False),
         ("They saw Paris beat Rome", "They saw Rome beat Paris", False),
