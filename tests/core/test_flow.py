@@ -15,6 +15,7 @@ from rag_evals.core import (
     Meter,
     Usage,
     Verdict,
+    VerifierChanges,
     VerifierTraits,
     VerifyCall,
     Work,
@@ -201,3 +202,11 @@ def test_watchers_are_entered_in_order_and_left_alone_when_one_stops() -> None:
             stop()
     assert asyncio.run(watching(Work("call", "", None), doing())) == 7
     assert len(seen) == 2
+
+
+def test_without_a_change_nothing_changes() -> None:
+    """Data stays escaped, and no statement may be declined."""
+    changes = VerifierChanges()
+
+    assert (changes.language, changes.settings) == (None, None)
+    assert (changes.hardened, changes.may_decline) == (True, False)
