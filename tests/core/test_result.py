@@ -139,6 +139,7 @@ def test_chunk_ids_are_known_by_the_names_of_their_fields(
     reply = Loose(**given)
     check_chunk_ids(reply, None)
     check_chunk_ids(reply, {"chunks": []})
+    check_chunk_ids(Loose(chunk_id=True), {"chunk_count": 0})
     if not places:
         check_chunk_ids(reply, FACTS)
         return

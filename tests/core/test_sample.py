@@ -182,6 +182,8 @@ def test_a_conversation_is_a_text_and_its_sources() -> None:
     assert [sample.turns[n].said for n in range(4)] == ["I am Ann.", "", "Tell me.", ""]
     odd = Sample(turns=[{"question": "Q", "answer": "A", "context": [{"text": "c", "turn": "9"}]}])
     assert odd.context[1].metadata == {"turn": "9"}
+    twice = Sample(turns=[{"question": "Who?", "answer": "A", "context": ["c", "c"]}])
+    assert [chunk.metadata for chunk in twice.context] == [{"turn": "1"}]
 
 
 @pytest.mark.parametrize(
