@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from rag_evals.core import JudgeCall, JudgeReply, Message, Meter
 from rag_evals.errors import ConfigurationError, JudgeOutputError
-from rag_evals.judge.clients.strings import NO_KEY, Endpoint
+from rag_evals.judge.clients.strings import Endpoint
 from rag_evals.judge.pace.row_time import row_time
 from rag_evals.judge.wire.ask import AskOptions, AskSettings, Exchanged, InstructorJudge
 from rag_evals.judge.wire.direct import Post
@@ -99,7 +99,7 @@ class DecisionJudge(InstructorJudge):
         name = endpoint.address_name
         super().__init__(client, AskSettings(options, model, endpoint.model, address_name=name))
         self._post = post
-        self._key = None if endpoint.key == NO_KEY else endpoint.key
+        self._key = endpoint.key
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError, UnknownNameError
+from rag_evals.judge.wire.sending import NO_KEY
 
 
 class Host(NamedTuple):
@@ -31,8 +32,6 @@ class Host(NamedTuple):
     mode: str = "JSON_SCHEMA"
 
 
-NO_KEY = "none"
-"""Placeholder for servers that do not need a key."""
 _OLLAMA_PORT = 11434
 _DATABRICKS_PATH = "/serving-endpoints"
 _OLLAMA = f"http://localhost:{_OLLAMA_PORT}/v1"

@@ -443,6 +443,8 @@ def _short(message: str, key: str | None) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"
 
 
+NO_KEY = "none"
+"""Placeholder for servers that do not need a key."""
 # Shorter keys are placeholders such as "k", which may also occur within words.
 _KEY_CHARS = 8
 _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bAIza[\w-]{10,}")
@@ -453,7 +455,7 @@ def redact(text: str, *secrets: str | None) -> str:
     for secret in secrets:
         if secret and len(secret) >= _KEY_CHARS:
             text = text.replace(secret, "[key]")
-        elif secret:
+        elif secret and secret != NO_KEY:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "[key]", text)
     return _SECRETS.sub("[key]", text)
 

@@ -200,3 +200,15 @@ def test_what_only_a_data_set_needs_is_refused_in_a_session(name: str, value: An
     options: Any = {name: value}
     with pytest.raises(ConfigurationError, match=f"{name} does nothing in a session"):
         open_session(client="embedded", **options)
+
+
+@pytest.mark.parametrize("judge", ["vllm/m", "decisions:m"])
+def test_a_server_without_a_key_has_none_that_could_be_masked(
+    scripted: Start, monkeypatch: pytest.MonkeyPatch, judge: str
+) -> None:
+    """What is sent in place of a key is an English word, which a message may hold."""
+    server = scripted(HttpError(400, "expected a model, but none is loaded"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    run = evaluate(rows(1), client=f"{judge}@{server.base_url}", max_failures=10)
+
+    assert "expected a model, but none is loaded" in str(run.outcomes[0].error)
