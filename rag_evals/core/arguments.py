@@ -1,13 +1,13 @@
 """Checks for arguments, judge settings, environment variables and files."""
 
 import difflib
-import math
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
+from sys import float_info
 from typing import IO, Any, NamedTuple, TypedDict
 
 from rag_evals.errors import ConfigurationError, UnknownArgumentError, UnknownNameError
@@ -30,14 +30,14 @@ def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
     """Return a number from 0 to 1; reject text, True and NaN. Errors end with `otherwise`."""
-    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1:
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= value <= 1:  # type: ignore[operator]  # numbers.Real has no type for it
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
 
 
 def require_positive(name: str, value: object, *, otherwise: str = "") -> float:
     """Return a finite number above 0; reject text, True and NaN. Errors end with `otherwise`."""
-    if not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < math.inf:
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 < value <= float_info.max:  # type: ignore[operator]  # as above
         return float(value)
     raise ConfigurationError(f"{name} is {value!r}; expected a number above 0{otherwise}")
 
@@ -125,7 +125,7 @@ def _checked(name: str, value: Any) -> Any:
         return None
     most = _MOST[name]
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and math.isfinite(value) and 0 <= value <= most:
+    if is_number and 0 <= value <= most:
         return value
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}")
 
@@ -143,7 +143,7 @@ def cache_variables() -> CacheVariables:
     try:
         megabytes = float(written or _DEFAULT_MAX_MB)
     except ValueError:
-        megabytes = math.nan
+        megabytes = 0.0
     if not megabytes > 0:
         raise ConfigurationError(
             f"{_CACHE_VARIABLES[1]} is {written!r}; expected a number of megabytes above 0"

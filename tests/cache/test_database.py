@@ -244,11 +244,11 @@ def test_another_process_opens_the_file_anew() -> None:
 
 def test_without_variables_the_place_is_in_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Empty variables count as none."""
-    monkeypatch.setenv("HOME", "/home/someone")
+    monkeypatch.setenv("HOME", "/srv/someone")
     for name in ("RAG_EVALS_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, "")
 
-    assert default_path() == Path("/home/someone/.cache/rag_evals/cache.sqlite3")
+    assert default_path() == Path("/srv/someone/.cache/rag_evals/cache.sqlite3")
 
 
 def test_text_that_is_no_text_is_read_all_the_same() -> None:

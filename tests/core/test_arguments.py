@@ -78,10 +78,12 @@ def test_numbers_come_back_as_they_are_used() -> None:
     """Both ends of a range are right, and a whole number is a fraction where it can be one."""
     assert [require_fraction("x", value) for value in (0, 0.25, 1)] == [0.0, 0.25, 1.0]
     assert isinstance(require_fraction("x", 1), float)
+    with pytest.raises(ConfigurationError, match="expected a number from 0 to 1"):
+        require_fraction("x", 10**400)
     assert [require_whole("x", 1), require_whole("x", 0, least=0)] == [1, 0]
 
 
-@pytest.mark.parametrize("value", [0, -1, True, "2", None, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [0, -1, True, "2", None, float("nan"), float("inf"), 10**400])
 def test_a_weight_is_a_number_above_0(value: Any) -> None:
     """Neither 0 nor without an end, and no text."""
     with pytest.raises(ConfigurationError, match="x is "):
@@ -92,7 +94,7 @@ def test_a_weight_is_a_number_above_0(value: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "taken", "refused"),
     [
-        ("temperature", [0, 0.5, 2, None], [True, "0", -0.1, 2.1, [0], float("nan")]),
+        ("temperature", [0, 0.5, 2, None], [True, "0", -0.1, 2.1, [0], float("nan"), 10**400]),
         ("top_p", [0, 0.5, 1], [True, None, "0.5", -0.1, 1.1, float("inf")]),
         ("max_tokens", [1, 900], [0, True, None, 1.5, "9"]),
         ("seed", [0, 7], [-1, False, None, 1.0]),

@@ -9,7 +9,8 @@ from rag_evals.judge.wire.sending import redact
     ("key", "text", "shown"),
     [
         ("k", "unknown kind of key, k is wrong", "unknown kind of key, [key] is wrong"),
-        ("none", "nonesuch: 'none'", "nonesuch: '[key]'"),
+        ("nil", "nilly: 'nil'", "nilly: '[key]'"),
+        ("none", "'none' is no key", "'none' is no key"),
         ("тест", "протестуем: тест", "протестуем: [key]"),
         ("a.c+", "abcc: a.c+, xa.c+", "abcc: [key], xa.c+"),
         ("long-key-1", "before-long-key-1x", "before-[key]x"),
