@@ -200,6 +200,10 @@ def test_two_judges_are_compared_pair_by_pair(command: Command, scripted: Start)
     assert len(found["lost"]) == 13
     assert found["paired"]["significance"]["p_value"] > 0.8
     assert found["paired"]["difference"]["low"] < 0 < found["paired"]["difference"]["high"]
+    # Both exams are marked with the same threshold: at 0, neither refuses an answer.
+    judged = ("judge", "exam", "--judge", "openai/new", "--against", "runs/old", "-q", "--json")
+    found = json.loads(command(*judged, "--threshold", "0").out)["against"]
+    assert found["won"] == found["lost"] == []
     scripted(knows_all_but(None))
     report = exam(Faithfulness, "openai/better")
     better = report.against(ExamReport.of(load_run("runs/old")))

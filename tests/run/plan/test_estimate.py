@@ -378,3 +378,14 @@ def test_a_verifier_with_an_endpoint_is_no_free_judge(scripted: Start) -> None:
     )
     with pytest.raises(ConfigurationError, match="a grader calls 'openai/m' for every row"):
         make_plan(ROWS * 9, [grader], "embedded", options={"sampling": Sampling(20)})
+
+
+def test_settings_of_an_own_client_are_those_of_a_run() -> None:
+    """The temperature that the client was created with is sent, so 0 is not stored."""
+    with openai.OpenAI(base_url="http://localhost:9/v1", api_key="k") as sdk:
+        own = instructor.from_openai(sdk, model="m", temperature=1, seed=3)
+        plan = make_plan(ROWS, ["faithfulness"], own, options={"settings": {"max_tokens": 9}})
+        plain = make_plan(ROWS, ["faithfulness"], instructor.from_openai(sdk, model="m"))
+
+    assert plan.identity["settings"] == {"max_tokens": 9}
+    assert plain.identity["settings"] == {"temperature": 0}

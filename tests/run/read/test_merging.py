@@ -436,3 +436,16 @@ def test_a_part_of_the_first_format_is_finished() -> None:
     path.write_text(json.dumps(manifest | {"format": 1, "finished": None}))
 
     assert merge(["a"], "merged").notes() == []
+
+
+def test_a_grading_of_a_part_that_is_not_the_one_before_keeps_its_score(tmp_path: Path) -> None:
+    """The first of three parts has scored what the last failed to grade."""
+    first, second = part_of(tmp_path / "1.jsonl", a="f"), part_of(tmp_path / "2.jsonl", b="g")
+    failed = {"status": "failed", "score": None, "error_type": "E", "error_message": "m"}
+    last = part_of(tmp_path / "3.jsonl", a="f")
+    last.write_text(json.dumps(json.loads(last.read_text()) | failed) + "\n")
+    summary = merge([first, second, last], tmp_path / "out").summary()
+
+    assert summary.overlaps == 1
+    assert summary.graders["faithfulness"].scores.tolist() == [1.0, 1.0]
+    assert summary.failed == 0
