@@ -89,8 +89,7 @@ class SemanticCache(StatementCache):
     @property
     def policy(self) -> str:
         """A hash of the settings that determine which statements share a verdict."""
-        own = (self._verifier.fingerprint(), self._is_blind_to_order)
-        return fingerprint("semantic", self.threshold, self._embedder, own)
+        return fingerprint("semantic", self.threshold, self._embedder, self._verifier.fingerprint())
 
     def check(self) -> None:
         """Raise `ConfigurationError` if the verifier cannot be used."""

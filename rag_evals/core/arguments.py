@@ -124,8 +124,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "temperature" and value is None:
         return None
     most = _MOST[name]
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if is_number and 0 <= value <= most:
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= value <= most:  # type: ignore[operator]  # as above
         return value
     raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}")
 

@@ -120,6 +120,11 @@ def test_a_claim_has_five_words_or_a_number() -> None:
     [
         ("It has 3 doors.", True),
         ("Therefore 3 doors are there.", True),
+        ("Room 12 costs 300 euros.", True),
+        ("Lion 3 sleeps in dry grass today.", True),
+        ("The room costs 300 euros.", True),
+        ("About 10 requests per minute.", False),
+        ("Room 12 of the house.", False),
         ("The context does not say how old the tower is.", True),
         ("However, the tower stands in Riga today.", True),
         ("Hope this helps you with your 3 questions.", False),
