@@ -372,7 +372,7 @@ def _match_row(
         judged = float(all(one.verdict for one in verdicts))
         unit = Unit(sample_id, _by_person(same), judged, verdicts, weight=same[0].weight)
         matched.statements.append(unit)
-        matched.unmatched -= len(unit.labels)
+        matched.unmatched -= len(same)
     matched.unmatched += len(of_statements)
     # A finding about a conversation turn is only a heading, without a verdict.
     matched.noun = next((_NOUNS[one.about] for one in found if one.about != "turn"), matched.noun)

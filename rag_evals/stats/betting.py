@@ -218,7 +218,7 @@ class _Drawn:
     """Wealth from betting on the mean of a data set whose rows are drawn without replacement.
 
     Each drawn row changes the mean that the remaining rows must have. A row without a score counts
-    as the tested mean, which changes neither that mean nor the wealth.
+    as the mean that is tested for all rows, so the bet remains fair.
     """
 
     def __init__(self, mean: float, population: int) -> None:

@@ -406,6 +406,16 @@ def test_texts_of_the_answer_are_no_labels_of_the_reference() -> None:
         assert found.agreement.confusion.false_positives == 1
 
 
+def test_a_line_that_a_file_holds_twice_is_one_label() -> None:
+    """None of the two is left out."""
+    line = {"sample_id": "a", "text": "It stands in Paris.", "label": 1}
+    twice = write("twice.jsonl", line, line)
+    measured = agreement(statements_run(TOWER), twice)
+
+    assert (table(measured, "statement").units, measured.unmatched) == (1, 0)
+    assert table(measured, "statement").agreement.confusion.true_positives == 1
+
+
 def test_texts_of_statements_are_no_labels_of_chunks() -> None:
     """A grader without statements has nothing to do with labels of texts."""
     result = ChunkPrecisionResult(graded_chunks=[GradedChunk(id_chunk=0, score=True)])
