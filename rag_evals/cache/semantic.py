@@ -23,7 +23,7 @@ from rag_evals.core.flow import LocalVerifier
 from rag_evals.embedded import EmbeddedVerifier
 from rag_evals.errors import ConfigurationError
 from rag_evals.judge.clients.sdks import embed_texts
-from rag_evals.text import DENIES, DENIES_SOFTLY, plain_form
+from rag_evals.text import plain_form
 from rag_evals.text.word_forms import MARKS, NUMBER_WORDS, is_stop_word
 from rag_evals.verify import read_judge
 
@@ -232,8 +232,7 @@ def _written_out(text: str) -> str:
 def frame_of(text: str) -> str:
     """Return a hash of the parts in which two statements must agree to share a verdict.
 
-    The parts are numbers and the words after them, punctuation, capitalised words and function
-    words, all in order, and the number of negations.
+    In order: numbers and words after them, punctuation, capitalised and function words, negations.
     """
     pieces = [_PIECE.findall(piece)[0] for piece in _written_out(text).split(" ")]
     frame: list[str] = []
@@ -248,9 +247,7 @@ def frame_of(text: str) -> str:
             or low in MARKS
         )
         frame.extend(part for part in (before, word if is_fixed else "", after) if part)
-    denies = DENIES | DENIES_SOFTLY
-    negations = sum(bool(MARKS.get(word.lower(), 0) & denies) for _, word, _ in pieces)
-    return fingerprint(1, frame, negations)[:32]
+    return fingerprint(1, frame)[:32]
 
 
 def _is_number(word: str) -> bool:

@@ -30,9 +30,13 @@ def require_known(function: str, given: Iterable[str], known: Sequence[str]) -> 
 
 def require_fraction(name: str, value: object, *, otherwise: str = "") -> float:
     """Return a number from 0 to 1; reject text, True and NaN. Errors end with `otherwise`."""
-    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= value <= 1:  # type: ignore[operator]  # numbers.Real has no type for it
+    return _require_number(name, value, 1, otherwise)
+
+
+def _require_number(name: str, value: object, most: float, otherwise: str = "") -> float:
+    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= value <= most:  # type: ignore[operator]  # numbers.Real has no type for it
         return float(value)
-    raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to 1{otherwise}")
+    raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}{otherwise}")
 
 
 def require_positive(name: str, value: object, *, otherwise: str = "") -> float:
@@ -123,10 +127,8 @@ def _checked(name: str, value: Any) -> Any:
         raise ConfigurationError(f"{name} is {value!r}; expected a word, such as 'low'")
     if name == "temperature" and value is None:
         return None
-    most = _MOST[name]
-    if not isinstance(value, bool) and isinstance(value, Real) and 0 <= value <= most:  # type: ignore[operator]  # as above
-        return value
-    raise ConfigurationError(f"{name} is {value!r}; expected a number from 0 to {most}")
+    _require_number(name, value, _MOST[name])
+    return value
 
 
 class CacheVariables(NamedTuple):

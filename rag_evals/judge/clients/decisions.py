@@ -99,7 +99,6 @@ class DecisionJudge(InstructorJudge):
         name = endpoint.address_name
         super().__init__(client, AskSettings(options, model, endpoint.model, address_name=name))
         self._post = post
-        self._key = endpoint.key
 
     async def ask(self, call: JudgeCall[Any], meter: Meter) -> JudgeReply:
         if not isinstance(call, DecisionCall):
@@ -130,7 +129,7 @@ class DecisionJudge(InstructorJudge):
             model = self._settings.model or self._settings.default_model
             reply = await self._post(model=model, input=part.state, questions=listed)
             exchange.count_reply(reply, again=attempt > 0)
-            answers, wrong = _read_answers(reply, asked, self._key)
+            answers, wrong = _read_answers(reply, asked, exchange.key)
             found.update(answers)
             asked = [question for question in asked if question.name in wrong]
             if not asked:

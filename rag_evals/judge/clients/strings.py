@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rag_evals.core import Usage
 from rag_evals.errors import ConfigurationError, UnknownNameError
-from rag_evals.judge.wire.sending import NO_KEY
+from rag_evals.judge.wire import NO_KEY
 
 
 class Host(NamedTuple):

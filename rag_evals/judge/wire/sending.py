@@ -39,6 +39,7 @@ from rag_evals.judge.pace.retry import (
     try_again_async,
 )
 from rag_evals.judge.pace.row_time import row_clock_stopped, seconds_left
+from rag_evals.judge.wire import NO_KEY
 from rag_evals.judge.wire.exchange import Exchange, address_name, current_exchange, follow, no_reply
 
 if TYPE_CHECKING:
@@ -443,8 +444,6 @@ def _short(message: str, key: str | None) -> str:
     return line if len(line) <= _MAX_MESSAGE_CHARS else line[: _MAX_MESSAGE_CHARS - 1] + "…"
 
 
-NO_KEY = "none"
-"""Placeholder for servers that do not need a key."""
 # Shorter keys are placeholders such as "k", which may also occur within words.
 _KEY_CHARS = 8
 _SECRETS = re.compile(r"\b(?:sk|pk|rk|gsk|key)-[\w*.-]{3,}|(?i:bearer)\s+\S+|\bAIza[\w-]{10,}")

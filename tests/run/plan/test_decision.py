@@ -13,6 +13,7 @@ from rag_evals.run.plan.gate import GateDecision, GraderDecision, Missed, decide
 from rag_evals.run.plan.sampling import DrawnRows, EarlyStop, SampledMean, random_order
 from rag_evals.stats import (
     GateTest,
+    Interval,
     SequentialGate,
     mean_interval,
     prediction_powered_mean,
@@ -185,8 +186,8 @@ def test_a_sample_is_told_how_many_rows_would_decide(away: float) -> None:
     assert grader.test.more_rows == more
 
 
-def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
-    """An error of 5 % is the lower end of the 90 % interval, not of the 95 % one."""
+def sampled_summary() -> tuple[Summary, Interval]:
+    """Return the summary of a run whose mean is that of a sample, and its 90 % interval."""
     dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
     design = SampledMean(dear, dear, "dear", "free")
     limit = design.interval(0.9)
@@ -194,6 +195,13 @@ def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
     summary.graders["faithfulness"].design = design
 
     assert limit is not None
+    return summary, limit
+
+
+def test_a_gate_of_a_sample_asks_for_one_side_of_its_interval() -> None:
+    """An error of 5 % is the lower end of the 90 % interval, not of the 95 % one."""
+    summary, limit = sampled_summary()
+
     assert decide_gate(summary, limit.low - 1e-6).verdict == "passed"
     assert decide_gate(summary, limit.low + 1e-6).verdict == "not decided"
 
@@ -289,13 +297,8 @@ def test_a_run_and_itself_pass() -> None:
 
 def test_a_gate_on_a_limit_of_a_sample_is_not_decided() -> None:
     """Only a limit beyond the gate decides; an interval may end on it."""
-    dear = [record(n, f"r{n}", float(n % 8 > 0)) for n in range(40)]
-    design = SampledMean(dear, dear, "dear", "free")
-    limit = design.interval(0.9)
-    summary = Run(dear).summary()
-    summary.graders["faithfulness"].design = design
+    summary, limit = sampled_summary()
 
-    assert limit is not None
     assert decide_gate(summary, limit.low).verdict == "not decided"
     assert decide_gate(summary, limit.high).verdict == "not decided"
 
